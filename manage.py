@@ -18,6 +18,8 @@ def main() -> None:
     except BrokenPipeError:  # what was printed is read no further, as by `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)  # as shells have it
     except BadSetting as error:
         sys.exit(f"crawlsite: {error}")
     except OperationalError as error:

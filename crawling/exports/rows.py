@@ -37,6 +37,7 @@ ENDINGS: dict[str, str] = {
     ExportKind.LATEST_MIRROR: "zip",
 }
 KILLED = "The background job did not come to its end; the worker's log says why."
+INTERRUPTED = "The command that wrote it was interrupted."
 
 
 class Package(Protocol):
@@ -109,7 +110,11 @@ def write_asked_export(
             storage().delete(found.name)
             return
         row.update(began_at=Now())
-        _write(found, found.run, package_of(found.run, found.asked_at))
+        try:
+            _write(found, found.run, package_of(found.run, found.asked_at))
+        except KeyboardInterrupt:  # of a command: the row must not look as if it were being made
+            row.update(trouble=INTERRUPTED)
+            raise
 
 
 def _write(row: RunExport, run: Run, package: Package) -> None:

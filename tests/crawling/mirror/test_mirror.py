@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from contextlib import closing
 from io import BytesIO, StringIO
+from pathlib import Path
 from unicodedata import normalize
 from zipfile import ZipFile
 
@@ -15,9 +17,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from crawling.exports.rows import KILLED, ask_export, readable_export
+from crawling.exports.rows import INTERRUPTED, KILLED, ask_export, readable_export
 from crawling.exports.state import state_of
-from crawling.mirror import rewriter
+from crawling.mirror import packing, rewriter
 from crawling.mirror.file_paths import FilePaths
 from crawling.mirror.packing import write_asked
 from crawling.mirror.rewriter import Rewriter
@@ -66,6 +68,24 @@ def run(crawled, db):
 def paths(tmp_path):
     with closing(FilePaths(tmp_path / "paths.sqlite")) as paths:
         yield paths
+
+
+def test_a_command_that_is_interrupted_leaves_no_mirror_that_is_being_made(
+    run, tmp_path, monkeypatch, settings
+):
+    def pressed(self, *page):
+        signal.raise_signal(signal.SIGINT)  # as Ctrl-C
+
+    monkeypatch.setattr(packing.MirrorPackage, "_add_page", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        call_command("crawl", "mirror", str(run.crawl_id), "--output", str(tmp_path / "mirror"))
+    monkeypatch.undo()
+
+    told = state_of(run, MIRROR)
+    assert (told.under_way, told.file, told.trouble) == (None, None, INTERRUPTED)
+    assert not [*Path(settings.ARCHIVE_DIR).rglob("*.unfinished"), *tmp_path.glob("mirror*")]
+    write_asked(ask_export(run, MIRROR).pk)
+    assert state_of(run, MIRROR).file is not None
 
 
 def test_a_mirror_has_all_documents_with_links_among_them(run, tmp_path):

@@ -14,7 +14,7 @@ from crawling.web.documents.feed import entry_data
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.structured_data import MOST_ROWS, StructuredDataReader
-from crawling.web.feed_entries import MOST_ENTRIES, MOST_SUMMARY, text_of_markup
+from crawling.web.feed_entries import MOST_ENTRIES, MOST_MARKUP, MOST_SUMMARY, text_of_markup
 
 RSS = """<rss xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>Blog</title><item>
 <title>One &amp; two</title><link>/1</link><pubDate>Mon, 06 Sep 2021 00:01:00 +0200</pubDate>
@@ -117,8 +117,9 @@ def test_a_hostile_feed_takes_little_time(name):
     assert len(reader.rows) <= MOST_ROWS + 1
 
 
-def test_a_summary_has_a_bounded_length():
+def test_a_summary_has_a_bounded_length_and_is_taken_of_a_bounded_markup():
     assert len(text_of_markup("<p>" + "word " * 9_000)) == MOST_SUMMARY
+    assert text_of_markup("<i>" * MOST_MARKUP + "behind") == ""
 
 
 PIECES = (

@@ -173,6 +173,11 @@ def is_background_wanted() -> bool:
     return any(django_rq.get_queue(name).count for name in (BACKGROUND, IDLE))
 
 
+def do_users_wait() -> bool:
+    """Whether a job that a user asks for waits for a worker. Raises RedisError."""
+    return bool(django_rq.get_queue(BACKGROUND).count)
+
+
 def is_in_hand(job: Job) -> bool:
     """Whether a worker that lives is at it."""
     status, heard_at = job.get_status(), job.last_heartbeat

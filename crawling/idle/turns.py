@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from crawling.process.priority import hurry
-from crawling.rq_jobs import is_background_wanted
+from crawling.rq_jobs import do_users_wait, is_background_wanted
 from crawling.runs.held_units import IDLE, finish_moment, held_units, others_lack
 
 #: It asks again at its next turn. While it waits it must not become the one that others may pass no
@@ -17,14 +17,17 @@ from crawling.runs.held_units import IDLE, finish_moment, held_units, others_lac
 WAIT_SECONDS = 2.0
 #: between two looks whether another process waits
 LOOK_SECONDS = 0.5
+#: To begin a turn takes seconds, for the process, its libraries and the index: between jobs that
+#: no user asks for, each has so long.
+TURN_SECONDS = 10.0
 #: what a look has found may be as old as that, and to end takes a moment
 STEP_SECONDS = 4.0
 
 
 class IdleTurn:
-    """Says when to give back what is held: as soon as another process needs it, or another job
-    waits for this worker. The first look is not before LOOK_SECONDS, so that each turn gets some
-    work done.
+    """Says when to give back what is held: as soon as another process needs it, or a job that a
+    user asks for waits for this worker; after TURN_SECONDS if it is another job. The first look is
+    not before LOOK_SECONDS, so that each turn gets some work done.
     """
 
     def __init__(self, units: Mapping[str, int], lost: threading.Event) -> None:
@@ -35,17 +38,22 @@ class IdleTurn:
 
     def begin(self) -> None:
         """Count from now on: what came before was to get ready."""
-        self._looks_at = time.monotonic() + LOOK_SECONDS
+        began_at = time.monotonic()
+        self._looks_at, self._yields_at = began_at + LOOK_SECONDS, began_at + TURN_SECONDS
 
     def goes_on(self) -> bool:
         """To be asked after each page."""
         if not self.is_over and time.monotonic() > self._looks_at:
             self._looks_at = time.monotonic() + LOOK_SECONDS
-            self.is_over = is_background_wanted() or others_lack(self._units)
+            self.is_over = self._is_worker_wanted() or others_lack(self._units)
             if self.is_over:
                 hurry()
         self.is_over = self.is_over or self._lost.is_set()
         return not self.is_over
+
+    def _is_worker_wanted(self) -> bool:
+        is_late = time.monotonic() >= self._yields_at
+        return do_users_wait() or (is_late and is_background_wanted())
 
     def seconds_left(self) -> float:
         """For work that cannot end after each page: how long it may go on, so that it has given

@@ -22,6 +22,7 @@ from crawling.links.progress import dataset_states, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import IDLE as IDLE_QUEUE
+from crawling.rq_jobs import SECOND_READING
 from crawling.runs.held_units import IDLE, MOMENT_REF
 from crawling.scheduler.messages import resend_background
 from tests.stack import background_queue
@@ -130,6 +131,19 @@ def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, monkeypatc
 
     background.empty()
     assert read_when_idle(run.pk) == "all pages are read"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "became"), [(0.0, "others wait"), (60.0, "all pages are read")]
+)
+def test_readings_of_other_runs_wait_until_its_turn_is_over(
+    run, background, monkeypatch, seconds, became
+):
+    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "TURN_SECONDS", seconds)
+    SECOND_READING.enqueue(run.pk + 1)
+
+    assert read_when_idle(run.pk) == became
 
 
 def test_what_a_killed_reading_has_left_is_cleared_away(run, pool, background):

@@ -21,7 +21,8 @@ from crawling.dashboard.links.structured_data import (
 from crawling.errors import BadOrder
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.query import LinkSearchTookTooLong
-from crawling.models import Run, SeedSource, SeedSourceKind
+from crawling.models import Page, Run, SeedSource, SeedSourceKind
+from crawling.web.addresses import fingerprint, signed
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
@@ -62,13 +63,26 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def _found(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[str, Any]:
     most, after = choices_of(request).most(ROWS), asked_text(request.GET, "after", most=LONGEST)
     rows, following = list_structured(run, wanted, after=after, most=most)
+    stored = _stored(run, {row.page for row in rows if row.kind == DataKind.TABLE})
     return {
         "kinds": [(DataKind(one.name), one) for one in count_kinds(run, page=wanted.page)],
         "facets": count_facets(run, wanted) if wanted.kind else [],
-        "rows": [(DataKind(row.kind), row) for row in rows],
+        "rows": [
+            (DataKind(row.kind), row, stored.get(row.page) if row.kind == DataKind.TABLE else None)
+            for row in rows
+        ],
         "sources": _sources(run) if wanted.kind == DataKind.FEED else (),
         "following": following,
     }
+
+
+def _stored(run: Run, addresses: set[str]) -> dict[str, int]:
+    """The ids of stored pages by their addresses."""
+    if not addresses:
+        return {}
+    prints = [signed(fingerprint(address)) for address in addresses]
+    pages = Page.objects.filter(run=run, url__fingerprint__in=prints, url__url__in=addresses)
+    return dict(pages.values_list("url__url", "pk"))
 
 
 def _sources(run: Run) -> set[str]:

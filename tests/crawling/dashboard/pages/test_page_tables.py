@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from django.core.management import CommandError, call_command
 
+from crawling.links.catch_up import catch_up
 from crawling.models import Inquiry, Page, SeedSource
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
+from tests.crawling.reading import read_to_the_end
 from tests.stack import background_queue
 
 PRICES = """<table><caption>Prices</caption><tr><th colspan=2>Tea<th>€
@@ -115,3 +117,12 @@ def test_a_feed_that_a_page_announces_becomes_a_source_by_one_press(make_site, c
     assert source.url.endswith("/feed")
     cell = soup(operator.get(address)).select_one("tbody td:last-child")
     assert (cell.form, cell.get_text(strip=True)) == (None, "is read")
+
+
+def test_the_list_of_tables_leads_to_their_rows(page, pool):
+    catch_up(page.run_id)
+    read_to_the_end(page.run)
+
+    listed = soup(browser("viewer").get(f"/crawls/{page.run.crawl_id}/structured-data/?kind=table"))
+    links = [link["href"] for link in listed.select("tbody td a")]
+    assert links == [f"/crawls/{page.run.crawl_id}/pages/{page.pk}/tables/"] * 2

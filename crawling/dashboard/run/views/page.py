@@ -76,19 +76,17 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             )
     except SearchTookTooLong as error:
         messages.error(request, str(error))
-    statuses = (
-        run.status_counts.filter(urls__gt=0, status__gt=0)
-        .order_by("status")
-        .values_list("status", "urls")
-        if run
-        else []
+    # without numbers: those of URLs differ from those of pages, by pages that failed after their
+    # answer (a loop of redirects) and by withdrawn ones
+    counted = (
+        run.status_counts.filter(urls__gt=0, status__gt=0).values_list("status") if run else []
     )
     here: dict[str, object] = {
         "crawl": job,
         "run": run,
         "window": window,
         "wanted": wanted,
-        "statuses": [(str(code), urls) for code, urls in statuses],
+        "statuses": [str(code) for (code,) in sorted(set(counted))],
     }
     here["chips"] = chips_of(request.GET, PAGE_FILTERS)
     here["reset"] = f"?run={run.number}" if run else "?"

@@ -39,6 +39,12 @@ def test_the_page_shows_rows_as_text(run):
     ]
 
 
+def test_the_filter_of_pages_names_statuses_without_the_numbers_of_urls(run):
+    page = soup(browser("viewer").get(f"/crawls/{run.crawl_id}/pages/"))
+
+    assert [choice.text for choice in page.select("[name=status] option")] == ["any status", "200"]
+
+
 def test_rows_leave_as_a_table_that_no_spreadsheet_takes_for_formulas(run):
     answer = browser("viewer").get(f"/crawls/{run.crawl_id}/extracted.csv")
 

@@ -8,8 +8,9 @@ from crawling.web.languages import LANGUAGES
 
 #: what the detector looks at; more takes longer and changes little
 LOOKED_AT = 4_000
-#: with fewer characters, or with less confidence, related languages are mixed up
-LEAST_TEXT = 200
+#: with fewer letters, or with less confidence, related languages are mixed up; figures and signs
+#: say nothing
+LEAST_LETTERS = 160
 LEAST_CONFIDENCE = 0.3
 
 
@@ -20,8 +21,9 @@ def language_of(text: str, stated: str) -> str:
     that a long text counts more.
     """
     sample = text[:LOOKED_AT]
+    letters = sum(map(str.isalpha, sample))
     found = detect_language(sample)
-    if found.language and len(sample) >= LEAST_TEXT and found.confidence >= LEAST_CONFIDENCE:
+    if found.language and letters >= LEAST_LETTERS and found.confidence >= LEAST_CONFIDENCE:
         return LANGUAGES.get(found.language, (found.language, ""))[0]
     primary = stated.replace("_", "-").partition("-")[0].strip().lower()
     if primary in ("nb", "nn"):

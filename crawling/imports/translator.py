@@ -60,14 +60,23 @@ OF_THE_DOCUMENT = (
 )
 TABLES = """
 CREATE TABLE page (id INTEGER PRIMARY KEY, url TEXT UNIQUE, at TEXT, host TEXT, facts TEXT,
-    digest TEXT);
+    digest TEXT, label TEXT, refers TEXT);
 CREATE TABLE payload (label TEXT PRIMARY KEY, facts TEXT);
 """
-#: of several answers of one URL the latest is the page
+#: of several answers of one URL the latest is the page; one that says that the document is that of
+#: another answer, whichever comes first, leaves that one the page, for it has the payload
 ADD_PAGE = """
-INSERT INTO page (url, at, host, facts, digest) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (url) DO UPDATE SET at = excluded.at, facts = excluded.facts, digest = excluded.digest
-WHERE excluded.at >= page.at
+INSERT INTO page (url, at, host, facts, digest, label, refers) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (url) DO UPDATE SET at = excluded.at, facts = excluded.facts, digest = excluded.digest,
+    label = excluded.label, refers = excluded.refers
+WHERE CASE WHEN excluded.refers = page.label THEN false WHEN page.refers = excluded.label THEN true
+    ELSE excluded.at >= page.at END
+"""
+#: the payload may come behind what refers to it
+REFER = """
+UPDATE page SET facts = merged(page.facts, payload.facts),
+    digest = coalesce(json_extract(payload.facts, '$.digest'), '')
+FROM payload WHERE payload.label = page.refers
 """
 PAGES = """
 SELECT id, url, at, host, facts, min(CASE WHEN digest <> '' THEN id END) OVER (PARTITION BY digest)
@@ -92,6 +101,7 @@ class Translation:
     def __post_init__(self) -> None:
         self._rows = sqlite3.connect(self.folder / "rows.sqlite")
         self._rows.execute("PRAGMA synchronous = off")
+        self._rows.create_function("merged", 2, _merged)
         self._rows.executescript(TABLES)
 
     def take(self, answer: ForeignAnswer) -> None:
@@ -116,17 +126,16 @@ class Translation:
         self._note(answer, payload, facts)
 
     def _note(self, answer: ForeignAnswer, payload: Payload, facts: dict[str, Any]) -> None:
-        """Note the page. One that refers to a payload says of the document what that one does."""
+        label: str | None = payload.digest
+        refers = None
         if answer.kind == "revisit":
-            asked = "SELECT facts FROM payload WHERE label = ?"
-            found = self._rows.execute(asked, [answer.digest]).fetchone()
-            facts |= json.loads(found[0]) if found else {}
+            label, refers = None, answer.digest or None
         else:
-            content = {name: facts[name] for name in OF_THE_DOCUMENT}
-            row = [payload.digest, json.dumps(content)]
-            self._rows.execute("INSERT OR IGNORE INTO payload VALUES (?, ?)", row)
-        row = [answer.address.url, answer.at.isoformat(), answer.address.host_key]
-        self._rows.execute(ADD_PAGE, [*row, json.dumps(facts), facts["digest"] or ""])
+            content = json.dumps({name: facts[name] for name in OF_THE_DOCUMENT})
+            self._rows.execute("INSERT OR IGNORE INTO payload VALUES (?, ?)", [label, content])
+        where = answer.address.url, answer.at.isoformat(), answer.address.host_key
+        row = (*where, json.dumps(facts), facts["digest"] or "", label, refers)
+        self._rows.execute(ADD_PAGE, row)
 
     def _next_file(self) -> None:
         if self._file:
@@ -157,7 +166,9 @@ class Translation:
         self.files[-1]["committed_length"] = self._length
 
     def finish(self) -> None:
-        """Write the rows of all parts."""
+        """Write the rows of all parts. A page that refers to a payload says of the document what
+        that one does."""
+        self._rows.execute(REFER)
         if self._file:
             self._end_file()
         now = datetime.now(UTC).isoformat()
@@ -223,6 +234,10 @@ def _record(answer: ForeignAnswer, capture: Capture, payload: Payload) -> WarcRe
         digest=answer.digest or None,
         original=answer.original,
     )
+
+
+def _merged(facts: str, content: str) -> str:
+    return json.dumps(json.loads(facts) | json.loads(content))
 
 
 def _bytes(value: bytes) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
+from hashlib import sha1
 from io import BytesIO, StringIO
 from pathlib import Path
 from uuid import uuid4
@@ -16,6 +18,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
 
+from crawling.archive.reader import content_of
 from crawling.archive.viewer import whole_document_of
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
@@ -27,7 +30,7 @@ from crawling.links.catch_up import catch_up
 from crawling.links.parts import lost_parts, pages_behind
 from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
 from crawling.process.work_folders import remove_abandoned_folders, work_folder
-from tests.crawling.imports.warc_files import answer, warc
+from tests.crawling.imports.warc_files import HOME, answer, warc
 from tests.crawling.pages import browser, soup
 from tests.crawling.wacz.test_wacz_file import index_of, made, opened
 from tests.stack import wait_until
@@ -107,6 +110,23 @@ def test_a_run_that_leaves_as_warc_or_wacz_comes_back_as_it_was(run, bring):
         call_command("archive", "check", str(again.crawl_id), stdout=StringIO())
         urls = {facts["url"] for _, facts in index_of(opened(made(again)))}
         assert urls == set(Page.objects.filter(run=again).values_list("url__url", flat=True))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_payload_is_found_before_and_behind_what_refers_to_it(bring, order):
+    urls = "http://127.0.0.1:8900/", "http://127.0.0.1:8900/copy"
+    digest = base64.b32encode(sha1(HOME).digest()).decode()
+    said = {"WARC-Date": "2021-01-01T00:00:00Z", "WARC-Payload-Digest": f"sha1:{digest}"}
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
+    again = [("revisit", url, head, b"", said) for url in urls]
+
+    run = bring("run.warc.gz", warc(*[answer(urls[0]), *again][::order])).run
+
+    pages = Page.objects.filter(run=run).order_by("url__url")
+    assert [(page.url.url, page.title, page.links) for page in pages] == [
+        *((urls[0], "Café", 1), (urls[1], "Café", 1)),
+    ]
+    assert [whole_document_of(content_of(page)) for page in pages] == [HOME, HOME]
 
 
 def test_the_command_reads_files_of_other_programs_anywhere(pool, loopback, place, tmp_path):

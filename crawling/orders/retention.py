@@ -114,8 +114,8 @@ def _fate(
         return RunFate(
             run.number,
             None,
-            f"Stays although {reason}: run {max(needing)} has the payloads of {pages:,} pages in "
-            "its archive.",
+            f"Stays although {reason}: its archive has the payloads of {pages:,} "
+            f"page{'s' if pages != 1 else ''} of run {max(needing)}.",
         )
     if reason and run.needed_by_others:
         return RunFate(run.number, None, f"Stays although {reason}. {run.needed_by_others}")

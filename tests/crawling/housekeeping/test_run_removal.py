@@ -140,7 +140,7 @@ def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(
     page = soup(browser("operator").get(reverse("crawling:runs", args=[first.crawl_id])))
 
     assert Run.objects.count() == 2
-    assert "run 2 has the payloads of 2 pages in its archive" in page.text
+    assert "its archive has the payloads of 2 pages of run 2" in page.text
     third = work_off(start_run(first.crawl))
     run_removal.remove_run(second, by=None, for_good=True)
     Page.objects.filter(run=third).update(payload_from=None)

@@ -43,7 +43,7 @@ def test_a_run_stays_while_one_that_stays_needs_it_and_goes_with_one_that_goes()
 
     assert going(Retention(keep_runs=2), needed) == [3, 2]
     assert (
-        "run 5 has the payloads of 9 pages in its archive"
+        "its archive has the payloads of 9 pages of run 5"
         in fates(Retention(keep_runs=2), needed, NOW)[4].sentence
     )
 

@@ -148,7 +148,7 @@ WATCHES = RowJob(
     "watches", "crawling.watches.comparing.compare_ended_runs", seconds=60 * 60, queue=IDLE
 )
 REVISITS = RowJob(
-    "revisits", "crawling.revisits.planner.plan_revisits", seconds=60 * 60, queue=IDLE
+    "revisits", "crawling.idle.revisit_plans.plan_when_granted", seconds=60 * 60, queue=IDLE
 )
 SEED_SOURCE = RowJob(
     "seed-source", "crawling.seed_sources.reading.read_due", seconds=15 * 60, queue=IDLE

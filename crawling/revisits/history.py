@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby, pairwise
 from math import inf, nan
+from sys import intern
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ class VisitHistory:
         latest, page = visits[-1], len(self.urls)
         self.fingerprints.append(latest.fingerprint)
         self.urls.append(latest.url)
-        self.hosts.append(latest.host)
+        self.hosts.append(intern(latest.host))
         self.visited.append(latest.at)
         self.expires.append(nan if latest.expires is None else latest.expires)
         self.is_outdated.append(modified is not None and modified > latest.at)
@@ -128,7 +129,7 @@ class VisitHistory:
         )
 
 
-def ended_runs(crawl: CrawlJob) -> QuerySet[Run]:
+def ended_runs(crawl: CrawlJob | int) -> QuerySet[Run]:
     """The runs of a crawl that have ended, the latest first."""
     return Run.objects.filter(crawl=crawl, state__in=ENDED_STATES).order_by("-number")
 

@@ -1,4 +1,4 @@
-"""The background job that plans when the pages of a crawl are visited again, after each run."""
+"""The plan of when the pages of a crawl are visited again, which is made after each run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db import connections
 from django.utils import timezone
 from numpy.typing import NDArray
 
@@ -25,8 +24,7 @@ from crawling.frontier.rules.visit_times import spread
 from crawling.models import CrawlJob, RevisitPlan, Run
 from crawling.orders.sections.reuse import MOST_DAYS, VISIT_POLICY
 from crawling.revisits.history import VisitHistory, ended_runs, read_history
-from crawling.revisits.plans import store_plan, withdrawals_of
-from crawling.rq_jobs import REVISITS
+from crawling.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
 
 logger = logging.getLogger(__name__)
 
@@ -53,12 +51,6 @@ class PageFreshness(NamedTuple):
     age_days: Floats
 
 
-def plan_revisits(crawl_id: int) -> None:
-    """What RQ runs."""
-    connections.close_all()  # a connection from before the fork belongs to the parent
-    plan_crawl(crawl_id)
-
-
 def plan_crawl(crawl_id: int) -> None:
     """Plan the visits of a crawl by its stored runs. Harmless when run twice."""
     crawl = CrawlJob.objects.filter(pk=crawl_id).first()
@@ -67,13 +59,11 @@ def plan_crawl(crawl_id: int) -> None:
     run = ended_runs(crawl).first()
     if run is None:
         return
-    with REVISITS.alone(crawl_id) as is_alone:
-        if is_alone:
-            withdrawals = withdrawals_of(crawl_id)
-            plan = _CrawlPlan(crawl, run, read_history(crawl), timezone.now())
-            is_stored = store_plan(plan.summary(), plan.rows(), crawl.reuse, withdrawals)
-            facts = {"crawl": crawl_id, "run": run.number, "stored": is_stored}
-            logger.info("revisits were planned", extra=facts)
+    withdrawals = withdrawals_of(crawl_id)
+    plan = _CrawlPlan(crawl, run, read_history(crawl), timezone.now())
+    is_stored = store_plan(plan.summary(), plan.rows(), crawl.reuse, withdrawals)
+    facts = {"crawl": crawl_id, "run": run.number, "stored": is_stored}
+    logger.info("revisits were planned", extra=facts)
 
 
 def prior_of(visits: Visits) -> Prior:
@@ -132,22 +122,27 @@ class _CrawlPlan:
         return min(began + made / self._budget, self._today + MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Of `PlannedRevisit`."""
-        columns = {
-            "fingerprint": self._history.fingerprints,
-            "url": self._history.urls,
-            "host": self._history.hosts,
-            "visits": self._counts()[0].astype(int).tolist(),
-            "changes": self._counts()[1].astype(int).tolist(),
-            "rate": self._rates.rate.tolist(),
-            "low": self._rates.low.tolist(),
-            "high": self._rates.high.tolist(),
-            "wait_days": self._waits.tolist(),
-            "visited_at": map(_moment, self._history.visited),
-            "next_at": map(_moment, self._next_visits().tolist()),
-        }
-        for values in zip(*columns.values(), strict=True):
-            yield {"crawl_id": self._crawl.pk, **dict(zip(columns, values, strict=True))}
+        """Of `PlannedRevisit`, made of some pages at a time: all would take three times the memory
+        of the history.
+        """
+        history, counts, next_visits = self._history, self._counts(), self._next_visits()
+        for at in range(0, len(self._visited), ROWS_AT_A_TIME):
+            some = slice(at, at + ROWS_AT_A_TIME)
+            columns = {
+                "fingerprint": history.fingerprints[some],
+                "url": history.urls[some],
+                "host": history.hosts[some],
+                "visits": counts[0][some].astype(int).tolist(),
+                "changes": counts[1][some].astype(int).tolist(),
+                "rate": self._rates.rate[some].tolist(),
+                "low": self._rates.low[some].tolist(),
+                "high": self._rates.high[some].tolist(),
+                "wait_days": self._waits[some].tolist(),
+                "visited_at": map(_moment, history.visited[some]),
+                "next_at": map(_moment, next_visits[some].tolist()),
+            }
+            for values in zip(*columns.values(), strict=True):
+                yield {"crawl_id": self._crawl.pk, **dict(zip(columns, values, strict=True))}
 
     def summary(self) -> RevisitPlan:
         rate, since = self._rates.rate, np.maximum(0.0, self._today - self._visited)
@@ -174,7 +169,11 @@ class _CrawlPlan:
 
     def _hosts(self, at_end: PageFreshness, later: PageFreshness) -> list[dict[str, Any]]:
         """Sums and means of the hosts with the most pages."""
-        names, of = np.unique(np.array(self._history.hosts, np.object_), return_inverse=True)
+        numbers: dict[str, int] = {}
+        for host in self._history.hosts:
+            numbers.setdefault(host, len(numbers))
+        names = list(numbers)
+        of = np.fromiter((numbers[host] for host in self._history.hosts), np.int64)
         pages = np.bincount(of, minlength=len(names))
         visits, changes = self._counts()
         sums = {"visits": visits, "changes": changes, "visits_a_day": 1 / self._waits}

@@ -1,0 +1,46 @@
+"""The revisits of a crawl are planned with a grant of the memory that its pages take."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from allocation.models import Process, ProcessState, RequestKind
+from allocation.services import finish_process, register_process, request_resources
+from crawling.idle import revisit_plans
+from crawling.idle.revisit_plans import BYTES_OF_A_PAGE, LEAST_MIB, mebibytes_of, plan_when_granted
+from crawling.models import PlannedRevisit
+from crawling.runs.held_units import NoUnits
+
+
+@pytest.fixture
+def crawl(make_site, crawl_to_the_end):
+    return crawl_to_the_end(f"{make_site({'/': 'a page'}).url}/", visits_a_day=3).crawl
+
+
+@pytest.fixture
+def holds_all(pool):
+    """Another process, which holds all the memory there is."""
+    maximum = {"memory": 512}
+    one = register_process(pool=pool.pk, label="c", run_ref="x", maximum=maximum).pk
+    request_resources(process=one, amounts=maximum, request_id=uuid4(), kind=RequestKind.START)
+    return one
+
+
+def test_it_is_planned_once_memory_is_granted(crawl, holds_all, monkeypatch):
+    monkeypatch.setattr(revisit_plans, "WAIT_SECONDS", 0.1)
+
+    assert plan_when_granted(crawl.pk) == str(NoUnits())
+    assert not PlannedRevisit.objects.exists()
+
+    finish_process(process=holds_all)
+    assert plan_when_granted(crawl.pk) == "it is planned"
+    assert PlannedRevisit.objects.get().crawl == crawl
+    assert not Process.objects.filter(run_ref__startswith="moment/", state=ProcessState.ACTIVE)
+
+
+def test_it_holds_more_for_more_pages(crawl, monkeypatch):
+    assert mebibytes_of(crawl.pk) == LEAST_MIB
+    monkeypatch.setattr(revisit_plans, "BYTES_OF_A_PAGE", BYTES_OF_A_PAGE * 2**20)
+    assert mebibytes_of(crawl.pk) == LEAST_MIB + BYTES_OF_A_PAGE

@@ -64,7 +64,7 @@ def main() -> None:
     from django.core.management import call_command
 
     from benchmarks.dashboard.links import forget_links
-    from benchmarks.dashboard.load import Size, fill
+    from benchmarks.dashboard.page_jobs import fill_crawl
     from benchmarks.dashboard.times import show, show_files
     from benchmarks.database import empty_database
     from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
@@ -79,9 +79,9 @@ def main() -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
     with empty_database():
         call_command("set_up")
-        size = Size(20, 2, pages=2 * asked.pages, hosts=asked.hosts, rows=100, links=0)
+        crawl = fill_crawl(asked.pages, 1, asked.hosts)
         try:
-            run = Run.objects.get(crawl=fill(size).crawl, is_latest=True)
+            run = Run.objects.get(crawl=crawl, is_latest=True)
             fill_graph(run.pk, asked.links)
             _compute(run)
             show(list(_places(run)))

@@ -15,7 +15,7 @@ import argparse
 import statistics
 import time
 import timeit
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -160,10 +160,10 @@ def show_files(found: Sequence[str]) -> None:
 
     client = Client()
     client.force_login(User.objects.get(username="benchmark"))
-    _print_rows([(place, _ask(client, place, connection, whole=True)) for place in found])
+    _print_rows((place, _ask(client, place, connection, whole=True)) for place in found)
 
 
-def _print_rows(rows: Sequence[tuple[str, Told]]) -> None:
+def _print_rows(rows: Iterable[tuple[str, Told]]) -> None:
     print(f"{'ms':>6} {'here':>6} {'db':>6} {'MB more':>8} {'queries':>8} {'KB':>7}  page")
     for place, told in rows:
         print(

@@ -20,6 +20,8 @@ from allocation.errors import AllocationError
 from crawling.errors import CrawlError
 from crawling.rq_jobs import live_workers
 
+REMEDY = "start everything with `make run`, or give this command the STATE_DIR of it."
+
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
@@ -32,7 +34,7 @@ def plain_errors() -> Iterator[None]:
         raise CommandError(" ".join(error.messages)) from error
     except OperationalError as error:
         raise CommandError(
-            f"No database answers; start everything with `make run`. ({str(error).splitlines()[0]})"
+            f"No database answers; {REMEDY} ({str(error).splitlines()[0]})"
         ) from error
     except ProgrammingError as error:
         raise CommandError(
@@ -40,9 +42,7 @@ def plain_errors() -> Iterator[None]:
             f"({str(error).splitlines()[0]})"
         ) from error
     except RedisError as error:
-        raise CommandError(
-            f"Redis does not answer; start everything with `make run`. ({error})"
-        ) from error
+        raise CommandError(f"Redis does not answer; {REMEDY} ({error})") from error
 
 
 def read_json_object(path: Path, option: str) -> dict[str, Any]:

@@ -65,6 +65,7 @@ class PlannedRevisit(models.Model):
         indexes = [
             models.Index(fields=["crawl", "next_at", "id"], name="revisits_in_turn"),
             models.Index(fields=["crawl", "rate", "id"], name="revisits_by_rate"),
+            models.Index(fields=["crawl", "host"], name="revisits_of_host"),
         ]
 
     def __str__(self) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet, TextChoices
+from django.db.models import F, Q, QuerySet, TextChoices
 
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan
@@ -114,7 +114,7 @@ def list_revisits(
     if after:
         found = found.filter(_behind(sort, after))
     with time_limit():
-        rows = list(_sorted(found, sort)[: most + 1])
+        rows = list(_sorted(found, sort, bool(text))[: most + 1])
     return rows[:most], _key(rows[most - 1], sort) if len(rows) > most else None
 
 
@@ -134,8 +134,19 @@ def _each(crawl: CrawlJob, sort: RevisitSort, text: str, host: str) -> Iterator[
             yield {name: getattr(row, name) for name in COLUMNS}
 
 
-def _sorted(found: QuerySet[PlannedRevisit], sort: RevisitSort) -> QuerySet[PlannedRevisit]:
-    return found.order_by(*(("next_at", "pk") if sort == RevisitSort.NEXT else ("-rate", "-pk")))
+def _sorted(
+    found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
+) -> QuerySet[PlannedRevisit]:
+    """In the order of an index. Of a search not: PostgreSQL would expect to meet enough rows with
+    the text before long, and read all in that order, four times as slowly, if there are none.
+    """
+    if not is_search:
+        return found.order_by(
+            *(("next_at", "pk") if sort == RevisitSort.NEXT else ("-rate", "-pk"))
+        )
+    if sort == RevisitSort.NEXT:
+        return found.order_by(F("next_at") + timedelta(0), "pk")
+    return found.order_by((F("rate") + 0).desc(), "-pk")
 
 
 def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
@@ -144,14 +155,16 @@ def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
 
 
 def _behind(sort: RevisitSort, after: str) -> Q:
+    """The first condition is what the index can begin at."""
     value, _, key = after.partition("_")
     if not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):
         raise _no_key()
     try:
         if sort == RevisitSort.NEXT:
             moment = datetime.fromisoformat(value).astimezone(UTC)
-            return Q(next_at__gt=moment) | Q(next_at=moment, pk__gt=int(key))
-        return Q(rate__lt=float(value)) | Q(rate=float(value), pk__lt=int(key))
+            return Q(next_at__gte=moment) & (Q(next_at__gt=moment) | Q(pk__gt=int(key)))
+        rate = float(value)
+        return Q(rate__lte=rate) & (Q(rate__lt=rate) | Q(pk__lt=int(key)))
     except (ValueError, OverflowError) as error:
         raise _no_key() from error
 

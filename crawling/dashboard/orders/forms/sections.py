@@ -51,7 +51,7 @@ SECTIONS = (
     FormSection(
         "filters",
         "Filters",
-        "None: all URLs in the scope.",
+        "None: all URLs in the scope. External links are not checked.",
         _inputs(FiltersPart),
         note="crawling/sections/_filters.html",
     ),

@@ -99,6 +99,8 @@ def test_files_have_the_pages_of_the_list_in_its_order(crawl, monkeypatch):
     assert table[0]["next_at"][:4] == rows[0]["next_at"][:4]
     only = b"".join(viewer.get(f"{place}.jsonl?q=/3").streaming_content)
     assert [json.loads(line)["url"][-2:] for line in only.splitlines()] == ["/3"]
+    none = viewer.get(f"{place}.jsonl?host=elsewhere.test")
+    assert b"".join(none.streaming_content) == b""
 
 
 def test_a_crawl_without_a_plan_says_why(crawl, order):

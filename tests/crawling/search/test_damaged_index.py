@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import django_rq
@@ -97,6 +98,30 @@ def several_segments(run):
     files = sorted(file for file in index_folder().iterdir() if file.stat().st_size)
     is_list = [file for file in files if file.suffix == ".json"]
     return [*{file.suffix: file for file in files if file not in is_list}.values(), *is_list]
+
+
+#: what may stand in the list of segments instead, and is read by tantivy without a word
+UNTRUE = {
+    "a document more": lambda meta: meta["segments"][0].update(max_doc=2),
+    "no document": lambda meta: meta["segments"][0].update(max_doc=0),
+    "a segment twice": lambda meta: meta["segments"].append(meta["segments"][0]),
+    "words of a field are not kept": lambda meta: meta["schema"][0]["options"].update(fast=False),
+    "a key more": lambda meta: meta.update(more=1),
+}
+
+
+def test_a_list_of_segments_that_is_not_true_is_told(run):
+    file = index_folder() / "meta.json"
+    whole = file.read_bytes()
+    for change, edit in UNTRUE.items():
+        meta = json.loads(whole)
+        assert meta["segments"][0]["max_doc"] == 1
+        edit(meta)
+        file.write_text(json.dumps(meta))
+        with pytest.raises(IndexBroken):
+            pytest.fail(f"{change}: {found()} found")
+    file.write_bytes(whole)
+    assert found() == 1
 
 
 FLIPS_OF_A_FILE = 10

@@ -42,7 +42,8 @@ PAGES = """
 WITH made AS (
     INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, state, status)
     SELECT run_id, queue_id, ('x' || md5(n::text))::bit(64)::bigint,
-        'https://' || name || '/section-' || n %% 31 || '/an-article-about-' || md5(n::text), 3, n,
+        'https://' || name || '/section-' || n %% 31 || '/an-article-about-' || md5(n::text),
+        CASE n WHEN 1 THEN 0 ELSE 3 END, n,
         's', 200
     FROM generate_series(%(first)s::int, %(last)s) n
     JOIN place ON place = n %% (SELECT max(places) FROM place)

@@ -65,12 +65,16 @@ WHERE p.run_id = %(run)s AND p.duplicate_of IS NOT NULL AND p.url_id > %(after)s
 LIMIT %(limit)s
 """
 
-CANONICAL = """
+#: Where the pages of the list begin: a run finds its seeds first. Without that the primary key is
+#: read from the first page of all runs.
+BEHIND = """p.url_id > %(after)s AND p.url_id >= coalesce(
+    (SELECT min(id) FROM crawling_url WHERE run_id = %(run)s AND depth = 0), 0)"""
+CANONICAL = f"""
 SELECT p.url_id, u.url, NULL, p.canonical, 0, p.title, p.bytes FROM crawling_page p
 JOIN crawling_url u ON u.id = p.url_id
-WHERE p.run_id = %(run)s AND p.canonical NOT IN ('', u.url) AND p.url_id > %(after)s
+WHERE p.run_id = %(run)s AND p.canonical NOT IN ('', u.url) AND {BEHIND}
 ORDER BY p.url_id LIMIT %(limit)s
-"""
+"""  # noqa: S608  # BEHIND is a constant
 
 BAND = """SELECT url_id, simhash FROM crawling_page
 WHERE run_id = p.run_id AND simhash IS NOT NULL AND duplicate_of IS NULL
@@ -78,17 +82,19 @@ WHERE run_id = p.run_id AND simhash IS NOT NULL AND duplicate_of IS NULL
 
 #: two simhashes that differ in so few bits share one of four bands; each band has its index
 NEAR = f"""
-SELECT p.url_id, u.url, o.id, o.url, other.distance, p.title, p.bytes FROM crawling_page p
-JOIN crawling_url u ON u.id = p.url_id
+SELECT found.url_id, u.url, o.id, o.url, distance, title, bytes FROM (
+SELECT p.url_id, p.title, p.bytes, other.url_id AS other, other.distance FROM crawling_page p
 CROSS JOIN LATERAL (
     SELECT url_id, bit_count((band.simhash # p.simhash)::bit(64)) AS distance
     FROM ({" UNION ".join(BAND.format(16 * n) for n in range(4))}) band
     WHERE url_id < p.url_id AND bit_count((band.simhash # p.simhash)::bit(64)) <= %(most)s
     ORDER BY url_id LIMIT 1
-) other JOIN crawling_url o ON o.id = other.url_id
-WHERE p.run_id = %(run)s AND p.simhash IS NOT NULL AND p.duplicate_of IS NULL
-    AND p.url_id > %(after)s ORDER BY p.url_id LIMIT %(limit)s
-"""  # noqa: S608  # BAND is a constant
+) other
+WHERE p.run_id = %(run)s AND p.simhash IS NOT NULL AND p.duplicate_of IS NULL AND {BEHIND}
+ORDER BY p.url_id LIMIT %(limit)s
+) found JOIN crawling_url u ON u.id = found.url_id JOIN crawling_url o ON o.id = found.other
+ORDER BY found.url_id
+"""  # noqa: S608  # BAND and BEHIND are constants
 
 QUERIES = {
     SimilarityKind.EXACT: EXACT,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from django.db import DatabaseError
-
 
 class CrawlError(Exception):
     """The crawl cannot do what was asked of it."""
@@ -90,7 +88,7 @@ class CheckpointTrouble(CrawlError):
 
 
 def lacked_memory(error: BaseException) -> bool:
-    """Whether this thread, or the client's library of PostgreSQL in it, got no memory."""
-    return isinstance(error, MemoryError) or (
-        isinstance(error, DatabaseError) and str(error).strip() == "out of memory"
-    )
+    """Whether this thread, or the client's library of PostgreSQL in it, got no memory: the library
+    says just that, whatever the error that Django makes of it.
+    """
+    return isinstance(error, MemoryError) or str(error).strip() == "out of memory"

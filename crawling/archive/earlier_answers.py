@@ -11,8 +11,9 @@ from datetime import datetime
 from django.db import connection
 from requests.structures import CaseInsensitiveDict
 
+from crawling.archive.decoded_documents import decoded_stream
 from crawling.archive.reader import following_record, open_record_of, original_of
-from crawling.archive.unpacker import MOST_AROUND, OpenRecord, decoded_stream
+from crawling.archive.unpacker import MOST_AROUND, OpenRecord
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
 from crawling.web.document_stream import DocumentStream

@@ -1,4 +1,8 @@
-"""Takes a record of the archive apart. `looking` runs this module as a program of its own."""
+"""Takes a record of the archive apart.
+
+`crawling.archive.viewer` runs this module as a program of its own, for the head of an answer. It
+imports little, since a page waits for it: to import what decodes documents takes 0.3 s.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,13 @@ import resource
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import chain
 
-from requests.exceptions import ContentDecodingError
-
 from crawling.archive.records import END
-from crawling.archive.snapshots import without_requests
 from crawling.errors import ArchiveTrouble
 from crawling.web.document_stream import DocumentStream, new_spool
-from crawling.web.fetch.content_codings import DecodedBody
-from crawling.web.http_caching import read_head
 
 #: no more of a document than this is unpacked to be looked at
 MOST_SHOWN = 16 * 1024 * 1024
@@ -27,8 +26,7 @@ MOST_AROUND = 2 * 1024 * 1024
 #: of a record whose head alone is wanted
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024
-#: as a program: which part is wanted, and its exit status for a record that is none
-HEAD, DOCUMENT, SNAPSHOT = "head", "document", "snapshot"
+#: the exit status of a program for a record that is none
 DAMAGED = 3
 CPU_SECONDS = 8
 MEMORY_BYTES = 512 * 1024 * 1024
@@ -122,64 +120,30 @@ def _end_of_head(block: bytes | bytearray) -> int:
     return min(ends, default=-1)
 
 
-def document_in(record: StoredRecord) -> bytes:
-    """The payload as a browser would read it, by the codings that its head names."""
-    return decoded(record.payload, read_head(record.head).get("content-encoding", ""))
-
-
-def decoded(payload: bytes, coding: str) -> bytes:
-    """A payload as a browser would read it, no more than may be shown.
-
-    It is given as it is, if it cannot be unpacked.
-    """
-    with closing(decoded_stream(DocumentStream.of(payload), coding, MOST_SHOWN)) as document:
-        return document.start(MOST_SHOWN)
-
-
-def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentStream:
-    """A payload as a browser would read it: up to `most` bytes of it, or a few more.
-
-    It is the payload itself, if no coding has to be taken off or if it cannot be unpacked.
-    """
-    if coding.strip().lower() in ("", "identity"):
-        return payload
-    document, size = new_spool(), 0
-    with ExitStack() as faulty:
-        faulty.callback(document.close)
-        try:
-            for piece in DecodedBody(payload.pieces(), coding):
-                size += document.write(piece)
-                if size >= most:
-                    break
-        except ContentDecodingError:
-            return payload
-        faulty.pop_all()
-    return DocumentStream(document, size)
-
-
-def main(part: str, length: int, charset: str = "") -> None:
-    """Write a part of the record at which the input stands, which has `length` bytes.
-
-    The header of the record and the head of the answer have a NUL between them. A snapshot is the
-    document as a browser can show it without a request; `charset` is its encoding.
-    """
+def set_limits() -> None:
+    """Let the kernel end a program that unpacks a record when it takes too much."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     with suppress(OSError, ValueError):  # refused by macOS, or smaller already
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    packed = sys.stdin.buffer.read(length)
-    if part == HEAD:
-        record = read_record(packed, MOST_HEAD)
-        sys.stdout.buffer.write(f"{record.header}\0{record.head}".encode())
-    else:
-        document = document_in(read_record(packed))
-        if part == SNAPSHOT:
-            document = without_requests(document, charset)
-        sys.stdout.buffer.write(document)
 
 
-if __name__ == "__main__":
+def as_program(main: Callable[..., None]) -> None:
+    """Run a program with the arguments of its command line; what is no record is its status."""
+    set_limits()
     try:
-        main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
+        main(*sys.argv[1:])
     except ArchiveTrouble as trouble:
         sys.stderr.write(str(trouble))
         sys.exit(DAMAGED)
+
+
+def write_head(length: str) -> None:
+    """Write the header of the record at which the input stands, which has `length` bytes, and the
+    head of its answer, with a NUL between them.
+    """
+    record = read_record(sys.stdin.buffer.read(int(length)), MOST_HEAD)
+    sys.stdout.buffer.write(f"{record.header}\0{record.head}".encode())
+
+
+if __name__ == "__main__":
+    as_program(write_head)

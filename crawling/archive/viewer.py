@@ -11,8 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from crawling.archive.decoded_documents import DOCUMENT, SNAPSHOT
 from crawling.archive.reader import opened
-from crawling.archive.unpacker import DAMAGED, DOCUMENT, HEAD, MOST_SHOWN, SNAPSHOT
+from crawling.archive.unpacker import DAMAGED, MOST_SHOWN
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
 
@@ -20,12 +21,13 @@ from crawling.models import Page
 LONGEST_SECONDS = 15.0
 #: where the program finds this project
 ROOT = Path(__file__).parents[2]
-COMMAND = (sys.executable, "-E", "-s", "-m", "crawling.archive.unpacker")
+COMMAND = (sys.executable, "-E", "-s", "-m")
+HEADS, DOCUMENTS = "crawling.archive.unpacker", "crawling.archive.decoded_documents"
 
 
 def head_of(page: Page) -> tuple[str, str]:
     """The header of a page's record and the head of its answer. Raises ArchiveTrouble."""
-    header, _, head = _describe_document(page, HEAD).decode(errors="replace").partition("\0")
+    header, _, head = _unpacked(page, HEADS).decode(errors="replace").partition("\0")
     return header, head
 
 
@@ -34,7 +36,7 @@ def document_of(page: Page) -> bytes:
 
     It has the first 16 MiB at the most. Raises ArchiveTrouble.
     """
-    return _describe_document(page, DOCUMENT)
+    return _unpacked(page, DOCUMENTS, DOCUMENT)
 
 
 def snapshot_of(page: Page, charset: str) -> bytes:
@@ -42,7 +44,7 @@ def snapshot_of(page: Page, charset: str) -> bytes:
 
     Raises ArchiveTrouble.
     """
-    return _describe_document(page, SNAPSHOT, charset)
+    return _unpacked(page, DOCUMENTS, SNAPSHOT, charset)
 
 
 def whole_document_of(page: Page) -> bytes:
@@ -53,14 +55,14 @@ def whole_document_of(page: Page) -> bytes:
     return document_of(page)
 
 
-def _describe_document(page: Page, part: str, *about: str) -> bytes:
+def _unpacked(page: Page, program: str, *about: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
     with opened(page.archive_file, page.archive_offset) as file:
         try:
             # our own program; of the page only the name of its encoding is on the command line
             done = subprocess.run(  # noqa: S603
-                [*COMMAND, part, str(page.archive_length), *about],
+                [*COMMAND, program, str(page.archive_length), *about],
                 stdin=file,
                 capture_output=True,
                 timeout=LONGEST_SECONDS,

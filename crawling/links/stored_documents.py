@@ -10,8 +10,9 @@ from contextlib import contextmanager
 
 from django.db.models import QuerySet
 
+from crawling.archive.decoded_documents import decoded_stream
 from crawling.archive.reader import content_of, open_record_of
-from crawling.archive.unpacker import MOST_AROUND, decoded_stream
+from crawling.archive.unpacker import MOST_AROUND
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
 from crawling.orders.claims import MOST_DOCUMENT_BYTES

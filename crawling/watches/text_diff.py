@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 
 import turbohtml
 
+from crawling.archive.decoded_documents import document_in
 from crawling.archive.reader import content_of, record_of
-from crawling.archive.unpacker import document_in
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
 from crawling.web.document_stream import DocumentStream

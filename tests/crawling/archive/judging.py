@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
+from crawling.archive.decoded_documents import decoded
 from crawling.archive.reader import index_lines, original_of, record_of, records_of
-from crawling.archive.unpacker import decoded
 from crawling.models import ArchiveFile, Page, Run
 from crawling.web.addresses import signed
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive import records
+from crawling.archive.decoded_documents import decoded
 from crawling.archive.records import IDENTICAL, Capture, Original, record_id
-from crawling.archive.unpacker import decoded
 from crawling.web.addresses import read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.links import surt

@@ -132,7 +132,7 @@ def test_the_program_that_unpacks_keeps_its_limits():
     packed = press.compress(record) + press.compress(bytes(2**26)) * 2 + press.flush()
 
     done = subprocess.run(
-        [*looking.COMMAND, "document", str(len(packed))],
+        [*looking.COMMAND, looking.DOCUMENTS, str(len(packed)), "document"],
         input=packed,
         capture_output=True,
         cwd=looking.ROOT,

@@ -171,8 +171,9 @@ def test_where_the_kernel_refuses_limits_of_memory_programs_work(monkeypatch):
     monkeypatch.setattr(resource, "setrlimit", refuse_memory_limits)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=SimpleNamespace(read=lambda _: b"")))
 
+    unpacker.set_limits()
     with pytest.raises(unpacker.ArchiveTrouble):  # it came as far as the record, which is none
-        unpacker.main(unpacker.HEAD, 0)
+        unpacker.write_head("0")
 
 
 def test_a_pdf_is_read_on_any_core_where_none_can_be_chosen(monkeypatch):

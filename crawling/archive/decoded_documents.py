@@ -1,0 +1,71 @@
+"""The document that a record has, as a browser would read it: with its codings taken off.
+
+`crawling.archive.viewer` runs this module as a program of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack, closing
+
+from requests.exceptions import ContentDecodingError
+
+from crawling.archive.snapshots import without_requests
+from crawling.archive.unpacker import MOST_SHOWN, StoredRecord, as_program, read_record
+from crawling.web.document_stream import DocumentStream, new_spool
+from crawling.web.fetch.content_codings import DecodedBody
+from crawling.web.http_caching import read_head
+
+#: as a program: which form is wanted
+DOCUMENT, SNAPSHOT = "document", "snapshot"
+
+
+def document_in(record: StoredRecord) -> bytes:
+    """The payload as a browser would read it, by the codings that its head names."""
+    return decoded(record.payload, read_head(record.head).get("content-encoding", ""))
+
+
+def decoded(payload: bytes, coding: str) -> bytes:
+    """A payload as a browser would read it, no more than may be shown.
+
+    It is given as it is, if it cannot be unpacked.
+    """
+    with closing(decoded_stream(DocumentStream.of(payload), coding, MOST_SHOWN)) as document:
+        return document.start(MOST_SHOWN)
+
+
+def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentStream:
+    """A payload as a browser would read it: up to `most` bytes of it, or a few more.
+
+    It is the payload itself, if no coding has to be taken off or if it cannot be unpacked.
+    """
+    if coding.strip().lower() in ("", "identity"):
+        return payload
+    document, size = new_spool(), 0
+    with ExitStack() as faulty:
+        faulty.callback(document.close)
+        try:
+            for piece in DecodedBody(payload.pieces(), coding):
+                size += document.write(piece)
+                if size >= most:
+                    break
+        except ContentDecodingError:
+            return payload
+        faulty.pop_all()
+    return DocumentStream(document, size)
+
+
+def write_document(length: str, form: str, charset: str = "") -> None:
+    """Write the document of the record at which the input stands, which has `length` bytes.
+
+    A snapshot is the document as a browser can show it without a request; `charset` is its
+    encoding.
+    """
+    document = document_in(read_record(sys.stdin.buffer.read(int(length))))
+    if form == SNAPSHOT:
+        document = without_requests(document, charset)
+    sys.stdout.buffer.write(document)
+
+
+if __name__ == "__main__":
+    as_program(write_document)

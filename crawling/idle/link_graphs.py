@@ -1,5 +1,6 @@
 """The background job that computes a link graph, with a grant of memory that it asks for after all
-others and gives back within 5 s when another process needs it.
+others and gives back when another process needs it: within 5 s, but for steps over many millions of
+links that cannot be broken off (decision 94).
 
 The scheduler queues it again until the last step is done.
 """

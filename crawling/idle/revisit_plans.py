@@ -9,10 +9,11 @@ from __future__ import annotations
 from django.db import connections
 
 from allocation.errors import AllocationError
-from crawling.models import Page
+from crawling.models import CrawlJob, Page
 from crawling.revisits.history import ended_runs
 from crawling.revisits.planner import plan_crawl
 from crawling.rq_jobs import REVISITS
+from crawling.runs.grants import capacity_of, default_pool
 from crawling.runs.held_units import NoUnits, finish_moment, held_units
 
 #: what any plan takes, and bytes of a page: of a million 410 MiB were measured
@@ -27,8 +28,8 @@ def plan_when_granted(crawl_id: int) -> str:
     connections.close_all()  # a connection from before the fork belongs to the parent
     name = f"revisits-{crawl_id}"
     with REVISITS.alone(crawl_id) as is_alone:
-        if not is_alone:
-            return "another worker has it"
+        if not is_alone or not CrawlJob.objects.filter(pk=crawl_id).exists():
+            return "another worker has it, or the crawl is gone"
         finish_moment(name)
         try:
             with held_units(
@@ -45,7 +46,8 @@ def plan_when_granted(crawl_id: int) -> str:
 
 
 def mebibytes_of(crawl_id: int) -> int:
-    """How much memory it takes."""
+    """What is held: what it takes, or all that there is."""
     latest = ended_runs(crawl_id).first()
     pages = Page.objects.filter(run=latest).count() if latest else 0
-    return LEAST_MIB + pages * BYTES_OF_A_PAGE // 2**20
+    takes = LEAST_MIB + pages * BYTES_OF_A_PAGE // 2**20
+    return min(takes, capacity_of(default_pool()).get("memory", takes))

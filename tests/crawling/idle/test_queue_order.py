@@ -1,4 +1,4 @@
-"""One worker does what users ask for first, and then what nobody asks for."""
+"""One worker does what users ask for first, and then what no user asks for."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.idle import revisit_plans
-from crawling.idle.revisit_plans import BYTES_OF_A_PAGE, LEAST_MIB, mebibytes_of, plan_when_granted
+from crawling.idle.revisit_plans import LEAST_MIB, mebibytes_of, plan_when_granted
 from crawling.models import PlannedRevisit
 from crawling.runs.held_units import NoUnits
 
@@ -40,7 +40,10 @@ def test_it_is_planned_once_memory_is_granted(crawl, holds_all, monkeypatch):
     assert not Process.objects.filter(run_ref__startswith="moment/", state=ProcessState.ACTIVE)
 
 
-def test_it_holds_more_for_more_pages(crawl, monkeypatch):
+@pytest.mark.parametrize(
+    ("mebibytes", "holds"), [(100, LEAST_MIB + 100), (4096, 512)], ids=["more", "all there is"]
+)
+def test_it_holds_more_for_more_pages(crawl, monkeypatch, mebibytes, holds):
     assert mebibytes_of(crawl.pk) == LEAST_MIB
-    monkeypatch.setattr(revisit_plans, "BYTES_OF_A_PAGE", BYTES_OF_A_PAGE * 2**20)
-    assert mebibytes_of(crawl.pk) == LEAST_MIB + BYTES_OF_A_PAGE
+    monkeypatch.setattr(revisit_plans, "BYTES_OF_A_PAGE", mebibytes * 2**20)
+    assert mebibytes_of(crawl.pk) == holds

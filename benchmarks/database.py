@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 import django
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 
 import crawlsite.settings
@@ -34,3 +36,16 @@ def empty_database() -> Iterator[None]:
         yield
     finally:
         connection.creation.destroy_test_db(before, verbosity=0)
+
+
+@contextmanager
+def database_of_pages() -> Iterator[None]:
+    """An empty database that is set up, with views, templates, connections and memory as the web
+    server has them.
+    """
+    import_module("crawlsite.wsgi")
+    call_command("collectstatic", interactive=False, verbosity=0)
+    settings.ALLOWED_HOSTS = ["testserver"]
+    with empty_database():
+        call_command("set_up")
+        yield

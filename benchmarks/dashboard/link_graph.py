@@ -11,7 +11,6 @@ import math
 import os
 import time
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -60,13 +59,10 @@ def _said(links: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    from django.conf import settings
-    from django.core.management import call_command
-
     from benchmarks.dashboard.links import forget_links
     from benchmarks.dashboard.page_jobs import fill_crawl
     from benchmarks.dashboard.times import show, show_files
-    from benchmarks.database import empty_database
+    from benchmarks.database import database_of_pages
     from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
     from crawling.models import Run
 
@@ -74,11 +70,7 @@ def main() -> None:
     for name, usual in (("pages", 1_000_000), ("links", 10_000_000), ("hosts", 20_000)):
         reader.add_argument(f"--{name}", type=int, default=usual)
     asked = reader.parse_args()
-    import_module("crawlsite.wsgi")  # views, templates, connections and memory as the server has
-    call_command("collectstatic", interactive=False, verbosity=0)
-    settings.ALLOWED_HOSTS = ["testserver"]
-    with empty_database():
-        call_command("set_up")
+    with database_of_pages():
         crawl = fill_crawl(asked.pages, 1, asked.hosts)
         try:
             run = Run.objects.get(crawl=crawl, is_latest=True)

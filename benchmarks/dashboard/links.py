@@ -11,7 +11,6 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
@@ -102,22 +101,15 @@ def forget_links() -> None:
 
 
 def main() -> None:
-    from django.conf import settings
-    from django.core.management import call_command
-
     from benchmarks.dashboard.load import Size, fill
     from benchmarks.dashboard.times import show, show_files
-    from benchmarks.database import empty_database
+    from benchmarks.database import database_of_pages
     from crawling.models import LinksPart, Run
 
-    import_module("crawlsite.wsgi")  # views, templates, connections and memory as the server has
-    call_command("collectstatic", interactive=False, verbosity=0)
-    settings.ALLOWED_HOSTS = ["testserver"]
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--links", type=int, default=10_000_000)
     links = reader.parse_args().links
-    with empty_database():
-        call_command("set_up")
+    with database_of_pages():
         size = Size(crawls=20, live=2, pages=2 * links // OF_A_PAGE, hosts=500, rows=100, links=0)
         try:
             run = Run.objects.get(crawl=fill(size).crawl, is_latest=True)

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
@@ -63,20 +62,13 @@ FROM made, LATERAL (SELECT CASE WHEN n %% 20 < 4 THEN n / 20 * 20 ELSE n END AS 
 
 
 def main() -> None:
-    from django.conf import settings
-    from django.core.management import call_command
-
-    from benchmarks.database import empty_database
+    from benchmarks.database import database_of_pages
 
     reader = argparse.ArgumentParser(description=__doc__)
     for name, usual in (("pages", 1_000_000), ("runs", 4), ("hosts", 20_000)):
         reader.add_argument(f"--{name}", type=int, default=usual)
     asked = reader.parse_args()
-    import_module("crawlsite.wsgi")  # views, templates, connections and memory as the server has
-    call_command("collectstatic", interactive=False, verbosity=0)
-    settings.ALLOWED_HOSTS = ["testserver"]
-    with empty_database():
-        call_command("set_up")
+    with database_of_pages():
         crawl = fill_crawl(asked.pages, asked.runs, asked.hosts)
         _plan(crawl)
         _find_copies(crawl)
@@ -95,9 +87,8 @@ def fill_crawl(pages: int, runs: int, hosts: int) -> Any:
     order = {"name": NAME, "seeds": ["http://127.0.0.1:8900/"], "visits_a_day": pages // 10}
     crawl, now = create_crawl(order), timezone.now()
     with connection.cursor() as cursor:
-        cursor.execute(
-            "DROP INDEX IF EXISTS pages_by_words"
-        )  # slow to fill, and asked by no page here
+        # slow to fill, and asked by no page here
+        cursor.execute("DROP INDEX IF EXISTS pages_by_words")
         cursor.execute(HOSTS, {"hosts": hosts})
         for number in range(1, runs + 1):
             began = now - timedelta(days=runs - number, hours=11)

@@ -14,7 +14,7 @@ from crawling.links.parts import links_written
 from crawling.models import Run
 from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import LINK_GRAPH
-from crawling.runs.grants import capacity_of, default_pool
+from crawling.runs.grants import memory_to_hold
 from crawling.runs.held_units import NoUnits
 
 #: what any graph takes, and a million links of a run more: 10 million were measured to take 1,148
@@ -44,4 +44,4 @@ def compute_when_idle(graph_id: int) -> str:
 def mebibytes_of(run: Run) -> int:
     """What is held: what it takes, or all that there is."""
     takes = LEAST_MIB + MIB_PER_MILLION * links_written(run) // 1_000_000
-    return min(takes, capacity_of(default_pool()).get("memory", takes))
+    return memory_to_hold(takes)

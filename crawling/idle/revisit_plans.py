@@ -13,7 +13,7 @@ from crawling.models import CrawlJob, Page
 from crawling.revisits.history import ended_runs
 from crawling.revisits.planner import plan_crawl
 from crawling.rq_jobs import REVISITS
-from crawling.runs.grants import capacity_of, default_pool
+from crawling.runs.grants import memory_to_hold
 from crawling.runs.held_units import NoUnits, finish_moment, held_units
 
 #: what any plan takes, and bytes of a page: of a million 410 MiB were measured
@@ -50,4 +50,4 @@ def mebibytes_of(crawl_id: int) -> int:
     latest = ended_runs(crawl_id).first()
     pages = Page.objects.filter(run=latest).count() if latest else 0
     takes = LEAST_MIB + pages * BYTES_OF_A_PAGE // 2**20
-    return min(takes, capacity_of(default_pool()).get("memory", takes))
+    return memory_to_hold(takes)

@@ -98,6 +98,11 @@ def capacity_of(pool: Pool) -> dict[str, int]:
     return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
 
 
+def memory_to_hold(mebibytes: int) -> int:
+    """So much, or all that the default pool has: more would never be granted. Raises NoPool."""
+    return min(mebibytes, capacity_of(default_pool()).get("memory", mebibytes))
+
+
 def share_limits(pool: Pool, team: str) -> dict[str, int]:
     """What a team may claim of a pool, by class; classes without a limit are left out."""
     share = Share.objects.filter(pool=pool, ref=f"{TEAM_REF}{team}").first() if team else None

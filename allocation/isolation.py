@@ -44,7 +44,7 @@ def insist(work: Callable[[], T], *, attempts: int) -> T:
             if attempt == attempts or connection.in_atomic_block or not was_in_the_way(error):
                 raise
         pause = random.uniform(0.01, 0.05) * 2**attempt  # noqa: S311 - no secret
-        time.sleep(pause)  # rivals that collided must not collide again
+        time.sleep(pause)  # of random length: rivals that collided come back at different times
     raise AssertionError("unreachable")
 
 

@@ -237,7 +237,7 @@ def resolving_ahead(
     process = subprocess.Popen([sys.executable, "manage.py", "resolve_ahead"], env=env)
     while not is_seated():
         time.sleep(0.05)  # Django's start is no part of what is measured
-    time.sleep(RAMP_SECONDS)  # nor how slowly it begins to ask
+    time.sleep(RAMP_SECONDS)  # how slowly it begins to ask is not measured
     try:
         yield lambda: sum(psutil.Process(process.pid).cpu_times()[:2])
     finally:

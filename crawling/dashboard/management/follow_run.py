@@ -66,7 +66,7 @@ def _next_view(crawl: CrawlJob, say: _ProgressLine) -> CrawlView:
     """The crawl half a second later, or as soon as a database that was started again answers."""
     until = time.monotonic() + OUTAGE_SECONDS
     while True:
-        time.sleep(POLL_SECONDS)  # it reads rows, which any process may have written
+        time.sleep(POLL_SECONDS)  # a poll, since any process may write these rows
         try:
             return crawl_view(crawl)
         except OperationalError:

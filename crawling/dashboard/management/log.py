@@ -110,6 +110,6 @@ def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show
                 at = tail.newer
             if is_over:
                 return
-            time.sleep(POLL_SECONDS)  # it reads rows, which any process may have written
+            time.sleep(POLL_SECONDS)  # a poll, since any process may write these rows
     except KeyboardInterrupt:
         return

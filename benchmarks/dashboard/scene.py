@@ -1,5 +1,5 @@
 """The scene of `benchmarks.dashboard.viewers`, in a process with the product's settings: two
-crawls, first alone, then beside clients.
+crawls, in turn alone and beside clients.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from statistics import mean
 from typing import Any
 
 import psutil
@@ -19,6 +20,8 @@ from benchmarks.dashboard.clients import Report, Scene, load
 from benchmarks.database import set_up_django
 
 WARM_SECONDS = 8
+#: parts alone and under load, in turn: a crawl's rate changes while it goes on
+ROUNDS = 2
 #: kinds of programs, by what stands in their command lines
 KINDS = {
     "web": "gunicorn",
@@ -36,15 +39,17 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     scene = begin(told)
     time.sleep(WARM_SECONDS)  # how slowly crawls begin is not measured
-    before = spending()
-    # nothing but the crawls runs while this sleeps: the load is compared with that
-    alone = pages_a_second(lambda: time.sleep(scene.seconds))  # their rate is what is measured
-    between, report = spending(), Report()
-    loaded = pages_a_second(lambda: load(scene, report))
-    report_spending(scene.seconds, before, between, spending())
+    looks, report = [spending()], Report()
+    rates = []
+    for part in (lambda: time.sleep(scene.seconds), lambda: load(scene, report)) * ROUNDS:
+        # nothing but the crawls runs while this sleeps: the load is compared with that
+        rates.append(pages_a_second(part))
+        looks.append(spending())
+    report_spending(scene.seconds, looks)
+    alone, loaded = mean(rates[::2]), mean(rates[1::2])
     print(
         f"crawls: {alone:.0f} pages/s alone, {loaded:.0f} under load "
-        f"({100 * loaded / max(alone, 1):.0f} %)"
+        f"({100 * loaded / max(alone, 1):.0f} %); in turn {', '.join(f'{r:.0f}' for r in rates)}"
     )
     for line in report.lines():
         print(line, flush=True)
@@ -112,9 +117,10 @@ def spending() -> dict[str, float]:
     return spent
 
 
-def report_spending(seconds: float, *looks: dict[str, float]) -> None:
+def report_spending(seconds: float, looks: list[dict[str, float]]) -> None:
     """Print the cores that each kind of program took, between one look and the next."""
-    for before, after, name in zip(looks, looks[1:], ("alone", "under load"), strict=False):
+    names = ("alone", "under load") * ROUNDS
+    for before, after, name in zip(looks, looks[1:], names, strict=False):
         cores = {kind: (after[kind] - before.get(kind, 0.0)) / seconds for kind in after}
         told = ", ".join(f"{kind} {share:.2f}" for kind, share in sorted(cores.items()))
         print(f"cores {name}: {told}")

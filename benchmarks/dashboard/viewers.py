@@ -2,7 +2,7 @@
 benchmarks.dashboard.viewers [options]`
 
 Starts the whole product in a directory of its own, as `make run` does, with two crawls of a
-synthetic web (delay 0). First the crawls alone are measured, then beside operators whose pages
+synthetic web (delay 0). In turn the crawls are measured alone, and beside operators whose pages
 refresh every two seconds and a program that sends requests under one token: with the usual limit of
 requests, then without one.
 """

@@ -22,7 +22,6 @@ from crawling.idle.second_readings import MEMORY_MIB
 from crawling.idle.turns import IdleTurn, idle_turn
 from crawling.links.stored_documents import extracted_again, html_pages
 from crawling.models import Extraction, Page, Run
-from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import EXTRACTION
 from crawling.runs.held_units import NoUnits
 
@@ -48,7 +47,7 @@ def extract_when_idle(extraction_id: int) -> str:
             return "another worker has it, or it is over"
         name, label = f"extraction-{extraction_id}", f"extraction {extraction_id}"
         try:
-            with behind_shifts(), idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
+            with idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
                 return _extract(extraction, turn)
         except (NoUnits, AllocationError) as error:
             return str(error)

@@ -12,7 +12,6 @@ from crawling.idle.turns import idle_turn
 from crawling.link_graph.graphs import lost_graphs, note_wait
 from crawling.links.parts import links_written
 from crawling.models import Run
-from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import LINK_GRAPH
 from crawling.runs.grants import memory_to_hold
 from crawling.runs.held_units import NoUnits
@@ -30,7 +29,7 @@ def compute_when_idle(graph_id: int) -> str:
         name, label = f"link-graph-{graph_id}", f"link graph {graph_id}"
         mebibytes = mebibytes_of(graph.run)
         try:
-            with behind_shifts(), idle_turn(name, label=label, mebibytes=mebibytes) as turn:
+            with idle_turn(name, label=label, mebibytes=mebibytes) as turn:
                 # SciPy takes memory, too, and more time than a turn has before its first look
                 from crawling.link_graph.computation import compute_steps
 

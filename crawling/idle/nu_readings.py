@@ -13,7 +13,6 @@ from crawling.links.nu_checker import MEMORY_MIB, why_unavailable
 from crawling.links.nu_reading import read_part_by_nu
 from crawling.links.progress import parts_without_nu
 from crawling.models import Run
-from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import NU_READING
 from crawling.runs.held_units import NoUnits
 
@@ -30,7 +29,7 @@ def check_when_idle(run_id: int) -> str:
             return "another worker has it"
         name, label = f"nu-check-{run.pk}", f"Nu check of run {run.pk}"
         try:
-            with behind_shifts(), idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
+            with idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
                 return _read(run, turn)
         except (NoUnits, AllocationError) as error:
             return str(error)

@@ -13,7 +13,6 @@ from crawling.links.microformats import MEMORY_BYTES
 from crawling.links.progress import unindexed_parts, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import Run
-from crawling.process.priority import behind_shifts
 from crawling.runs.held_units import NoUnits
 from crawling.search.folder import IndexBusy
 from crawling.search.index import IndexWriter, add_parts, writing
@@ -31,13 +30,12 @@ def read_when_idle(run_id: int) -> str:
         return "the run was deleted"
     try:
         with (
-            behind_shifts(),
-            writing() as index,
             idle_turn(
                 f"reading-{run.pk}",
                 label=f"second reading of run {run.pk}",
                 mebibytes=MEMORY_MIB + PROGRAM_MIB,
             ) as turn,
+            writing() as index,
         ):
             return _read(run, index, turn)
     except (NoUnits, IndexBusy, AllocationError) as error:

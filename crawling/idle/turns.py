@@ -1,14 +1,17 @@
-"""The turns of background jobs that work when no one else needs the units."""
+"""The turns of background jobs that work when no one else needs the units or the processors."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from crawling.process.priority import hurry
+from django.db import DatabaseError, connections
+from redis.exceptions import RedisError
+
+from crawling.process.priority import hurry, let_shifts_go_first
 from crawling.rq_jobs import do_users_wait, is_background_wanted
 from crawling.runs.held_units import IDLE, finish_moment, held_units, others_lack
 
@@ -26,34 +29,32 @@ STEP_SECONDS = 4.0
 
 class IdleTurn:
     """Says when to give back what is held: as soon as another process needs it, or a job that a
-    user asks for waits for this worker; after TURN_SECONDS if it is another job. The first look is
-    not before LOOK_SECONDS, so that each turn gets some work done.
+    user asks for waits for this worker; after TURN_SECONDS if it is another job.
+
+    A thread looks. Work behind busy shifts may take a minute for a page, so the thread lets this
+    work process hurry once a user or another process waits. For another idle job it does not: of
+    two that take turns, one waits at any time.
     """
 
-    def __init__(self, units: Mapping[str, int], lost: threading.Event) -> None:
-        self._units, self._lost = units, lost
+    def __init__(self) -> None:
+        self._units: Iterable[str] = ()
+        self._lost, self._is_wanted = threading.Event(), threading.Event()
         self._ends_at = math.inf
         self.is_over = False
         self.begin()
 
     def begin(self) -> None:
-        """Count from now on: what came before was to get ready."""
-        began_at = time.monotonic()
-        self._looks_at, self._yields_at = began_at + LOOK_SECONDS, began_at + TURN_SECONDS
+        """Count TURN_SECONDS from now on: what came before was to get ready."""
+        self._yields_at = time.monotonic() + TURN_SECONDS
+
+    def hold(self, units: Iterable[str], lost: threading.Event) -> None:
+        """Give way to who needs these from now on, and end once they are lost."""
+        self._units, self._lost = units, lost
 
     def goes_on(self) -> bool:
         """To be asked after each page."""
-        if not self.is_over and time.monotonic() > self._looks_at:
-            self._looks_at = time.monotonic() + LOOK_SECONDS
-            self.is_over = self._is_worker_wanted() or others_lack(self._units)
-            if self.is_over:
-                hurry()
-        self.is_over = self.is_over or self._lost.is_set()
+        self.is_over = self.is_over or self._lost.is_set() or self._is_wanted.is_set()
         return not self.is_over
-
-    def _is_worker_wanted(self) -> bool:
-        is_late = time.monotonic() >= self._yields_at
-        return do_users_wait() or (is_late and is_background_wanted())
 
     def seconds_left(self) -> float:
         """For work that cannot end after each page: how long it may go on, so that it has given
@@ -65,23 +66,46 @@ class IdleTurn:
             self._ends_at = time.monotonic() + (0 if self._lost.is_set() else STEP_SECONDS)
         return self._ends_at - time.monotonic()
 
+    def look(self) -> None:
+        """Raises DatabaseError, RedisError."""
+        if do_users_wait() or others_lack(self._units):
+            hurry()
+            self._is_wanted.set()
+            return
+        let_shifts_go_first()
+        if time.monotonic() >= self._yields_at and is_background_wanted():
+            self._is_wanted.set()
+
+    def look_until(self, over: threading.Event) -> None:
+        while not over.wait(LOOK_SECONDS):
+            try:
+                self.look()
+            except (DatabaseError, RedisError):  # it may be back at the next look
+                connections.close_all()
+        connections.close_all()
+
 
 @contextmanager
 def idle_turn(reference: str, *, label: str, mebibytes: int) -> Iterator[IdleTurn]:
-    """Hold memory that is asked for after all others until the block ends.
+    """Work behind shifts, and hold memory that is asked for after all others, until the block ends.
 
     reference: of the job; what one with the same has left, because it was killed, is given back.
-    Raises NoUnits, AllocationError. The block is no longer
-    behind shifts if another job waits for this worker.
+    Raises NoUnits, AllocationError.
     """
     finish_moment(reference)
-    with held_units(
-        {"memory": mebibytes},
-        label=label,
-        reference=reference,
-        wait_seconds=WAIT_SECONDS,
-        priority=IDLE,
-    ) as (units, lost):
-        if is_background_wanted():
-            hurry()  # beside busy shifts a page would take a minute
-        yield IdleTurn(units, lost)
+    turn, over = IdleTurn(), threading.Event()
+    looking = threading.Thread(target=turn.look_until, args=(over,), daemon=True)
+    memory = {"memory": mebibytes}
+    let_shifts_go_first()
+    looking.start()
+    try:
+        with held_units(
+            memory, label=label, reference=reference, wait_seconds=WAIT_SECONDS, priority=IDLE
+        ) as (units, lost):
+            turn.hold(units, lost)
+            turn.begin()
+            yield turn
+    finally:
+        over.set()
+        looking.join()
+        hurry()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 NICENESS = 10
@@ -28,23 +27,20 @@ def let_pages_go_first() -> None:
 
 
 def lower_session(niceness: int = SESSION_NICENESS) -> None:
-    """The kernel allows ten changes a second on the whole machine; the next shift tries again."""
+    """The kernel allows ten changes a second on the whole machine; the next shift, or the next look
+    of an idle turn, tries again.
+    """
     with suppress(OSError):
         if not GROUP.read_text().endswith(f"nice {niceness}\n"):
             GROUP.write_text(str(niceness))
 
 
-@contextmanager
-def behind_shifts() -> Iterator[None]:
-    """Let shifts go before this work process for a while, if its worker has a session of its own:
-    of that session only the work process works meanwhile.
+def let_shifts_go_first() -> None:
+    """Lower the priority of this work process below that of shifts until it hurries, if its worker
+    has a session of its own: of that session only the work process works meanwhile.
     """
     if _is_alone():
         lower_session(IDLE_NICENESS)
-    try:
-        yield
-    finally:
-        hurry()
 
 
 def hurry() -> None:

@@ -97,9 +97,8 @@ def test_it_waits_for_memory_that_no_crawl_needs_and_says_so(
 
 
 def test_it_ends_although_others_want_the_memory_after_each_step(
-    run, graph, background, wants, monkeypatch
+    run, graph, background, wants, looks_after_each_page, monkeypatch
 ):
-    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
     done, others, given_way = computation.step_done, [], 0
 
     def others_come(graph):
@@ -120,9 +119,8 @@ def test_it_ends_although_others_want_the_memory_after_each_step(
 
 
 def test_a_long_step_is_broken_off_for_others_which_counts_as_no_attempt(
-    run, graph, background, wants, monkeypatch
+    run, graph, background, wants, looks_after_each_page, monkeypatch
 ):
-    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
     monkeypatch.setattr(turns, "STEP_SECONDS", 0.0)
     others = []
 

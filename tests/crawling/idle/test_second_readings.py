@@ -86,9 +86,8 @@ def test_it_holds_memory_at_idle_priority_and_gives_it_back(run, background, mon
 
 
 def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
-    run, pool, background, monkeypatch
+    run, pool, background, looks_after_each_page, monkeypatch
 ):
-    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
     crawl = register_process(pool=pool.pk, label="c", run_ref="x", maximum={"memory": 512}).pk
     read = second_reading._read
 
@@ -111,8 +110,9 @@ def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
     assert len({row[0] for row in rows_in(part.texts_name, TEXTS)}) == 6
 
 
-def test_who_waits_for_something_else_is_not_given_way_to(run, pool, background, monkeypatch):
-    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
+def test_who_waits_for_something_else_is_not_given_way_to(
+    run, pool, background, looks_after_each_page
+):
     threads = {"fetch_slots": 64}
     for reference in ("has", "waits"):
         one = register_process(pool=pool.pk, label=reference, run_ref=reference, maximum=threads)
@@ -123,8 +123,7 @@ def test_who_waits_for_something_else_is_not_given_way_to(run, pool, background,
     assert read_when_idle(run.pk) == "all pages are read"
 
 
-def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, monkeypatch):
-    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
+def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, looks_after_each_page):
     background.enqueue_call("crawling.alerts.delivery.send_due_deliveries")
 
     assert read_when_idle(run.pk) == "others wait"
@@ -137,9 +136,8 @@ def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, monkeypatc
     ("seconds", "became"), [(0.0, "others wait"), (60.0, "all pages are read")]
 )
 def test_readings_of_other_runs_wait_until_its_turn_is_over(
-    run, background, monkeypatch, seconds, became
+    run, background, looks_after_each_page, monkeypatch, seconds, became
 ):
-    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
     monkeypatch.setattr(turns, "TURN_SECONDS", seconds)
     SECOND_READING.enqueue(run.pk + 1)
 

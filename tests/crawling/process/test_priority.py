@@ -27,8 +27,7 @@ else:
 #: a worker and its work process, which says the session's niceness until it is the one expected
 IDLE = """
 import os, time
-from contextlib import ExitStack
-from crawling.process.priority import GROUP, IDLE_NICENESS, behind_shifts, hurry
+from crawling.process.priority import GROUP, IDLE_NICENESS, hurry, let_shifts_go_first
 
 def reached(niceness, change):
     until = time.monotonic() + 20
@@ -39,9 +38,8 @@ def reached(niceness, change):
 if os.fork():
     os.wait()
 else:
-    with ExitStack() as stack:
-        print(reached(IDLE_NICENESS, lambda: stack.enter_context(behind_shifts())))
-        print(reached(0, hurry))
+    print(reached(IDLE_NICENESS, let_shifts_go_first))
+    print(reached(0, hurry))
 """
 
 

@@ -1,0 +1,20 @@
+"""Idle jobs of the tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawling.idle.turns import IdleTurn
+
+
+@pytest.fixture
+def looks_after_each_page(monkeypatch):
+    """Who waits is seen at the next page, and what the test itself has not yet committed, too."""
+    goes_on = IdleTurn.goes_on
+
+    def looked(turn):
+        if not turn.is_over:
+            turn.look()
+        return goes_on(turn)
+
+    monkeypatch.setattr(IdleTurn, "goes_on", looked)

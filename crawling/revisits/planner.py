@@ -20,7 +20,7 @@ from crawling.frontier.rules.visit_rates import (
     freshness_after,
     rates_by,
 )
-from crawling.frontier.rules.visit_times import spread
+from crawling.frontier.rules.visit_times import spent_until, spread
 from crawling.models import CrawlJob, RevisitPlan, Run
 from crawling.orders.sections.reuse import MOST_DAYS, VISIT_POLICY
 from crawling.revisits.history import VisitHistory, ended_runs, read_history
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 USUAL_RATE = 1 / 30
 #: what is known of the crawl's other pages counts as half a change of each
 WEIGHT = 0.5
-#: visits count in the budget for so long, and take at most so much of what is to come
+#: visits count in the budget for so long, and take at most so much of what comes after them
 DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
 #: hosts of which a plan has sums
 MOST_HOSTS = 500
@@ -118,8 +118,8 @@ class _CrawlPlan:
         spent later: each run makes up for the time since the run before.
         """
         began = max(self._history.began, self._today - DAYS_COUNTED)
-        made = sum(at > began for at in self._history.at)
-        return min(began + made / self._budget, self._today + MOST_DAYS_AHEAD)
+        visits = np.array(self._history.at, np.float64)
+        return spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Of `PlannedRevisit`, made of some pages at a time: all would take three times the memory

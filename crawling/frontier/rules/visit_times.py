@@ -26,3 +26,19 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
     behind = np.maximum.accumulate(wanted[order] - number)
     moments[order] = np.maximum(behind, start) + number
     return moments
+
+
+def spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
+    """The moment until which visits have spent the budget, whose first day begins at `began`.
+
+    visits: their moments, in any order, none before `began`. most: days; of what is above the
+    budget at a visit, no more is taken from the days behind that visit.
+
+    With each visit the moment moves on by its share of a day, if that is not too far ahead of the
+    visit. O(n log n).
+    """
+    if not len(visits):
+        return began
+    number = np.arange(1, len(visits) + 1) / budget
+    bounds = np.sort(visits) + most - number
+    return float(min(began, bounds.min()) + number[-1])

@@ -126,6 +126,20 @@ def test_pages_that_are_due_together_wait_for_their_turn_and_for_visits_beside_t
     assert all(after - before > timedelta(hours=7.9) for before, after in itertools.pairwise(turns))
 
 
+def test_visits_beside_the_plan_hold_up_others_for_a_day_however_often_it_is_made_anew(
+    crawl, again
+):
+    for _ in range(3):
+        PlannedRevisit.objects.all().delete()
+        pass_days(1)
+        assert len(again(crawl)) == len(EVERY)  # of three that the budget has
+
+    pass_days(0.5)
+    assert again(crawl) == []
+    pass_days(0.6)
+    assert len(again(crawl)) == 1
+
+
 @pytest.mark.parametrize(("days", "longest"), [(0, 366), (20, 20)])
 def test_caching_headers_only_delay_a_visit_no_longer_than_the_order_says(
     make_site, crawl_to_the_end, days, longest

@@ -1,11 +1,12 @@
 """A budget of visits a day holds between any two moments (SEEDS B8)."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crawling.frontier.rules.visit_times import spread
+from crawling.frontier.rules.visit_times import spent_until, spread
 
 MOMENTS = arrays(float, st.integers(0, 30), elements=st.floats(0, 50))
 BUDGETS = st.sampled_from([0.25, 1.0, 4.0, 1000.0])
@@ -46,3 +47,12 @@ def test_no_visit_waits_longer_than_the_budget_asks(wanted, budget, start):
 def test_visits_follow_each_other():
     assert spread(np.array([5.0, 0.0, 0.0]), 2, 1.0).tolist() == [5.0, 1.0, 1.5]
     assert spread(np.array([0.0, 0.0]), 0.5, -np.inf).tolist() == [0.0, 2.0]
+
+
+@given(MOMENTS, BUDGETS, st.floats(0, 3))
+def test_each_visit_spends_its_share_unless_that_is_too_far_ahead(visits, budget, most):
+    spent = 0.0
+    for visit in np.sort(visits):
+        spent = min(spent + 1 / budget, visit + most)
+
+    assert spent_until(visits, budget, 0.0, most) == pytest.approx(spent, abs=1e-9)

@@ -44,11 +44,12 @@ def granted_shifts() -> list[tuple[int, int]]:
 
 def crawl_to_the_end(name: str, seeds: Sequence[str], **fields: object) -> Run:
     """Make a crawl and do its shifts one after the other."""
-    run = start_run(
-        create_crawl(
-            {"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0.02, **fields}
-        )
-    )
+    order = {"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0.02, **fields}
+    return run_to_the_end(start_run(create_crawl(order)))
+
+
+def run_to_the_end(run: Run) -> Run:
+    """Do the shifts of a run one after the other."""
     while run.state not in ENDED_STATES:
         for shift in granted_shifts():
             run_shift(*shift)

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
@@ -215,9 +215,11 @@ def spending(programs: dict[str, int]) -> dict[str, float]:
 
     spent = {"PostgreSQL": server_seconds()}
     for name, pid in programs.items():
-        program = psutil.Process(pid)
-        times = [one.cpu_times() for one in (program, *program.children(recursive=True))]
-        seconds = sum(t.user + t.system + t.children_user + t.children_system for t in times)
+        program, seconds = psutil.Process(pid), 0.0
+        for one in (program, *program.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):  # it ended just now, and its parent counts it
+                t = one.cpu_times()
+                seconds += t.user + t.system + t.children_user + t.children_system
         kind = name.partition(".")[0]
         spent[kind] = spent.get(kind, 0.0) + seconds
     return spent

@@ -1,0 +1,155 @@
+"""A site whose pages change at known rates, appear and disappear, so that what is to be found of it
+is known. It changes only when it is told that days pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tests.servers import Request, Site
+
+#: changes a day; a fifth of the pages has each
+RATES = (0.01, 0.05, 0.2, 1.0, 3.0)
+#: of the pages at the beginning that are there later; of those that are there, gone a day
+SPARE, GONE_A_DAY = 0.05, 0.002
+#: of so many pages one counts its visitors
+COUNTER = 40
+PAGES_OF_A_SECTION = 100
+#: of a page to others
+LINKS = 4
+WORDS = 80
+HOME = "/"
+
+
+class SiteState(NamedTuple):
+    """What the site is at a moment: of each page that is there what its text depends on, and the
+    paths that it links to.
+    """
+
+    texts: Mapping[str, object]
+    links: Mapping[str, frozenset[str]]
+
+
+def differences(old: SiteState, new: SiteState) -> set[tuple[str, str]]:
+    """Pages with what became of them, in the words of watches."""
+    both = old.texts.keys() & new.texts.keys()
+    return {
+        *(("changed", path) for path in both if old.texts[path] != new.texts[path]),
+        *(("gone", path) for path in old.texts.keys() - new.texts.keys()),
+        *(("new", path) for path in new.texts.keys() - old.texts.keys()),
+    }
+
+
+def link_differences(old: SiteState, new: SiteState) -> set[tuple[str, str, str]]:
+    """Pages, whether a link was added or removed, and its target."""
+    found = set()
+    for path in old.links.keys() | new.links.keys():
+        before, now = old.links.get(path, frozenset()), new.links.get(path, frozenset())
+        found |= {(path, "added", target) for target in now - before}
+        found |= {(path, "removed", target) for target in before - now}
+    return found
+
+
+class ChangingSite:
+    """Pages have numbers from 0 on; all arrays have an element a page."""
+
+    def __init__(self, pages: int, seed: int) -> None:
+        self._chance = np.random.default_rng(seed)
+        self.rates = np.resize(np.array(RATES), pages)
+        self._chance.shuffle(self.rates)
+        self.version = np.zeros(pages, np.int64)
+        self.is_there = self._chance.random(pages) >= SPARE
+        #: those whose link stays on the first page, which has one of each page that is there
+        self._is_listed = self.is_there.copy()
+        self._was_there = self.is_there.copy()
+        self.paths = [_path(number, seed) for number in range(pages)]
+        self._numbers = {path: number for number, path in enumerate(self.paths)}
+        #: of each path the version that was served last
+        self.served: dict[str, int] = {}
+        self._visitors = 0
+
+    def pass_days(self, days: float) -> None:
+        """Let pages change, appear and disappear; of those that disappear half stay listed."""
+        self.version += self._chance.poisson(self.rates * days)
+        chance = self._chance.random(len(self.version))
+        goes = self.is_there & (chance < GONE_A_DAY * days)
+        comes = ~self._was_there & (chance < days / 10)
+        self.is_there = (self.is_there & ~goes) | comes
+        self._was_there |= comes
+        keeps = goes & (self._chance.random(len(goes)) < 0.5)
+        self._is_listed = (self._is_listed & (self.is_there | keeps)) | comes | keeps
+
+    def state(self) -> SiteState:
+        there = np.flatnonzero(self.is_there)
+        listed = frozenset(self.paths[number] for number in np.flatnonzero(self._is_listed))
+        texts: dict[str, object] = {self.paths[n]: int(self.version[n]) for n in there}
+        links = {self.paths[n]: frozenset(self._links(n)) for n in there}
+        return SiteState({**texts, HOME: listed}, {**links, HOME: listed})
+
+    def counts_visitors(self, path: str) -> bool:
+        """Whether a number on the page is another one at each visit."""
+        return path != HOME and self._numbers[path] % COUNTER == 0
+
+    def stale(self) -> NDArray[np.bool_]:
+        """Of the pages that are there, whether the next visitor sees another text than the last."""
+        there = [(self.paths[n], self.version[n]) for n in np.flatnonzero(self.is_there)]
+        return np.array(
+            [self.counts_visitors(path) or self.served.get(path) != its for path, its in there]
+        )
+
+    def _links(self, number: int) -> Iterator[str]:
+        """The last one is another with each version."""
+        for step in range(1, LINKS):
+            yield self.paths[(number * 7 + step * step) % len(self.paths)]
+        yield self.paths[(number * 11 + int(self.version[number])) % len(self.paths)]
+
+    def answer(self, request: Request) -> tuple[int, dict[str, str], str]:
+        path = request.path
+        kind = {"Content-Type": "text/html; charset=utf-8"}
+        if path == HOME:
+            listed = np.flatnonzero(self._is_listed)
+            return 200, kind, _document("The site", "", [self.paths[n] for n in listed])
+        number = self._numbers.get(path)
+        if number is None or not self.is_there[number]:
+            return 404, {"Content-Type": "text/plain"}, "not here"
+        version = int(self.version[number])
+        self.served[path] = version
+        self._visitors += 1
+        words = [_word(number, version if place % 10 == 0 else 0, place) for place in range(WORDS)]
+        visitors = f"<p>Visitors: {self._visitors}</p>" if self.counts_visitors(path) else ""
+        text = f"<p>{' '.join(words)}</p>{visitors}"
+        return 200, kind, _document(path, text, list(self._links(number)))
+
+
+@contextmanager
+def served_site(site: ChangingSite) -> Iterator[Site]:
+    """Serve it on loopback until the block ends."""
+    from tests.servers import serve_site
+
+    with serve_site({}) as server:
+        server.pages |= dict.fromkeys((HOME, *site.paths), site.answer)
+        yield server
+
+
+def _document(title: str, text: str, links: list[str]) -> str:
+    listed = "".join(f'<li><a href="{link}">{link}</a></li>\n' for link in links)
+    return f"<!DOCTYPE html><title>{title}</title>\n<h1>{title}</h1>\n{text}<ul>{listed}</ul>"
+
+
+def _path(number: int, seed: int) -> str:
+    """Letters only: numbers would make patterns, which are judged as traps are."""
+    section = _word(seed, number // PAGES_OF_A_SECTION, -1)
+    return f"/{section}/{_word(seed, number, -2)}"
+
+
+def _word(*numbers: int) -> str:
+    """Ten letters that follow from numbers."""
+    digest = blake2b(repr(numbers).encode(), digest_size=10).digest()
+    return "".join(chr(ord("a") + byte % 26) for byte in digest)

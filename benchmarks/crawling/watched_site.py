@@ -1,0 +1,319 @@
+"""A site that changes at known rates, crawled day by day: what watches, their notices and the
+differences of runs tell is judged by what has changed, and estimated rates by the true ones; then
+revisits are planned, and how fresh the pages stay is compared with what plans expect.
+`python -m benchmarks.crawling.watched_site [--pages 2000 --days 10 --planned 10 --seed 1]`
+
+All is done in one process, which serves the site, too. Days pass by moving what is stored into the
+past. Wants a PostgreSQL whose tables are made; its crawl stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from resource import RUSAGE_SELF, getrusage
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.crawling.changing_site import (
+    HOME,
+    RATES,
+    ChangingSite,
+    differences,
+    link_differences,
+    served_site,
+)
+from benchmarks.database import set_up_django
+
+if TYPE_CHECKING:
+    from crawling.models import CrawlJob, Run
+    from tests.servers import Site
+
+#: of the pages a day, once there is a budget; runs and looks at freshness a day
+VISITED_A_DAY, RUNS_A_DAY, LOOKS = 0.1, 2, 5
+#: a plan counts visits before it for up to a day, and a policy takes time to show
+SETTLING_DAYS = 2
+HOOK = "/hook"
+LISTENER = "the watched site"
+
+
+@dataclass
+class Judged:
+    """How much was told of what was to be told, and how much that was not."""
+
+    found: int = 0
+    missing: int = 0
+    wrong: int = 0
+
+    def judge(self, told: Set[Any], true: Set[Any]) -> None:
+        self.found += len(told & true)
+        self.missing += len(true - told)
+        self.wrong += len(told - true)
+
+
+@dataclass
+class Judgement:
+    """Of all runs, by what tells; seconds of the processor by what takes them."""
+
+    told: dict[str, Judged] = field(default_factory=dict)
+    processor: Counter[str] = field(default_factory=Counter)
+    clock: Counter[str] = field(default_factory=Counter)
+
+    def judge(self, what: str, told: Set[Any], true: Set[Any]) -> None:
+        self.told.setdefault(what, Judged()).judge(told, true)
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        began, used = time.monotonic(), time.process_time()
+        yield
+        self.clock[what] += time.monotonic() - began
+        self.processor[what] += time.process_time() - used
+
+    def lines(self) -> Iterator[str]:
+        yield f"{'':28}{'found':>8}{'missing':>9}{'wrong':>7}"
+        for what, each in self.told.items():
+            yield f"{what:28}{each.found:8,}{each.missing:9,}{each.wrong:7,}"
+        yield f"{'':28}{'clock s':>8}{'CPU s':>9}"
+        for what, seconds in self.clock.items():
+            yield f"{what:28}{seconds:8.1f}{self.processor[what]:9.1f}"
+
+
+class FollowedPlan(NamedTuple):
+    """fresh, expected: mean share of the pages that are as they were stored, as it was and as the
+    last plan has it. requests: a day, of pages that were there.
+    """
+
+    fresh: float
+    expected: float
+    requests: float
+
+
+class WatchedCrawl:
+    """A crawl of the site with a watch for each section; a server on loopback gets the notices."""
+
+    def __init__(self, site: ChangingSite, server: Site, hooks: Site) -> None:
+        from benchmarks.crawling.local_crawls import run_to_the_end
+        from crawling.crawls.creation import create_crawl, free_name
+        from crawling.watches.watching import WatchFields, create_watch
+
+        self.site, self._server, self._hooks = site, server, hooks
+        self.judgement, self._run = Judgement(), run_to_the_end
+        seed = f"{server.url}{HOME}"
+        order = {"name": free_name("watched site"), "seeds": [seed], "delay_seconds": 0}
+        self.crawl: CrawlJob = create_crawl(order)
+        _listen(f"{hooks.url}{HOOK}")
+        sections = {path.rpartition("/")[0] for path in site.paths}
+        for kind, text in [("page", seed), *(("pattern", f"{one}/") for one in sorted(sections))]:
+            create_watch(self.crawl, WatchFields(kind, text, ignore_numbers=True), by=None)
+        self._before, self._state = self._crawled(), site.state()
+
+    def _crawled(self) -> Run:
+        from crawling.crawls.creation import start_run
+        from crawling.links.catch_up import catch_up
+        from crawling.watches.comparing import compare_watched
+
+        judgement = self.judgement
+        with judgement.timed("crawl"):
+            run = self._run(start_run(self.crawl))
+        assert run.state == "finished", run.reason
+        with judgement.timed("links of pages"):
+            catch_up(run.pk)
+        with judgement.timed("watches"):
+            compare_watched(self.crawl.pk)
+        return run
+
+    def pass_day(self) -> set[tuple[str, str]]:
+        """Let a day pass, crawl, and judge what is told of it; returns what has changed."""
+        self.site.pass_days(1)
+        pass_days(self.crawl, 1)
+        run, state = self._crawled(), self.site.state()
+        changed = differences(self._state, state)
+        self._judge(run, changed, link_differences(self._state, state))
+        self._before, self._state = run, state
+        return changed
+
+    def _judge(
+        self, run: Run, changed: set[tuple[str, str]], links: set[tuple[str, str, str]]
+    ) -> None:
+        from crawling.models import WatchEvent
+
+        events = WatchEvent.objects.filter(run=run).values_list("kind", "url")
+        self.judgement.judge(
+            "events of watches", {(kind, self._path(url)) for kind, url in events}, changed
+        )
+        self.judgement.judge("notices by webhook", self._notices(), changed)
+        # a number that changes is no change to these watches, and one to a comparison of content
+        both = {path for path in self._before_paths if self.site.counts_visitors(path)}
+        counted = {("changed", path) for path in both if path in self._now_paths}
+        self.judgement.judge("pages of two runs compared", self._compared(run), changed | counted)
+        with self.judgement.timed("links compared"):
+            found = _link_changes(self._before, run)
+        told = {(self._path(page), change, self._path(target)) for page, change, target in found}
+        self.judgement.judge("links of two runs compared", told, links)
+
+    @property
+    def _before_paths(self) -> Set[str]:
+        return self._state.texts.keys()
+
+    @property
+    def _now_paths(self) -> Set[str]:
+        return self.site.state().texts.keys()
+
+    def _notices(self) -> set[tuple[str, str]]:
+        """What the server has got since it was asked last."""
+        from crawling.alerts.delivery import send_due
+
+        at = len(self._hooks.log)
+        with self.judgement.timed("notices"):
+            while send_due():
+                pass
+        facts = [json.loads(request.body) for request in self._hooks.log[at:]]
+        words = {"page changed": "changed", "page gone": "gone", "new page": "new"}
+        return {(words[one["event"]], self._path(url)) for one in facts for url in one["urls"]}
+
+    def _compared(self, run: Run) -> set[tuple[str, str]]:
+        from crawling.dryrun.run_comparison import ChangeFilter, compare_runs
+
+        with self.judgement.timed("pages compared"):
+            wanted = ChangeFilter(limit=len(self.site.paths) + 1)
+            rows = compare_runs(self._before, run, wanted, by=None).rows or []
+        found = set()
+        for row in rows:
+            was, is_ = row.old_status == 200, row.new_status == 200
+            if was or is_:  # else it is missing in both, and another page links to it, or does not
+                kind = "changed" if was and is_ else "gone" if was else "new"
+                found.add((kind, self._path(row.url)))
+        return found
+
+    def _path(self, url: str) -> str:
+        return url.removeprefix(self._server.url)
+
+    def plan(self, policy: str) -> None:
+        """Give the crawl its budget, and plan."""
+        from crawling.crawls.revisions import edit_crawl
+
+        budget = round(VISITED_A_DAY * len(self.site.paths))
+        edit_crawl(self.crawl, {"visits_a_day": budget, "visit_policy": policy})
+        self.crawl.refresh_from_db()
+        self._planned()
+
+    def _planned(self) -> dict[str, Any]:
+        from crawling.models import RevisitPlan
+        from crawling.revisits.planner import plan_crawl
+
+        with self.judgement.timed("plan of revisits"):
+            plan_crawl(self.crawl.pk)
+        return dict(RevisitPlan.objects.get(crawl=self.crawl).policies)
+
+    def follow_plan(self, days: int) -> FollowedPlan:
+        """Crawl by the plan for so many days, after those that do not count."""
+        policies: dict[str, Any] = {}
+        fresh: list[float] = []
+        requests, step = 0, 1 / RUNS_A_DAY / LOOKS
+        for number in range((SETTLING_DAYS + days) * RUNS_A_DAY):
+            counts = number >= SETTLING_DAYS * RUNS_A_DAY
+            for _ in range(LOOKS):
+                self.site.pass_days(step)
+                fresh += [1 - self.site.stale().mean()] * counts
+            pass_days(self.crawl, 1 / RUNS_A_DAY)
+            known = self.site.served.keys() & self.site.state().texts.keys()
+            at = len(self._server.log)
+            self._crawled()
+            requests += counts * sum(one.path in known for one in self._server.log[at:])
+            policies = self._planned()
+        expected = policies[self.crawl.reuse["visit_policy"]]["freshness"]
+        return FollowedPlan(float(np.mean(fresh)), expected, requests / days)
+
+    def rate_lines(self) -> Iterator[str]:
+        """Estimated rates beside the true ones."""
+        from crawling.models import PlannedRevisit
+
+        rows = {self._path(row.url): row for row in PlannedRevisit.objects.filter(crawl=self.crawl)}
+        yield f"{'changes a day':>14}{'pages':>7}{'estimated, median':>20}{'in the interval':>17}"
+        for rate in RATES:
+            mine = [
+                rows[path]
+                for path, its in zip(self.site.paths, self.site.rates, strict=True)
+                if its == rate and path in rows and not self.site.counts_visitors(path)
+            ]
+            estimated = np.median([row.rate for row in mine])
+            inside = np.mean([row.low <= rate <= row.high for row in mine])
+            yield f"{rate:14g}{len(mine):7,}{estimated:20.3g}{inside:17.1%}"
+
+
+def pass_days(crawl: CrawlJob, days: float) -> None:
+    """Let everything that is stored of a crawl have happened so many days before."""
+    from django.db.models import F
+
+    from crawling.models import Page, PlannedRevisit
+
+    earlier = timedelta(days=days)
+    Page.objects.filter(run__crawl=crawl).update(fetched_at=F("fetched_at") - earlier)
+    PlannedRevisit.objects.filter(crawl=crawl).update(
+        visited_at=F("visited_at") - earlier, next_at=F("next_at") - earlier
+    )
+
+
+def _listen(url: str) -> None:
+    from django.contrib.auth.models import User
+
+    from crawling.alerts.listeners import save_listener
+    from crawling.models import Listener
+
+    user, _ = User.objects.get_or_create(username="watched", is_superuser=True, is_staff=True)
+    Listener.objects.filter(name=LISTENER).delete()
+    events = ["page changed", "page gone", "new page"]
+    save_listener({"name": LISTENER, "url": url, "events": events}, by=user)
+
+
+def _link_changes(old: Run, new: Run) -> set[tuple[str, str, str]]:
+    from crawling.dashboard.links.link_changes import each_link_change
+
+    return {(row["page"], row["change"], row["target"]) for row in each_link_change(old, new)}
+
+
+@contextmanager
+def watched_crawl(pages: int, seed: int) -> Iterator[WatchedCrawl]:
+    """A first run of it is over."""
+    from benchmarks.crawling.local_crawls import make_ready
+    from tests.servers import serve_site
+
+    make_ready()
+    site = ChangingSite(pages, seed)
+    with serve_site({HOOK: (204, {}, "")}) as hooks, served_site(site) as server:
+        yield WatchedCrawl(site, server, hooks)
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    for name, usual in (("pages", 2000), ("days", 10), ("planned", 10), ("seed", 1)):
+        reader.add_argument(f"--{name}", type=int, default=usual)
+    asked = reader.parse_args()
+    with watched_crawl(asked.pages, asked.seed) as watched:
+        for day in range(1, asked.days + 1):
+            counts = Counter(kind for kind, _ in watched.pass_day())
+            print(f"day {day}: {dict(sorted(counts.items()))}", flush=True)
+        print("\n".join(watched.judgement.lines()))
+        watched.plan("optimal")
+        print("\n".join(watched.rate_lines()))
+        for policy in ("optimal", "uniform"):
+            watched.plan(policy)
+            played = watched.follow_plan(asked.planned)
+            print(
+                f"{policy}: {played.fresh:.1%} of the pages fresh, {played.expected:.1%} expected "
+                f"in the long run; {played.requests:.0f} revisits a day",
+                flush=True,
+            )
+    print(f"{getrusage(RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB at most")
+
+
+if __name__ == "__main__":
+    set_up_django()
+    main()

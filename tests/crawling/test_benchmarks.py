@@ -1,0 +1,109 @@
+"""The benchmarks of uses, in small: what they judge, and what they measure."""
+
+from __future__ import annotations
+
+import sys
+from tempfile import TemporaryFile
+
+import pytest
+
+from benchmarks.crawling import changing_site, use_steps, watched_site
+from benchmarks.crawling.folder_site import EVERY, _answer
+from benchmarks.crawling.measuring import MIB, line, measured
+from benchmarks.crawling.use_steps import STEPS
+from benchmarks.crawling.uses import NAME, uses
+from benchmarks.crawling.watched_site import Judged, watched_crawl
+from crawling.crawls.creation import start_run
+from crawling.links.catch_up import catch_up
+from crawling.links.second_reading import read_again
+
+CARD = '<p class="h-card">Ada</p>'
+
+
+def test_all_that_changes_on_a_site_is_told_and_nothing_else(transactional_db, monkeypatch):
+    monkeypatch.setattr(changing_site, "SPARE", 0.3)
+    monkeypatch.setattr(changing_site, "GONE_A_DAY", 0.05)
+    monkeypatch.setattr(watched_site, "SETTLING_DAYS", 1)
+    monkeypatch.setattr(watched_site, "RUNS_A_DAY", 1)
+    with watched_crawl(pages=30, seed=1) as watched:
+        changed = {kind for _ in range(2) for kind, _ in watched.pass_day()}
+        watched.plan("optimal")
+        played = watched.follow_plan(1)
+        rates = list(watched.rate_lines())
+
+    assert changed == {"changed", "gone", "new"}
+    told = watched.judgement.told
+    assert {what: (each.missing, each.wrong) for what, each in told.items()} == {
+        "events of watches": (0, 0),
+        "notices by webhook": (0, 0),
+        "pages of two runs compared": (0, 0),
+        "links of two runs compared": (0, 0),
+    }
+    assert all(each.found > 10 for each in told.values())
+    assert 0 < played.fresh < 1
+    assert 0 < played.requests < 20
+    assert len(rates) == 6
+
+
+def test_what_is_told_is_found_missing_or_wrong():
+    judged = Judged()
+    judged.judge({1, 2, 3}, {2, 3, 4, 5, 6})
+
+    assert (judged.found, judged.missing, judged.wrong) == (2, 3, 1)
+
+
+def test_each_use_is_tried_on_a_crawl(make_site, crawl_to_the_end, work_off, monkeypatch):
+    monkeypatch.setattr(use_steps, "EVERY", 1)
+    pages = {"/": '<a href="/a#none">a</a>', "/a": f"{CARD}<h1>a</h1>"}
+    site = make_site(pages)
+    crawl = crawl_to_the_end(f"{site.url}/", name=NAME).crawl
+    site.pages["/a"] = f"{CARD}<h1>b</h1>"
+    run = work_off(start_run(crawl))
+    catch_up(run.pk)
+    read_again(run.pk)
+
+    said = {name: step(crawl) for name, step in STEPS.items() if name != "nu"}
+
+    assert int(said["csv"].split()[0]) > 2  # a missing fragment, titles and descriptions
+    assert said["watch"] == "1 events. "
+    assert said["watch_without_numbers"] == "1 events. "
+    assert said["plan"] == "2 pages planned"
+    steps = {
+        command[3] for command in uses().values() if "benchmarks.crawling.use_steps" in command
+    }
+    assert steps == STEPS.keys()
+
+
+def test_a_command_is_measured_with_what_it_starts(db):
+    inner = f"held = bytearray({60 * MIB}); sum(range(3_000_000))"
+    outer = f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {inner!r}]))"
+    with TemporaryFile() as out:
+        taken = measured([sys.executable, "-c", outer], out)
+
+    assert taken.status == 0
+    assert taken.most_bytes > 60 * MIB
+    assert taken.seconds >= taken.here > 0.02
+    assert line("a use", taken).split()[2] == f"{taken.seconds:.1f}"
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [("/", 200), ("/p3.html", 200), ("/none", 404), ("/sub", 301), ("/../outside.html", 404)],
+)
+def test_a_folder_is_served_and_nothing_outside(tmp_path, target, status):
+    root = tmp_path / "site"
+    (root / "sub").mkdir(parents=True)
+    for name in ("index.html", "p3.html", "sub/index.html", "../outside.html"):
+        (root / name).write_text("<p>text</p>")
+
+    assert _answer(root, target, 1).split()[1] == str(status).encode()
+
+
+def test_a_tenth_of_the_pages_of_a_folder_is_another_in_the_next_edition(tmp_path):
+    names = [f"/p{number}.html" for number in range(200)]
+    for name in names:
+        (tmp_path / name[1:]).write_text("<p>text</p>")
+
+    changed = [_answer(tmp_path, name, 1) != _answer(tmp_path, name, 2) for name in names]
+
+    assert 0.3 < sum(changed) * EVERY / len(names) < 2

@@ -87,11 +87,14 @@ class ChangingSite:
         self._is_listed = (self._is_listed & (self.is_there | keeps)) | comes | keeps
 
     def state(self) -> SiteState:
-        there = np.flatnonzero(self.is_there)
+        there = map(int, np.flatnonzero(self.is_there))
         listed = frozenset(self.paths[number] for number in np.flatnonzero(self._is_listed))
-        texts: dict[str, object] = {self.paths[n]: int(self.version[n]) for n in there}
-        links = {self.paths[n]: frozenset(self._links(n)) for n in there}
-        return SiteState({**texts, HOME: listed}, {**links, HOME: listed})
+        texts: dict[str, object] = {HOME: listed}
+        links = {HOME: listed}
+        for number in there:
+            texts[self.paths[number]] = int(self.version[number])
+            links[self.paths[number]] = frozenset(self._links(number))
+        return SiteState(texts, links)
 
     def counts_visitors(self, path: str) -> bool:
         """Whether a number on the page is another one at each visit."""

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 MIB = 2**20
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True)

@@ -127,10 +127,13 @@ def nu(crawl: CrawlJob) -> str:
     return f"{read:,} pages in {seconds:.0f} s, {read / seconds:.1f} a second"
 
 
-STEPS: dict[str, Callable[[Any], str]] = {
+STEPS: dict[str, Callable[[CrawlJob], str]] = {
     step.__name__: step
-    for step in (nothing, tabs, csv, junit, changes, watch, watch_without_numbers, plan)
-} | {"microformats": microformats, "nu": nu}
+    for step in (
+        *(nothing, tabs, csv, junit, changes, watch, watch_without_numbers, plan),
+        *(microformats, nu),
+    )
+}
 
 
 def _latest(crawl: CrawlJob) -> Run:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,13 +58,17 @@ class Judged:
         self.wrong += len(told - true)
 
 
+def _seconds() -> defaultdict[str, float]:
+    return defaultdict(float)
+
+
 @dataclass
 class Judgement:
     """Of all runs, by what tells; seconds of the processor by what takes them."""
 
     told: dict[str, Judged] = field(default_factory=dict)
-    processor: Counter[str] = field(default_factory=Counter)
-    clock: Counter[str] = field(default_factory=Counter)
+    processor: defaultdict[str, float] = field(default_factory=_seconds)
+    clock: defaultdict[str, float] = field(default_factory=_seconds)
 
     def judge(self, what: str, told: Set[Any], true: Set[Any]) -> None:
         self.told.setdefault(what, Judged()).judge(told, true)

@@ -7,7 +7,12 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.frontier.admit.crawl_rules import filters_of, revision_in, rules_key
+from crawling.frontier.admit.crawl_rules import (
+    KeptBlocklist,
+    filters_of,
+    revision_in,
+    rules_key,
+)
 from crawling.frontier.change.rejudgement import (
     LEAST,
     RejudgedBatch,
@@ -43,24 +48,33 @@ ORDER BY r.id
 
 
 class Rejudger:
-    """Remembers which edits were seen, so that a turn without new ones looks at no run."""
+    """Remembers which edits were seen, so that a turn without new ones looks at no run; and the
+    blocklist, until all runs were held against it.
+    """
 
     def __init__(self) -> None:
         self._seen: object = None
         self._looked_at = 0.0
+        self._blocklist = KeptBlocklist()
 
     def rejudge_after_edits(self) -> None:
         """Go on with the runs whose rules have changed, if any were edited since."""
         now, edits = time.monotonic(), _fetched(EDITS)
         if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
             return
-        self._seen, self._looked_at = edits if rejudge_live_runs() else None, now
+        are_done = rejudge_live_runs(self._blocklist)
+        if are_done:
+            self._blocklist.forget()
+        self._seen, self._looked_at = edits if are_done else None, now
 
 
-def rejudge_live_runs() -> bool:
-    """Go on with every live run whose rules have changed; whether all are done. Safe to repeat."""
-    until = time.monotonic() + BUDGET_SECONDS
-    return all(_caught_up(run_id, until=until) for (run_id,) in _fetched(BEHIND))
+def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:
+    """Go on with every live run whose rules have changed; whether all are done. Safe to repeat.
+
+    blocklist: what earlier calls have read.
+    """
+    until, blocklist = time.monotonic() + BUDGET_SECONDS, blocklist or KeptBlocklist()
+    return all(_caught_up(run_id, blocklist, until=until) for (run_id,) in _fetched(BEHIND))
 
 
 def _fetched(query: str) -> list[tuple[int, ...]]:
@@ -69,11 +83,11 @@ def _fetched(query: str) -> list[tuple[int, ...]]:
         return list(cursor.fetchall())
 
 
-def _caught_up(run_id: int, *, until: float) -> bool:
+def _caught_up(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
     """Whether there was time to hold all of the run against the rules."""
     run = Run.objects.select_related("crawl").get(pk=run_id)
     while run.judged_by != rules_key(run.crawl):
-        run = rejudge(run.pk)
+        run = rejudge(run.pk, blocklist)
         if time.monotonic() > until:
             return False
     if run.state in WORKING_STATES and not run.queues.filter(queued__gt=0).exists():
@@ -81,7 +95,7 @@ def _caught_up(run_id: int, *, until: float) -> bool:
     return True
 
 
-def rejudge(run_id: int) -> Run:
+def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
     """Hold the next batch of a run's URLs, and then of its verdicts, against the rules as they are
     now.
     """
@@ -90,7 +104,7 @@ def rejudge(run_id: int) -> Run:
         at = run.judged_to or {}
         if at.get("key") != key:  # rules that change meanwhile restart it
             at = {"key": key, "is_at_verdicts": False, "after": LEAST, "out": 0, "back": 0}
-        filters = filters_of(run.crawl, run)
+        filters = filters_of(run.crawl, run, blocklist=blocklist.current())
         if at["is_at_verdicts"]:
             step = rejudge_verdicts(
                 run, filters, numbers=serving_numbers(run.pk), after=at["after"]

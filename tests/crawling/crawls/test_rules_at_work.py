@@ -22,7 +22,7 @@ from crawling.dryrun import inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.errors import WrongState
 from crawling.frontier.admit import refusals as verdicts
-from crawling.frontier.admit.crawl_rules import current_blocklist
+from crawling.frontier.admit.crawl_rules import KeptBlocklist, current_blocklist
 from crawling.models import (
     ArchiveFile,
     BlocklistEntry,
@@ -168,6 +168,29 @@ def test_an_edit_excludes_what_waits_and_takes_back_what_a_rule_that_went_had_ex
     ]
     with pytest.raises(WrongState, match="revision 3 holds"):
         edit_crawl(crawl, {"max_pages": 5}, revision=2)
+
+
+def test_the_blocklist_is_read_once_for_all_batches_until_it_is_edited(frontier):
+    frontier.sow("a.test/1", "a.test/2", depth=1)
+    blocklist = KeptBlocklist()
+
+    def readings():
+        with CaptureQueriesContext(connection) as queries:
+            rejudge_live_runs(blocklist)
+        return sum('"crawling_blocklistentry"."reason"' in one["sql"] for one in queries)
+
+    add_entry("prefix", "http://a.test/1", "its owner asked us to")
+    assert readings() == 1, "once for the URLs and the verdicts"
+    edit_crawl(frontier.run.crawl, {"exclude": ["/never"]})
+    assert readings() == 0
+    assert frontier.states() == {"q": 2, "x": 1}
+
+    add_entry("prefix", "http://a.test/2", "its owner asked us to")
+    assert readings() == 1
+    assert frontier.states() == {"q": 1, "x": 2}
+    blocklist.forget()
+    edit_crawl(frontier.run.crawl, {"exclude": []})
+    assert readings() == 1
 
 
 def test_an_edit_lets_in_what_was_kept_out_when_it_was_met(frontier):

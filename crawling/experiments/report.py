@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -146,15 +146,38 @@ SHOWN = (
 def experiment_view(experiment: Experiment) -> ExperimentView:
     """Get an experiment with every request."""
     (view,) = experiment_views([experiment])
+    entries = request_results(experiment)
+    columns = (replace(column, entries=entries.get(column.policy, ())) for column in view.columns)
+    return replace(view, columns=tuple(columns))
+
+
+def request_results(
+    experiment: Experiment, numbers: Collection[int] | None = None
+) -> dict[str, tuple[RequestResult, ...]]:
+    """The requests of each policy by number; None: all."""
     tries: dict[str, dict[int, list[Any]]] = {}
     rows = ExperimentRequest.objects.filter(experiment=experiment).order_by("number", "attempt")
+    if numbers is not None:
+        rows = rows.filter(number__in=numbers)
     for one in rows.values_list(*SHOWN, named=True):  # thousands, of which no objects are made
         tries.setdefault(one.policy, {}).setdefault(one.number, []).append(one)
-    columns = (
-        replace(column, entries=tuple(map(_entry, tries.get(column.policy, {}).values())))
-        for column in view.columns
-    )
-    return replace(view, columns=tuple(columns))
+    return {policy: tuple(map(_entry, by.values())) for policy, by in tries.items()}
+
+
+#: of each policy the first try of each request, by number: its number, when it began, how long it
+#: waited, and whether that was over the time limit
+FirstTries = dict[str, list[tuple[int, datetime, float, bool]]]
+
+
+def first_tries(experiment: Experiment) -> FirstTries:
+    """What figure 3 is drawn from."""
+    tries: FirstTries = {}
+    rows = ExperimentRequest.objects.filter(FIRST, experiment=experiment).order_by("number")
+    columns = ("policy", "number", "started_at", "waited_seconds", "outcome")
+    for policy, number, began, waited, outcome in rows.values_list(*columns):
+        is_over = outcome == ExperimentOutcome.LOCKED
+        tries.setdefault(policy, []).append((number, began, waited, is_over))
+    return tries
 
 
 def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:

@@ -3,9 +3,8 @@ algorithm."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from django.contrib import messages
+from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -18,19 +17,24 @@ from crawling.experiments.figure import WaitingFigure, draw
 from crawling.experiments.form import ExperimentForm, start_experiment
 from crawling.experiments.report import (
     ExperimentView,
+    FirstTries,
     PolicyResult,
-    experiment_view,
+    RequestResult,
     experiment_views,
+    first_tries,
+    request_results,
 )
 from crawling.experiments.store import ask_to_stop
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
-from crawling.models.experiments import Experiment, ExperimentOutcome
+from crawling.models.experiments import Experiment
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import cell_file, send
 from serving.paging import page_of
 from serving.requests import render_live
 
 A_PAGE = 20
+#: rows of table 1 and of table 2
+REQUESTS = 25
 #: the columns of a try in a file
 TRIED = (
     "policy",
@@ -58,11 +62,15 @@ def experiments(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Tables 1, 2 and 3, figure 3, and what they mean."""
-    view = experiment_view(get_object_or_404(Experiment.objects.select_related("by"), pk=pk))
+    """Tables 1, 2 and 3, figure 3, and what they mean; of tables 1 and 2 the requests of
+    `?page=`.
+    """
+    found = get_object_or_404(Experiment.objects.select_related("by"), pk=pk)
+    (view,), tries = experiment_views([found]), first_tries(found)
     context = {
         "view": view,
-        "figure": _figure(view),
+        "tables": _tables(view, tries, request.GET.get("page")),
+        "figure": _figure(view, tries),
         "paper": PAPER_ROWS,
         "paper_ratio": PAPER_RATIO,
         "errata": ERRATA,
@@ -112,25 +120,41 @@ def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> Http
     )
 
 
-def _figure(view: ExperimentView) -> WaitingFigure | None:
-    """Figure 3, each policy from its own first request on; nothing until there is one."""
-    series = {
-        column.policy.label: list(_points(column)) for column in view.columns if column.entries
-    }
-    starts = {
-        column.policy.label: timezone.localtime(min(one.started_at for one in column.entries))
+def _tables(
+    view: ExperimentView, tries: FirstTries, shown: str | None
+) -> list[tuple[str, PolicyResult, Page[int], tuple[RequestResult, ...]]]:
+    """Of each policy the anchor of its table, and a page of its requests: their numbers, and the
+    requests.
+    """
+    pages = {
+        column.policy: Paginator(
+            [number for number, *_ in tries.get(column.policy, ())], REQUESTS
+        ).get_page(shown)
         for column in view.columns
-        if column.entries
     }
+    results = request_results(
+        view.experiment, {number for page in pages.values() for number in page}
+    )
+    return [
+        (
+            f"table-{one.table}",
+            one,
+            pages[one.policy],
+            tuple(row for row in results.get(one.policy, ()) if row.number in pages[one.policy]),
+        )
+        for one in view.columns
+    ]
+
+
+def _figure(view: ExperimentView, tries: FirstTries) -> WaitingFigure | None:
+    """Figure 3, each policy from its own first request on; nothing until there is one."""
+    series, starts = {}, {}
+    for column in view.columns:
+        if points := tries.get(column.policy):
+            began = min(at for _, at, *_ in points)
+            starts[column.policy.label] = timezone.localtime(began)
+            series[column.policy.label] = [
+                ((at - began).total_seconds(), waited, is_over) for _, at, waited, is_over in points
+            ]
     bound = view.experiment.bound_seconds
     return draw(series, bound_seconds=bound, starts=starts) if series else None
-
-
-def _points(column: PolicyResult) -> Iterable[tuple[float, float, bool]]:
-    began = min(entry.started_at for entry in column.entries)
-    for entry in column.entries:
-        yield (
-            (entry.started_at - began).total_seconds(),
-            entry.waited_seconds,
-            entry.outcome == ExperimentOutcome.LOCKED,
-        )

@@ -11,7 +11,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crawling.experiments import store
+from crawling.experiments import store, views
 from crawling.experiments.figure import draw
 from crawling.experiments.report import experiment_view
 from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentState
@@ -81,12 +81,12 @@ def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(experim
     assert (
         "plain requests, 1 of 2 over the time limit of 5 seconds" in figure.find("desc").get_text()
     )
-    assert len(figure.find_all("circle")) == 4
+    dots = [path["d"].count("h0") for path in figure.select("path.dots")]
+    assert dots == [1, 1, 2, 0], "within the limit and over it, of each policy"
     times = [text.get_text() for text in figure.find_all("text", class_=["line-0", "line-1"])]
     first = experiment.tries.order_by("started_at").first().started_at
     assert times[0] == f"{first:%H:%M:%S}", "the time of day at which the first policy began"
     assert len(times) >= 4
-    assert [one["r"] for one in figure.select(".line-0 circle")] == ["2.5", "4"]
 
 
 def test_the_figure_keeps_within_its_frame_and_marks_round_numbers():
@@ -97,6 +97,18 @@ def test_the_figure_keeps_within_its_frame_and_marks_round_numbers():
     assert figure.top <= dots[1].y < figure.bound_at < figure.foot
     assert [mark.label for mark in figure.across] == ["0", "10", "20", "30"]
     assert [mark.label for mark in figure.up] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_tables_1_and_2_show_the_same_requests_a_page_at_a_time(experiment, monkeypatch):
+    monkeypatch.setattr(views, "REQUESTS", 1)
+    page = soup(browser("viewer").get(f"{experiment.get_absolute_url()}?page=2"))
+
+    assert [row[0] for row in cells(page, "table-1")] == ["Locked:Request2"]
+    assert [row[0] for row in cells(page, "table-2")] == ["Completed:Request2"]
+    pager = page.select_one("#table-1").parent.select_one(".pager")
+    assert "2 to 2 of 2 requests" in pager.get_text()
+    assert pager.select_one("[rel=prev]")["href"] == "?page=1#table-1"
+    assert len(page.select("path.dots")) == 4, "the figure has all"
 
 
 def test_a_refresh_gets_only_what_changes(experiment):

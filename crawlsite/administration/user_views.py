@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -26,6 +27,8 @@ from crawlsite.models import ApiToken
 from crawlsite.tokens import revocable_tokens
 from serving.access import AuthenticatedRequest, authenticated
 
+#: a page of their list
+TOKENS = 100
 #: what each role may do, in a line
 ROLE_CHOICES = {
     "viewer": "Viewer: sees everything but secrets",
@@ -75,9 +78,13 @@ def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="auth.change_user")
 @never_cache
 def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
-    """List the tokens of all users with the time of their last use."""
-    rows = ApiToken.objects.select_related("user").order_by("user__username", "name")
-    revocable = set(revocable_tokens(request.user).values_list("pk", flat=True))
+    """List the tokens of all users with the time of their last use, those of `?page=`."""
+    found = ApiToken.objects.select_related("user").order_by("user__username", "name")
+    rows = Paginator(found, TOKENS).get_page(request.GET.get("page"))
+    shown = [token.pk for token in rows]
+    revocable = set(
+        revocable_tokens(request.user).filter(pk__in=shown).values_list("pk", flat=True)
+    )
     return render(
         request,
         "administration/tokens.html",

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from crawlsite.administration import user_views
 from crawlsite.models import ApiToken
 from crawlsite.tokens import make_token
 from tests.crawling.pages import browser, soup
@@ -70,9 +71,23 @@ def test_administrators_see_every_owners_last_use_and_revoke():
     assert opens(token)
     assert soup(administrator.get(ALL)).select_one("tbody td:nth-of-type(2) time")
 
-    left = administrator.post(row.form["action"], {row.form.button["name"]: "1"})
+    left = administrator.post(row.button["formaction"], {row.button["name"]: "1"})
     assert left["Location"] == ALL
     assert not opens(token)
+
+
+@pytest.mark.django_db
+def test_the_tokens_of_all_users_are_shown_a_page_at_a_time(monkeypatch):
+    monkeypatch.setattr(user_views, "TOKENS", 1)
+    robot = User.objects.create_user("robot")
+    make_token(robot, "first")
+    make_token(robot, "second")
+
+    page = soup(browser("administrator").get(f"{ALL}?page=2"))
+
+    assert [row.get_text() for row in page.select("tbody td:first-of-type")] == ["second"]
+    assert page.select_one("tbody button"), "it can be revoked there"
+    assert "2 to 2 of 2 tokens" in page.select_one(".pager").get_text()
 
 
 @pytest.mark.django_db
@@ -83,7 +98,7 @@ def test_only_superusers_revoke_the_tokens_of_superusers():
     make_token(root, "backup")
 
     [row] = soup(administrator.get(ALL)).select("tbody tr")
-    assert row.form is None
+    assert row.button is None
     revoke = reverse("revoke-token", args=[ApiToken.objects.get().pk])
     assert administrator.post(revoke, {"all": "1"}).status_code == 404
     assert ApiToken.objects.count() == 1

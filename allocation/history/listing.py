@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Subquery
 
-from allocation.models import Event, Process
+from allocation.models import Event, Pool, Process
 from serving.paging import cut
 
 
@@ -37,13 +39,36 @@ class EventNeighbours:
 
 
 def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
-    versions = filters.of(pool).values_list("version", flat=True)
+    """From the event of that version. One query."""
+    versions = filters.of(pool).values("version")
     return EventNeighbours(
-        first=versions.order_by("version").first(),
-        back=versions.filter(version__lt=version).order_by("-version").first(),
-        forward=versions.filter(version__gt=version).order_by("version").first(),
-        last=versions.order_by("-version").first(),
+        *_first_of_each(
+            pool,
+            versions.order_by("version"),
+            versions.filter(version__lt=version).order_by("-version"),
+            versions.filter(version__gt=version).order_by("version"),
+            versions.order_by("-version"),
+        )
     )
+
+
+def next_of_kinds(
+    pool: int, version: int, process: int, kinds: Sequence[str]
+) -> dict[str, int | None]:
+    """The version of the next event of each kind; 0 for all processes. One query."""
+    found = [
+        EventFilter(process, kind).of(pool).filter(version__gt=version).order_by("version")
+        for kind in kinds
+    ]
+    return dict(
+        zip(kinds, _first_of_each(pool, *(rows.values("version") for rows in found)), strict=True)
+    )
+
+
+def _first_of_each(pool: int, *found: QuerySet[Any]) -> tuple[int | None, ...]:
+    firsts = [Subquery(rows[:1]) for rows in found]
+    row: tuple[int | None, ...] = Pool.objects.filter(pk=pool).values_list(*firsts).get()
+    return row
 
 
 def list_events(

@@ -15,7 +15,7 @@ from django.shortcuts import render
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.chart import SPANS, chart_of
-from allocation.history.listing import EventFilter, processes_of, ways_from
+from allocation.history.listing import EventFilter, next_of_kinds, processes_of, ways_from
 from allocation.models import EventKind, Pool
 from allocation.wording import UnitWords, whole_number
 from serving.access import AuthenticatedRequest, authenticated
@@ -128,11 +128,12 @@ def _ways(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
 
 
 def _short_cuts(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
-    found = [
-        (name, ways_from(then.id, then.event.version, EventFilter(filters.process, kind)).forward)
-        for kind, name in SHORT_CUTS.items()
+    found = next_of_kinds(then.id, then.event.version, filters.process, list(SHORT_CUTS))
+    return [
+        _way(f"Next {SHORT_CUTS[kind]}", version, filters, span)
+        for kind, version in found.items()
+        if version
     ]
-    return [_way(f"Next {name}", version, filters, span) for name, version in found if version]
 
 
 def _way(

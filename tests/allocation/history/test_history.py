@@ -17,8 +17,8 @@ from allocation.history import checkpoints
 from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
 from allocation.history.chart import SAMPLES, SPANS, chart_of
-from allocation.history.listing import EventFilter, list_events, ways_from
-from allocation.models import LedgerCheckpoint, Pool, Process, UseMinute, WaitCount
+from allocation.history.listing import EventFilter, list_events, next_of_kinds, ways_from
+from allocation.models import Event, LedgerCheckpoint, Pool, Process, UseMinute, WaitCount
 from allocation.services import (
     forget_use,
     keep_checkpoints,
@@ -151,6 +151,23 @@ def test_ways_lead_through_what_the_filters_let_pass(bank):
     ways = ways_from(bank.pk, 8, EventFilter(process=c.pk, kind="granted"))
 
     assert (ways.first, ways.back, ways.forward, ways.last) == (7, 7, 11, 11)
+
+
+def test_the_next_event_of_each_kind_is_found_in_one_query(bank, django_assert_num_queries):
+    c = Process.objects.get(label="c").pk
+    kinds = ["granted", "waiting", "released", "reaped"]
+    later = Event.objects.filter(pool=bank, version__gt=4).order_by("version")
+
+    for process in (0, c):
+        events = later.filter(process=process) if process else later
+        wanted = {
+            kind: events.filter(kind=kind).values_list("version", flat=True).first()
+            for kind in kinds
+        }
+        with django_assert_num_queries(1):
+            found = next_of_kinds(bank.pk, 4, process, kinds)
+        assert found == wanted
+        assert any(found.values())
 
 
 def test_pages_of_the_ledger_neither_repeat_nor_leave_out(bank):

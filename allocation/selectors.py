@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Min, Q, QuerySet, Window
+from django.db.models import Count, Min, Q
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import RowNumber
 
 from allocation.errors import UnknownPool
 from allocation.isolation import repeatable_read
@@ -41,10 +40,19 @@ from allocation.snapshot import (
     WaitRow,
 )
 from allocation.values import RequestOutcome
-from allocation.wait_rows import FirstByShare, usual_shifts, wait_rows
+from allocation.wait_rows import FirstByShare, WaitExplainer, usual_shifts, wait_rows
 from allocation.wording import UnitWords
 
-PLACE = Window(RowNumber(), order_by=["turn", "seq"])
+#: who waits for a pool, in turn. Django takes longer to write it than PostgreSQL to answer
+IN_TURN = """
+SELECT *, row_number() OVER (ORDER BY turn, seq) AS place FROM allocation_request
+WHERE pool_id = %(pool)s AND state = 'waiting' ORDER BY turn, seq
+"""
+FIRST_IN_TURN = f"{IN_TURN} LIMIT {WAITERS_AT_MOST}"
+SOME_IN_TURN = f"""
+SELECT * FROM ({IN_TURN}) AS line
+WHERE place <= {WAITERS_AT_MOST} OR process_id = ANY(%(wanted)s) ORDER BY turn, seq
+"""  # noqa: S608  # a constant
 TERMS = """
 SELECT (SELECT array_agg(c.key ORDER BY c.ordinal) FROM allocation_resourceclass c
         WHERE c.pool_id = p.pool_id), p.max_claim, p.allocated
@@ -71,17 +79,24 @@ class _PoolRows:
     def waits(
         self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None
     ) -> tuple[WaitRow, ...]:
+        first = self._first(held_off)
+        return wait_rows(
+            self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted
+        )
+
+    def reasons(self, held_off: Sequence[ProcessRow], wanted: Collection[int]) -> dict[int, str]:
+        """The reasons of `waits` by process id."""
+        explainer = WaitExplainer(self.pool, self.classes, self.processes, self._first(held_off))
+        return {
+            request.process_id: explainer.explain(request).reason
+            for request in self.requests
+            if request.process_id in wanted
+        }
+
+    def _first(self, held_off: Sequence[ProcessRow]) -> FirstByShare:
         far = {process.id for process in held_off}
         near = [request for request in self.requests if request.process_id not in far]
-        return wait_rows(
-            self.pool,
-            self.classes,
-            self.processes,
-            self.requests,
-            self.usual,
-            FirstByShare(near, self.share_use),
-            wanted,
-        )
+        return FirstByShare(near, self.share_use)
 
     @property
     def share_use(self) -> ShareUse:
@@ -144,43 +159,45 @@ def bank_view(pool_id: int) -> BankView:
     )
 
 
-def _read(pool_id: int, wanted: Collection[int] | None = None) -> _PoolRows:
-    """Raises UnknownPool. wanted: read these, the first in turn and who holds; None: all."""
+def _read(
+    pool_id: int, wanted: Collection[int] | None = None, *, estimates: bool = True
+) -> _PoolRows:
+    """Raises UnknownPool.
+
+    wanted: read these, the first in turn and who holds; None: all. estimates: False without what
+    they alone need.
+    """
     with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
             raise UnknownPool(pool=pool_id)
         classes = list(pool.classes.all())
         active = pool.processes.filter(state=ProcessState.ACTIVE)
-        waits = pool.requests.filter(state=RequestState.WAITING)
-        requests = _in_turn(waits, wanted)
+        requests = _in_turn(pool_id, wanted)
         if wanted is not None:
             askers = [request.process_id for request in requests]
-            active = active.filter(Q(holding=True) | Q(pk__in=askers))
+            active = active.filter(Q(holding=True) | Q(pk__in=_ids(askers)))
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
         by_id, waiting = {row.pk: row for row in rows}, {request.process_id for request in requests}
         for request in requests:
             request.process = by_id[request.process_id]  # who waits is active, so it has been read
         processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
         shares = list(pool.shares.all())
-        return _PoolRows(
-            pool, classes, processes, requests, usual_shifts(processes, requests), shares
-        )
+        usual = usual_shifts(processes, requests) if estimates else {}
+        return _PoolRows(pool, classes, processes, requests, usual, shares)
 
 
-def _in_turn(waits: QuerySet[Request], wanted: Collection[int] | None) -> list[Request]:
+def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
     """Those who wait, each with its `place`; or the first, and whom `wanted` names further back.
 
     Only for the latter all who wait are read, to count who is before them.
     """
-    placed = waits.annotate(place=PLACE).order_by("turn", "seq")
     if wanted is None:
-        return [*placed]
-    first: list[Request] = [*placed[:WAITERS_AT_MOST]]
+        return [*Request.objects.raw(IN_TURN, {"pool": pool})]
+    first = [*Request.objects.raw(FIRST_IN_TURN, {"pool": pool})]
     if set(wanted) <= {request.process_id for request in first}:
         return first
-    # In one condition, or Django takes those who are not wanted away before it counts places.
-    return [*placed.filter(Q(place__lte=WAITERS_AT_MOST) | Q(process__in=wanted))]
+    return [*Request.objects.raw(SOME_IN_TURN, {"pool": pool, "wanted": list(wanted)})]
 
 
 def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
@@ -200,9 +217,7 @@ def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
 
 def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
     """Those of these processes that wait, each pool's in turn; without reasons, which cost more."""
-    # hundreds of ids: as one value, for Django takes as long over each as PostgreSQL over its row
-    wanted = RawSQL("SELECT unnest(%s::bigint[])", [list(set(process_ids))])
-    waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
+    waiting = Request.objects.filter(process__in=_ids(process_ids), state=RequestState.WAITING)
     return list(waiting.order_by("pool", "turn", "seq").values_list("process_id", flat=True))
 
 
@@ -211,12 +226,31 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     left out.
     """
     wanted = set(process_ids)
-    waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
+    books = [_read(pool, processes) for pool, processes in _asking(wanted).items()]
+    return {wait.process: wait for one in books for wait in one.waits(_part(one)[1], wanted)}
+
+
+def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
+    """The reasons of `waits_of` by process id, without estimates and releases, which cost more."""
+    reasons: dict[int, str] = {}
+    for pool, processes in _asking(set(process_ids)).items():
+        books = _read(pool, processes, estimates=False)
+        reasons |= books.reasons(_part(books)[1], processes)
+    return reasons
+
+
+def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
+    """Those of these processes that wait, by pool."""
+    waiting = Request.objects.filter(process__in=_ids(wanted), state=RequestState.WAITING)
     asking: dict[int, set[int]] = defaultdict(set)
     for pool, process in waiting.order_by("pool").values_list("pool_id", "process_id"):
         asking[pool].add(process)
-    books = [_read(pool, processes) for pool, processes in asking.items()]
-    return {wait.process: wait for one in books for wait in one.waits(_part(one)[1], wanted)}
+    return asking
+
+
+def _ids(ids: Iterable[int]) -> RawSQL:
+    """As one value: over hundreds Django takes as long as PostgreSQL over their rows."""
+    return RawSQL("SELECT unnest(%s::bigint[])", [list(set(ids))])
 
 
 def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:

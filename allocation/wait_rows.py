@@ -5,7 +5,7 @@ turn, and when it may end.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -105,25 +105,12 @@ def wait_rows(
     Each request has its `place` in line.
     """
     line = _PoolLine(pool, processes, requests, usual, first)
-    estimates = line.estimates()
-    askers = {process.id: process for process in processes}
-    holders = [
-        process for process in processes if any(process.allocation) and process.kept_until is None
-    ]
-    reserved = _parties(process for process in processes if process.kept_until)
+    estimates, explainer = line.estimates(), WaitExplainer(pool, classes, processes, first)
     return tuple(
         _wait_row(
             classes,
             request,
-            _explained(
-                pool,
-                classes,
-                holders,
-                reserved,
-                askers[request.process_id],
-                request,
-                first,
-            ),
+            explainer.explain(request),
             estimate,
             line.release(number, classes)
             if number < (RELEASES_AT_MOST if wanted is None else WAITERS_AT_MOST)
@@ -134,26 +121,44 @@ def wait_rows(
     )
 
 
-def _explained(
-    pool: Pool,
-    classes: Sequence[ResourceClass],
-    holders: Sequence[ProcessRow],
-    reserved: tuple[Party, ...],
-    asker: ProcessRow,
-    request: Request,
-    first: FirstByShare,
-) -> Explanation:
-    """Why the request is not granted at this moment."""
-    rows = holders if asker in holders else [*holders, asker]
-    measures = tuple(UnitWords(one.key, one.unit) for one in classes)
-    parties = Parties(_parties(rows), measures, reserved)
-    state = State(
-        tuple(pool.available), tuple(p.maximum for p in rows), tuple(p.allocation for p in rows)
-    )
-    amounts = tuple(request.amounts)
-    verdict = _verdict(pool, state, rows.index(asker), amounts)
-    queued = _queued(pool, measures, request, first) if verdict is BankVerdict.GRANT else None
-    return queued or explain(state, parties, rows.index(asker), amounts, verdict)
+class WaitExplainer:
+    """The holders of a pool, which the reason of every wait is about."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        classes: Sequence[ResourceClass],
+        processes: Sequence[ProcessRow],
+        first: FirstByShare,
+    ) -> None:
+        self._pool, self._first = pool, first
+        self._askers = {process.id: process for process in processes}
+        holders = [one for one in processes if any(one.allocation) and one.kept_until is None]
+        self._rows = {process.id: row for row, process in enumerate(holders)}
+        measures = tuple(UnitWords(one.key, one.unit) for one in classes)
+        reserved = _parties(process for process in processes if process.kept_until)
+        self._parties = Parties(_parties(holders), measures, reserved)
+        self._state = State(
+            tuple(pool.available),
+            tuple(one.maximum for one in holders),
+            tuple(one.allocation for one in holders),
+        )
+
+    def explain(self, request: Request) -> Explanation:
+        """Why the request is not granted at this moment."""
+        asker, amounts = self._askers[request.process_id], tuple(request.amounts)
+        state, parties, row = self._state, self._parties, self._rows.get(asker.id)
+        if row is None:
+            row = len(parties.rows)
+            state = banker.joined(state, asker.maximum, asker.allocation)
+            parties = replace(parties, rows=parties.rows + _parties([asker]))
+        verdict = _verdict(self._pool, state, row, amounts)
+        queued = (
+            _queued(self._pool, parties.measures, request, self._first)
+            if verdict is BankVerdict.GRANT
+            else None
+        )
+        return queued or explain(state, parties, row, amounts, verdict)
 
 
 def _wait_row(

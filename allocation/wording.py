@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 NAMES_AT_MOST = 5
 #: words of keys that are written in capitals
@@ -21,7 +22,7 @@ class UnitWords:
     @property
     def name(self) -> str:
         """The key as words: `DNS slots`."""
-        return " ".join(ACRONYMS.get(word, word) for word in self.key.split("_"))
+        return _words(self.key)
 
     @property
     def symbol(self) -> str:
@@ -37,6 +38,11 @@ class UnitWords:
         if units == 1:
             return f"1 {self.name.removesuffix('s') if len(self.name) > 1 else self.name}"
         return f"{units:,} {self.unit if self.unit == self.name + 's' else self.name}"
+
+
+@lru_cache(1_000)
+def _words(key: str) -> str:
+    return " ".join(ACRONYMS.get(word, word) for word in key.split("_"))
 
 
 def clock(moment: datetime) -> str:

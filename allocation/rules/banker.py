@@ -36,6 +36,7 @@ __all__ = [
     "finishable",
     "fits",
     "granted",
+    "joined",
     "minus",
     "plus",
     "work_along",
@@ -89,6 +90,17 @@ class State:
     def from_arrays(cls, available: Any, maximum: Any, allocation: Any) -> State:
         """Build a State from numpy arrays or nested sequences of whole numbers."""
         return cls(_plain(available), _plain(maximum), _plain(allocation))
+
+    @classmethod
+    def of_checked(
+        cls, available: Vector, maximum: Matrix, allocation: Matrix, need: Matrix
+    ) -> State:
+        """Build a State of numbers that other States have checked; need: maximum - allocation."""
+        state = object.__new__(cls)
+        state.__dict__.update(
+            available=available, maximum=maximum, allocation=allocation, need=need
+        )
+        return state
 
     @cached_property
     def need(self) -> Matrix:
@@ -216,8 +228,21 @@ def granted(state: State, process: int, request: Vector) -> State:
     return after
 
 
+def joined(state: State, maximum: Vector, allocation: Vector) -> State:
+    """Return the state with one more process, as its last row. Raises ValueError as State does."""
+    one, after = State(state.available, (maximum,), (allocation,)), copy(state)
+    after.__dict__.pop("columns", None)
+    after.__dict__.update(
+        maximum=state.maximum + one.maximum,
+        allocation=state.allocation + one.allocation,
+        need=state.need + one.need,
+    )
+    return after
+
+
 def minus(a: Vector, b: Vector) -> Vector:
-    safety.check_lengths(a, b)
+    if len(a) != len(b):
+        safety.check_lengths(a, b)
     return tuple(map(sub, a, b))
 
 

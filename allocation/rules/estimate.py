@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import ceil
 
 from allocation.rules import banker
@@ -51,6 +51,10 @@ class HoldingProcess:
     @property
     def is_reserved(self) -> bool:
         return self.term is not None and self.term.usual is None
+
+    @cached_property
+    def need(self) -> Vector:
+        return banker.minus(self.maximum, self.allocation)
 
 
 @dataclass(frozen=True)
@@ -206,13 +210,16 @@ class _BankForecast:
             for tenant in self.holders.values()
             if tenant.id != waiter.process and not tenant.is_reserved
         ]
-        held = (
-            self.holders[waiter.process].allocation
-            if waiter.process in self.holders
-            else (0,) * len(self.available)
+        own = self.holders.get(waiter.process)
+        held = own.allocation if own else (0,) * len(self.available)
+        # The pool's numbers were checked when it was read: to check them again each time would take
+        # longer than the search.
+        state = State.of_checked(
+            self.available,
+            (waiter.maximum, *(tenant.maximum for tenant in rows)),
+            (held, *(tenant.allocation for tenant in rows)),
+            (banker.minus(waiter.maximum, held), *(tenant.need for tenant in rows)),
         )
-        maximum = (waiter.maximum, *(tenant.maximum for tenant in rows))
-        state = State(self.available, maximum, (held, *(tenant.allocation for tenant in rows)))
         return banker.decide(state, 0, waiter.amounts, state_is_safe=False) is BankVerdict.GRANT
 
     def _is_within_share(self, waiter: WaitingRequest) -> bool:

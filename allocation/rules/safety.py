@@ -141,12 +141,14 @@ def fits(a: Vector, b: Vector) -> bool:
 
     (Comparing tuples with <= would be lexicographic, and wrong.)
     """
-    check_lengths(a, b)
+    if len(a) != len(b):  # without a call: asked thousands of times a page
+        check_lengths(a, b)
     return all(map(le, a, b))
 
 
 def plus(a: Vector, b: Vector) -> Vector:
-    check_lengths(a, b)
+    if len(a) != len(b):
+        check_lengths(a, b)
     return tuple(map(add, a, b))
 
 

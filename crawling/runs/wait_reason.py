@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-from allocation.selectors import waiting_in_turn, waits_of
+from allocation.selectors import reasons_of, waiting_in_turn
 from allocation.snapshot import WaitRow
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
@@ -145,11 +145,13 @@ def wait_reasons(
     run_of = {process.at_bank: process.run for process in idle if process.at_bank}
     if waits is None:  # only the sentence of each run's last is told
         last = {run_of[process]: process for process in waiting_in_turn(run_of)}
-        waits = waits_of(last.values()) if last and explains else {}
+        reasons = reasons_of(last.values()) if last and explains else {}
         if not explains:
             at_bank.update(dict.fromkeys(last, WaitReason("waiting", "")))
+    else:
+        reasons = {process: wait.reason for process, wait in waits.items()}
     at_bank.update(
-        (run_of[process], WaitReason("waiting", wait.reason)) for process, wait in waits.items()
+        (run_of[process], WaitReason("waiting", reason)) for process, reason in reasons.items()
     )
     # All queues of a run are looked through for this, so only where it matters.
     resting = next_hosts(list(why.keys() - at_bank.keys()))

@@ -135,7 +135,7 @@ def test_who_waits_in_front_is_explained_without_a_look_at_all_who_wait(contende
     with CaptureQueriesContext(connection) as asked:
         waits_of([b.pk, c.pk])
 
-    windows = [query["sql"] for query in asked if "ROW_NUMBER" in query["sql"]]
+    windows = [query["sql"] for query in asked if "row_number" in query["sql"]]
     assert [sql.endswith("LIMIT 20") for sql in windows] == [True]
 
 

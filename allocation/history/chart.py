@@ -116,6 +116,11 @@ class UtilisationChart:
     waiting: ChartLine
 
     @property
+    def table(self) -> list[tuple[datetime, tuple[int | None, ...]]]:
+        """The end of each interval, and its numbers."""
+        return [(one.at, (*one.reserved, *one.used, one.waiting)) for one in self.samples]
+
+    @property
     def waiting_column(self) -> int:
         return 2 * len(self.names)
 

@@ -24,7 +24,7 @@ EVENTS = 50
 #: processes a page of a table
 ROWS = 50
 #: waits that are shown with their holders; those behind them in the line get a sentence each
-WAITS = 30
+WAITS = 10
 
 
 @authenticated(needs="allocation.view_pool")

@@ -106,8 +106,8 @@ def _open_problems() -> Iterator[OpenProblem]:
         address = reverse("allocation:pool", args=[alarm.pool])
         yield OpenProblem("unsafe", alarm.name, address, alarm.text)
     for problem in crawl_problems():
-        address = reverse("crawling:crawl", args=[problem.crawl.pk])
-        yield OpenProblem(problem.word, problem.crawl.name, address, problem.sentence)
+        address = reverse("crawling:crawl", args=[problem.crawl])
+        yield OpenProblem(problem.word, problem.name, address, problem.sentence)
 
 
 def _count() -> int:

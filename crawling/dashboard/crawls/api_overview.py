@@ -163,8 +163,8 @@ def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
         ],
         "problems": [
             {
-                "crawl": one.crawl.pk,
-                "name": one.crawl.name,
+                "crawl": one.crawl,
+                "name": one.name,
                 "word": one.word,
                 "sentence": one.sentence,
             }

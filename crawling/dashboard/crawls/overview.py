@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, Value
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
@@ -46,7 +46,9 @@ class IdleCrawl:
 class CrawlProblem:
     """A crawl that needs attention: it failed, paused by itself, or has fallen silent."""
 
-    crawl: CrawlJob
+    #: the crawl's id and name
+    crawl: int
+    name: str
     word: str
     sentence: str
 
@@ -136,15 +138,17 @@ def crawl_problems() -> list[CrawlProblem]:
     heard = RunCount.objects.filter(
         run=OuterRef("pk"), minute__gte=quiet_since - timedelta(minutes=1)
     )
-    latest = Run.objects.filter(is_latest=True).select_related("crawl").order_by("-pk")
-    paused = latest.filter(~Q(trouble=""), state__in=[RunState.PAUSED, RunState.PAUSING])[:100]
-    silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)[:100]
-    failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)[:100]
+    latest = Run.objects.filter(is_latest=True).order_by("-pk")
+    paused = latest.filter(~Q(trouble=""), state__in=[RunState.PAUSED, RunState.PAUSING])
+    silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)
+    failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)
+    quiet = Value("Its shift has written nothing for five minutes.")
     return [
-        *(CrawlProblem(run.crawl, "paused", run.trouble) for run in paused),
-        *(
-            CrawlProblem(run.crawl, "running", "Its shift has written nothing for five minutes.")
-            for run in silent
-        ),
-        *(CrawlProblem(run.crawl, "failed", run.reason) for run in failed),
+        CrawlProblem(crawl, name, word, sentence)
+        for word, runs, told in (
+            ("paused", paused, F("trouble")),
+            ("running", silent, quiet),
+            ("failed", failed, F("reason")),
+        )
+        for crawl, name, sentence in runs.values_list("crawl", "crawl__name", told)[:100]
     ]

@@ -219,7 +219,7 @@ def test_a_run_without_a_single_success_is_failed_and_found_among_the_failed(
 
     assert run.state == "failed"
     assert "In vain" in text_of(browser("viewer"), "crawling:crawls", state="failed")
-    assert [one.crawl.name for one in crawls_now().worries] == ["In vain"]
+    assert [one.name for one in crawls_now().worries] == ["In vain"]
 
 
 def test_a_grant_without_a_worker_is_queued_in_the_words_of_a_grant(order, db):

@@ -95,7 +95,7 @@ class HostQueue(models.Model):
     Its due time is also its place in line: it is set again after each turn of the queue.
     """
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="queues")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="queues", db_index=False)
     host = models.ForeignKey(Host, models.PROTECT, related_name="queues")
     process_number = models.PositiveSmallIntegerField(
         help_text="the process of the run that serves this host"
@@ -141,6 +141,7 @@ class HostQueue(models.Model):
                 condition=Q(queued__gt=0),
                 name="queues_in_turn",
             ),
+            models.Index(fields=["run", "-queued", "-done", "id"], name="queues_by_work"),
             models.Index(fields=["run", "domain"], name="queues_by_domain"),
             models.Index(
                 fields=["run", "certificate_ends_at"],

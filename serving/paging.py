@@ -42,7 +42,11 @@ class BoundedCount(int):
 
 def bounded_count(rows: QuerySet[M]) -> int:
     """How many rows there are; a BoundedCount if more than MOST_NUMBERED."""
-    counted = rows.order_by()[: MOST_NUMBERED + 1].count()
+    return bounded(rows.order_by()[: MOST_NUMBERED + 1].count())
+
+
+def bounded(counted: int) -> int:
+    """What was counted up to MOST_NUMBERED + 1."""
     return counted if counted <= MOST_NUMBERED else BoundedCount(MOST_NUMBERED)
 
 

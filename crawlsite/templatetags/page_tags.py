@@ -19,6 +19,8 @@ from django.utils import timezone
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
+from serving.paging import BoundedCount
+
 register = template.Library()
 #: addresses that are kept: those of a hundred long lists
 ADDRESSES = 10_000
@@ -40,8 +42,10 @@ def time_ago(at: datetime | None) -> SafeString | str:
 
 @register.filter(is_safe=True)
 def intcomma(number: Any) -> str:
-    """A number with commas between its thousands: as Django's, which thinks of all languages."""
-    return f"{number:,}" if type(number) is int else str(humanize.intcomma(number))
+    """A number with commas between its thousands: as Django's, which thinks of all languages. A
+    count that was broken off keeps its plus.
+    """
+    return f"{number:,}" if type(number) in (int, BoundedCount) else str(humanize.intcomma(number))
 
 
 @register.tag

@@ -12,13 +12,15 @@ from django.db.models import F
 
 from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import Run, RunProcess, Shift
+from serving.paging import MOST_NUMBERED, bounded
 
 #: of the shifts
 SOME = 10
 #: copies that are added up; the page of a crawl is asked for every two seconds
 MOST_COPIES = 20_000
 #: Each from a partial index of those, rather than from every queue: there may be
-#: 100,000. A blocked host has nothing that waits.
+#: 100,000. A blocked host has nothing that waits. Of what may be that many no more is counted than
+#: is told: of those that wait also as many as are leased or blocked, which do not count.
 NUMBERS = """
 WITH leased AS MATERIALIZED (
     SELECT h.id FROM crawling_host h JOIN crawling_shift s ON s.id = h.shift_id
@@ -34,16 +36,20 @@ WITH leased AS MATERIALIZED (
 ), kept_out AS MATERIALIZED (
     SELECT q.queued > 0 AS is_waiting FROM crawling_hostqueue q
     WHERE q.run_id = %(run)s AND q.host_id IN (SELECT id FROM blocked)
+), busy AS MATERIALIZED (
+    SELECT FROM ours WHERE is_waiting UNION ALL SELECT FROM kept_out WHERE is_waiting
 ), copies AS MATERIALIZED (
     SELECT bytes FROM crawling_page
     WHERE run_id = %(run)s AND duplicate_of IS NOT NULL LIMIT %(copies)s
 )
 SELECT
-    (SELECT count(*) FROM crawling_hostqueue WHERE run_id = %(run)s),
+    (SELECT count(*) FROM (
+        SELECT FROM crawling_hostqueue WHERE run_id = %(run)s LIMIT %(hosts)s) AS every),
     (SELECT count(*) FROM ours),
-    (SELECT count(*) FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0)
-        - (SELECT count(*) FROM ours WHERE is_waiting)
-        - (SELECT count(*) FROM kept_out WHERE is_waiting),
+    (SELECT count(*) FROM (
+        SELECT FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0
+        LIMIT %(hosts)s + (SELECT count(*) FROM busy)) AS waiting)
+    - (SELECT count(*) FROM busy),
     (SELECT count(*) FROM kept_out),
     (SELECT count(*) FROM copies),
     (SELECT coalesce(sum(bytes), 0) FROM copies)::bigint,
@@ -83,7 +89,9 @@ def rows_of(run: Run) -> RunRows:
 
 @dataclass(frozen=True)
 class HostNumbers:
-    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls."""
+    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls; each a
+    BoundedCount if very many.
+    """
 
     every: int
     active: int
@@ -116,7 +124,7 @@ class RunNumbers:
 
 def numbers_of(run: Run) -> RunNumbers:
     with connection.cursor() as cursor:
-        cursor.execute(NUMBERS, {"run": run.pk, "copies": MOST_COPIES})
-        every, active, waiting, blocked, pages, size, out_of_scope = cursor.fetchone()
-    hosts = HostNumbers(every, active, waiting, blocked)
-    return RunNumbers(hosts, ContentCopies(pages, size), out_of_scope)
+        values = {"run": run.pk, "copies": MOST_COPIES, "hosts": MOST_NUMBERED + 1}
+        cursor.execute(NUMBERS, values)
+        *hosts, pages, size, out_of_scope = cursor.fetchone()
+    return RunNumbers(HostNumbers(*map(bounded, hosts)), ContentCopies(pages, size), out_of_scope)

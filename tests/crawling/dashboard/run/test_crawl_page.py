@@ -17,7 +17,8 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.pages.filter import PageFilter
-from crawling.dashboard.run import log
+from crawling.dashboard.run import log, numbers
+from crawling.dashboard.run.numbers import numbers_of
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.rates import rates_of
 from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount, Shift
@@ -25,6 +26,9 @@ from crawling.models.jobs import RunState
 from crawling.run_log import write
 from crawling.runs.shift_lifecycle import begin_shift
 from crawlsite.administration.accounts import make_roles
+from crawlsite.templatetags.page_tags import intcomma
+from serving import paging
+from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, timeless
 
 MINUTE = timedelta(minutes=1)
@@ -414,6 +418,22 @@ def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(
         lease_until=timezone.now(),
     )
     seen(visit(run.crawl)[1], "1 host: 1 active, 0 waiting")
+
+
+def test_hosts_are_counted_up_to_so_many(monkeypatch, db):
+    for module in (numbers, paging):
+        monkeypatch.setattr(module, "MOST_NUMBERED", 3)
+    frontier = Frontier()
+    frontier.sow(*(f"{name}.test/" for name in "abcdef"))
+    run, host = frontier.run, Host.objects.get(name="a.test")
+
+    hosts = numbers_of(run).hosts
+    assert [intcomma(number) for number in (hosts.every, hosts.waiting)] == ["3+", "3+"]
+
+    block_host(host, "asked for")
+    run.queues.filter(host__name__in=["e.test", "f.test"]).update(queued=0)
+    hosts = numbers_of(run).hosts
+    assert (hosts.blocked, intcomma(hosts.waiting)) == (1, "3"), "b, c and d"
 
 
 def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redirects_too(

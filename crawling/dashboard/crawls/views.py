@@ -4,8 +4,7 @@ address finds, shown before it is done; and the page of what was deleted and can
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -18,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from allocation.wording import whole_number
 from crawling.crawls.saved_views import forget_view, save_view, visible_views
 from crawling.dashboard.base.columns import SPAN, chips_of
-from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
+from crawling.dashboard.base.crawl_views import crawl_views
 from crawling.dashboard.base.recently_deleted import (
     PERMISSIONS,
     deleted_rows,
@@ -30,13 +29,8 @@ from crawling.dashboard.base.requests import asked_ids, back, next_page
 from crawling.dashboard.crawls.bulk import ACTIONS, STEER, bulk_action, chosen
 from crawling.dashboard.crawls.columns import COLUMNS, heads
 from crawling.dashboard.crawls.filter import CrawlFilter
-from crawling.dashboard.crawls.listing import (
-    CRAWLS_PER_PAGE,
-    Listing,
-    crawls_file,
-    list_crawls,
-)
-from crawling.dashboard.run.rates import rates_now
+from crawling.dashboard.crawls.list_rows import list_rows
+from crawling.dashboard.crawls.listing import CRAWLS_PER_PAGE, crawls_file, list_crawls
 from crawling.errors import CrawlError, NotFound, WrongState
 from crawling.models import CrawlJob, Team
 from crawling.orders.seeds import BadTags, read_tags
@@ -51,33 +45,6 @@ from serving.requests import wants_fragment
 FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", "owner": "Owner", "team": "Team", **SPAN}
 
 
-class CrawlListRow(NamedTuple):
-    """A crawl in the list, the buttons it has, and its pages a second."""
-
-    crawl: CrawlJob
-    view: CrawlView
-    verbs: list[str]
-    rate: float | None
-    #: whether the rate is that of the last minutes (the crawl is at work) or the average
-    is_now: bool
-
-    @property
-    def settings(self) -> str:
-        """Those that decide most, in few words."""
-        crawl = self.crawl
-        depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
-        workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []
-        return ", ".join(
-            [
-                f"{crawl.scope} scope",
-                crawl.visit_order.replace("_", " "),
-                f"{crawl.delay_seconds:g} s delay",
-                *depth,
-                *workers,
-            ]
-        )
-
-
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 @vary_on_headers("HX-Request")
 def crawls(request: AuthenticatedRequest) -> HttpResponse:
@@ -90,7 +57,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
         "wanted": wanted,
         "listing": listing,
         "teams": Team.objects.filter(members=request.user),
-        "rows": _rows(listing),
+        "rows": list_rows(listing),
         "columns": heads(wanted, listing, shown),
         "shown": shown,
     }
@@ -112,30 +79,6 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
 def crawls_as_file(request: AuthenticatedRequest, kind: str) -> HttpResponseBase:
     """All that the list finds, in its order, as a table or a JSON object a line."""
     return send(crawls_file(CrawlFilter.read(request.GET), kind))
-
-
-def _rows(listing: Listing) -> list[CrawlListRow]:
-    now = rates_now(
-        [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
-    )
-    return [_row(crawl, view, now) for crawl, view in listing.crawls]
-
-
-def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlListRow:
-    """The rate of a run at work is its present one, that of an ended run its average; a run that
-    waits has none.
-    """
-    average = view.pages_per_second if view.finished_at else None
-    rate = now.get(view.run_id, average) if view.run_id else None
-    verbs = possible(view.state, queued=view.counts.queued)
-    # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
-    return CrawlListRow(
-        crawl,
-        view,
-        [verb for verb in verbs if verb != "abort" or "stop" not in verbs],
-        rate,
-        view.run_id in now,
-    )
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

@@ -94,6 +94,10 @@ OF_LINKS = {
 }
 
 
+#: of the links to an address; "all" leads to the others
+SOURCES_TOLD = 3
+
+
 @dataclass(frozen=True)
 class LinkProblem:
     """A problem of an address, or of the links to it."""
@@ -109,6 +113,11 @@ class LinkProblem:
     #: how many lead to it; counted only where `is_of_links`
     links: int = 0
     sources: Sequence[LinkSource] = field(default_factory=tuple)
+
+    @property
+    def some_sources(self) -> Sequence[LinkSource]:
+        """Those that a page tells."""
+        return self.sources[:SOURCES_TOLD]
 
     @property
     def host(self) -> str:

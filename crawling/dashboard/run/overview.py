@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
@@ -260,11 +262,9 @@ class RunOverview:
     def _numbers_of_parts(self) -> dict[str, int]:
         """The options of parts of the order that take a number other than the usual one."""
         return {
-            one.question.option: value
-            for column in ("filters", "budget", "reuse")
-            for one in fields_of(PARTS[column])
-            if one.question.option and one.kind is int
-            if (value := getattr(self.crawl, column).get(one.name, one.default)) != one.default
+            option: value
+            for option, column, name, usual in _number_options()
+            if (value := getattr(self.crawl, column).get(name, usual)) != usual
         }
 
     def _ordering_options(self) -> list[str]:
@@ -278,6 +278,19 @@ class RunOverview:
             *(["--exact-order"] if self.crawl.ordering.get("exact_order") else []),
             *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else []),
         ]
+
+
+@cache
+def _number_options() -> tuple[tuple[str, str, str, Any], ...]:
+    """Each option that takes a number, with the part and the field of the order that it sets, and
+    its default.
+    """
+    return tuple(
+        (one.question.option, column, one.name, one.default)
+        for column in ("filters", "budget", "reuse")
+        for one in fields_of(PARTS[column])
+        if one.question.option and one.kind is int
+    )
 
 
 def empty_page(crawl: CrawlJob) -> RunOverview:

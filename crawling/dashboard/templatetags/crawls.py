@@ -14,13 +14,12 @@ from django.utils.safestring import SafeString, mark_safe
 
 from crawling.crawls.examples import is_example
 from crawling.dashboard.base.crawl_views import crawl_view, run_view, verbs_of
-from crawling.dashboard.run.log import LogRow, brief_message
+from crawling.dashboard.run.log import LogRow
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
-register.filter("brief_message", brief_message)
 #: states in which nothing happens before an operator acts; every page of the crawl shows them
 RESTING = (RunState.PAUSING, RunState.PAUSED)
 #: name and route of each tab of a crawl, in order

@@ -1,0 +1,93 @@
+"""The rows of the list of crawls: what each shows beside its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from crawling.dashboard.base.crawl_views import CrawlView
+from crawling.dashboard.crawls.listing import Listing
+from crawling.dashboard.run.rates import rates_now
+from crawling.models import CrawlJob
+from crawling.runs.transitions import possible
+
+#: of those of a crawl
+SEEDS_TOLD = 10
+ICONS = {"pause": "i-pause", "stop": "i-square"}
+
+
+class VerbButton(NamedTuple):
+    """Something to do with a crawl."""
+
+    verb: str
+    #: what it is called
+    label: str
+    #: the class of its icon
+    icon: str
+
+
+class CrawlListRow(NamedTuple):
+    """A crawl in the list, the buttons it has, and its pages a second."""
+
+    crawl: CrawlJob
+    view: CrawlView
+    buttons: list[VerbButton]
+    rate: float | None
+    #: whether the rate is that of the last minutes (the crawl is at work) or the average
+    is_now: bool
+
+    @property
+    def may_be_deleted(self) -> bool:
+        return any(button.verb == "start" for button in self.buttons)
+
+    @property
+    def some_seeds(self) -> Sequence[str]:
+        """Those that are told: there may be thousands."""
+        return self.view.seeds[:SEEDS_TOLD]
+
+    @property
+    def settings(self) -> str:
+        """Those that decide most, in few words."""
+        crawl = self.crawl
+        depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
+        workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []
+        return ", ".join(
+            [
+                f"{crawl.scope} scope",
+                crawl.visit_order.replace("_", " "),
+                f"{crawl.delay_seconds:g} s delay",
+                *depth,
+                *workers,
+            ]
+        )
+
+
+def list_rows(listing: Listing) -> list[CrawlListRow]:
+    """The crawls of a page of the list. Two queries."""
+    now = rates_now(
+        [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
+    )
+    return [_row(crawl, view, now) for crawl, view in listing.crawls]
+
+
+def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlListRow:
+    """The rate of a run at work is its present one, that of an ended run its average; a run that
+    waits has none.
+    """
+    average = view.pages_per_second if view.finished_at else None
+    rate = now.get(view.run_id, average) if view.run_id else None
+    verbs = possible(view.state, queued=view.counts.queued)
+    # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
+    return CrawlListRow(
+        crawl,
+        view,
+        [_button(verb, view) for verb in verbs if verb != "abort" or "stop" not in verbs],
+        rate,
+        view.run_id in now,
+    )
+
+
+def _button(verb: str, view: CrawlView) -> VerbButton:
+    if verb == "start" and view.run:
+        return VerbButton(verb, "Run again", "i-rotate-cw")
+    return VerbButton(verb, verb.capitalize(), ICONS.get(verb, "i-play"))

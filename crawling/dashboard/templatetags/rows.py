@@ -1,0 +1,126 @@
+"""Rows of long lists, written in Python: of hundreds of them a template's loop takes a tenth of a
+second.
+
+What strangers wrote is escaped; all else is numbers, moments and words of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from urllib.parse import quote
+
+from django import template
+from django.template.defaultfilters import filesizeformat
+from django.utils.html import conditional_escape, escape
+from django.utils.safestring import SafeString, mark_safe
+
+from crawling.dashboard.crawls.list_rows import CrawlListRow
+from crawling.dashboard.links.link_sources import LinkSource
+from crawling.dashboard.run.charts import TimeSeriesPoint
+from crawling.dashboard.run.log import LogRow, log_rows
+from crawling.models import LogLine
+
+register = template.Library()
+
+
+@register.simple_tag
+def latest_log_lines(lines: Iterable[LogLine]) -> SafeString:
+    """Lines of a log, as the page of a crawl shows the latest."""
+    return mark_safe("".join(map(_latest_line, log_rows(lines))))  # noqa: S308
+
+
+def _latest_line(line: LogRow) -> str:
+    level = f"<strong>{line.level}</strong>\n" if line.is_marked else ""
+    url = f' <span class="url">{escape(line.url)}</span>' if line.url else ""
+    return (
+        f'<li class="level-{line.level}"><time datetime="{line.iso}"\n'
+        f'title="{line.full}">{line.brief}</time> '
+        f"{level}{conditional_escape(line.message)}{url}</li>\n"
+    )
+
+
+@register.simple_tag
+def chart_rows(points: Iterable[TimeSeriesPoint], kind: str) -> SafeString:
+    """The numbers of a chart. kind: as the template of charts has it."""
+    return mark_safe("".join(_chart_row(point, kind) for point in points))  # noqa: S308
+
+
+def _chart_row(point: TimeSeriesPoint, kind: str) -> str:
+    numbers: tuple[float, ...] = (point.fetched,)
+    if kind == "bytes":
+        numbers = (point.megabytes,)
+    elif kind == "known":
+        numbers = (point.discovered,)
+    elif kind == "pages":
+        numbers = (point.fetched, point.failed)
+    cells = "".join(
+        f'<td class="number"><data value="{number}">{number:,}</data></td>' for number in numbers
+    )
+    mark, words = (" data-open", " <small>so far</small>") if point.is_open else ("", "")
+    return (
+        f'<tr{mark}><th scope="row"><time datetime="{point.iso}">{point.label}</time>{words}</th>'
+        f"{cells}</tr>\n"
+    )
+
+
+@register.simple_tag
+def link_sources(sources: Iterable[LinkSource], run: int) -> SafeString:
+    """Where links are, each leading to the links of its page in the run of that number."""
+    return mark_safe("".join(_link_source(source, run) for source in sources))  # noqa: S308
+
+
+def _link_source(source: LinkSource, run: int) -> str:
+    element = f"&lt;{escape(source.element)}&gt;" if source.element else escape(source.attribute)
+    parts = (
+        f"<code>{element}</code>" if element else "",
+        f"“{escape(source.anchor)}”" if source.anchor else "",
+        f"in {escape(source.place)}" if source.place else "",
+    )
+    address = f"?run={run}&amp;page={quote(source.page, safe='')}"
+    return (
+        f'<div><a class="url" href="{address}">{escape(source.page)}</a>'
+        f'<small class="sub">{" ".join(filter(None, parts))}</small></div>\n'
+    )
+
+
+@register.simple_tag
+def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
+    """The state and the numbers of a crawl in the list, of the columns that are shown."""
+    view, counts, most = row.view, row.view.counts, row.crawl.max_pages
+    name, reason = escape(view.name), escape(view.reason)
+    of_most = (
+        f' <small class="of">of {most:,}</small><progress value="{counts.fetched}" max="{most}"\n'
+        f'aria-label="Pages of {name}"></progress>'
+        if most
+        else ""
+    )
+    is_new = counts.bytes or not counts.succeeded
+    size = f"{'' if is_new else NOTHING_NEW}{filesizeformat(counts.bytes)}"
+    columns = {
+        "known": _number(counts.discovered),
+        "queued": _number(counts.queued),
+        "failed": _number(counts.failed, " failed bad" if counts.failed else " failed"),
+        "excluded": _number(counts.excluded),
+        "size": f'<td class="number">{size}</td>',
+        "rate": f'<td class="number" title="{NOW if row.is_now else AVERAGE}">{_rate(row)}</td>',
+    }
+    cells = "\n".join(cell for key, cell in columns.items() if key in shown)
+    return mark_safe(  # noqa: S308
+        f'<td class="why"><div class="line"><span class="state state-{view.state}">{view.state}'
+        f'</span> <small class="sub" title="{reason}">{reason}</small></div></td>\n'
+        f'<td class="number fetched">{counts.fetched:,}{of_most}</td>\n{cells}'
+    )
+
+
+NOTHING_NEW = '<small class="of">nothing new</small> '
+NOW, AVERAGE = "over the last minute or two", "on average over its run"
+
+
+def _number(number: int, kinds: str = "") -> str:
+    return f'<td class="number{kinds}">{number:,}</td>'
+
+
+def _rate(row: CrawlListRow) -> str:
+    if row.rate is None:
+        return "–"
+    return f"{row.rate:.1f}" if row.is_now else f'<small class="of">avg</small> {row.rate:.1f}'

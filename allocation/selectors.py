@@ -14,8 +14,6 @@ from django.db.models.expressions import RawSQL
 from allocation.errors import UnknownPool
 from allocation.isolation import repeatable_read
 from allocation.models import (
-    Event,
-    EventKind,
     Pool,
     Process,
     ProcessState,
@@ -30,7 +28,6 @@ from allocation.rules.estimate import WAITERS_AT_MOST
 from allocation.rules.shares import Member, ShareTerms, ShareUse
 from allocation.snapshot import (
     BankView,
-    EventRow,
     Holding,
     PoolCard,
     ProcessRow,
@@ -355,35 +352,6 @@ def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[Resourc
         for one, units, free, reserved in zip(
             classes, pool.capacity, pool.available, pool.reserved, strict=False
         )
-    )
-
-
-def recent_events(pool: int, *, process: int | None = None, most: int = 50) -> list[EventRow]:
-    """The latest entries of a pool's ledger, or those about one process of it; the newest first."""
-    found = Event.objects.filter(pool=pool).select_related("process").order_by("-version")
-    if process is not None:
-        found = found.filter(process=process)
-    classes = ResourceClass.objects.filter(pool=pool).order_by("ordinal")
-    measures = [UnitWords(key, unit) for key, unit in classes.values_list("key", "unit")]
-    return [_event_row(event, measures) for event in found[:most]]
-
-
-def _event_row(event: Event, measures: list[UnitWords]) -> EventRow:
-    kind = EventKind(event.kind)
-    return EventRow(
-        version=event.version,
-        at=event.at,
-        kind=kind.value,
-        what=kind.label.partition(" (")[0],
-        process=event.process_id,
-        label=event.process.label if event.process else "",
-        # Events from before a class was added are shorter.
-        amounts=tuple(
-            measure.amount(units)
-            for measure, units in zip(measures, event.amounts, strict=False)
-            if units
-        ),
-        reason=event.reason,
     )
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from django.db.models import QuerySet, Subquery
 
-from allocation.models import Event, Pool, Process
+from allocation.models import Event, EventKind, Pool, Process, ResourceClass
+from allocation.snapshot import EventRow
+from allocation.wording import UnitWords
 from serving.paging import cut
 
 
@@ -84,3 +86,32 @@ def list_events(
 def processes_of(pool: int, *, most: int = 500) -> list[tuple[int, str]]:
     """The processes that events can be chosen by, the newest first."""
     return list(Process.objects.filter(pool=pool).order_by("-pk").values_list("pk", "label")[:most])
+
+
+def recent_events(pool: int, *, process: int | None = None, most: int = 50) -> list[EventRow]:
+    """The latest entries of a pool's ledger, or those about one process of it; the newest first."""
+    found = Event.objects.filter(pool=pool).select_related("process").order_by("-version")
+    if process is not None:
+        found = found.filter(process=process)
+    classes = ResourceClass.objects.filter(pool=pool).order_by("ordinal")
+    measures = [UnitWords(key, unit) for key, unit in classes.values_list("key", "unit")]
+    return [_event_row(event, measures) for event in found[:most]]
+
+
+def _event_row(event: Event, measures: list[UnitWords]) -> EventRow:
+    kind = EventKind(event.kind)
+    return EventRow(
+        version=event.version,
+        at=event.at,
+        kind=kind.value,
+        what=kind.label.partition(" (")[0],
+        process=event.process_id,
+        label=event.process.label if event.process else "",
+        # Events from before a class was added are shorter.
+        amounts=tuple(
+            measure.amount(units)
+            for measure, units in zip(measures, event.amounts, strict=False)
+            if units
+        ),
+        reason=event.reason,
+    )

@@ -13,7 +13,8 @@ from django.shortcuts import redirect, render
 from allocation import selectors
 from allocation.errors import AllocationError, UnknownPool
 from allocation.forms import NewPoolForm
-from allocation.selectors import pool_cards, recent_events
+from allocation.history.listing import recent_events
+from allocation.selectors import pool_cards
 from allocation.services import create_pool_like
 from allocation.snapshot import BankView, ProcessRow
 from allocation.wording import whole_number

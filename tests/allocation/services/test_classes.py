@@ -7,8 +7,9 @@ from uuid import uuid4
 import pytest
 
 from allocation.errors import BadClasses, ClassKeyTaken, UnknownPool
+from allocation.history.listing import recent_events
 from allocation.models import Event, EventKind, Grant, Pool, Process, Release, Request
-from allocation.selectors import bank_view, holdings_of, outcome_of, recent_events
+from allocation.selectors import bank_view, holdings_of, outcome_of
 from allocation.services import (
     NewClass,
     add_class,

@@ -37,7 +37,7 @@ from allocation.snapshot import (
     WaitRow,
 )
 from allocation.values import RequestOutcome
-from allocation.wait_rows import FirstByShare, WaitExplainer, usual_shifts, wait_rows
+from allocation.wait_rows import FirstByShare, WaitReasons, usual_shifts, wait_rows
 from allocation.wording import UnitWords
 
 #: who waits for a pool, in turn. Django takes longer to write it than PostgreSQL to answer
@@ -83,9 +83,9 @@ class _PoolRows:
 
     def reasons(self, held_off: Sequence[ProcessRow], wanted: Collection[int]) -> dict[int, str]:
         """The reasons of `waits` by process id."""
-        explainer = WaitExplainer(self.pool, self.classes, self.processes, self._first(held_off))
+        reasons = WaitReasons(self.pool, self.classes, self.processes, self._first(held_off))
         return {
-            request.process_id: explainer.explain(request).reason
+            request.process_id: reasons.explain(request).reason
             for request in self.requests
             if request.process_id in wanted
         }

@@ -105,12 +105,12 @@ def wait_rows(
     Each request has its `place` in line.
     """
     line = _PoolLine(pool, processes, requests, usual, first)
-    estimates, explainer = line.estimates(), WaitExplainer(pool, classes, processes, first)
+    estimates, reasons = line.estimates(), WaitReasons(pool, classes, processes, first)
     return tuple(
         _wait_row(
             classes,
             request,
-            explainer.explain(request),
+            reasons.explain(request),
             estimate,
             line.release(number, classes)
             if number < (RELEASES_AT_MOST if wanted is None else WAITERS_AT_MOST)
@@ -121,7 +121,7 @@ def wait_rows(
     )
 
 
-class WaitExplainer:
+class WaitReasons:
     """The holders of a pool, which the reason of every wait is about."""
 
     def __init__(

@@ -16,7 +16,7 @@ SEEDS_TOLD = 10
 ICONS = {"pause": "i-pause", "stop": "i-square"}
 
 
-class VerbButton(NamedTuple):
+class CrawlAction(NamedTuple):
     """Something to do with a crawl."""
 
     verb: str
@@ -27,18 +27,18 @@ class VerbButton(NamedTuple):
 
 
 class CrawlListRow(NamedTuple):
-    """A crawl in the list, the buttons it has, and its pages a second."""
+    """A crawl in the list, the actions it has, and its pages a second."""
 
     crawl: CrawlJob
     view: CrawlView
-    buttons: list[VerbButton]
+    actions: list[CrawlAction]
     rate: float | None
     #: whether the rate is that of the last minutes (the crawl is at work) or the average
     is_now: bool
 
     @property
     def may_be_deleted(self) -> bool:
-        return any(button.verb == "start" for button in self.buttons)
+        return any(action.verb == "start" for action in self.actions)
 
     @property
     def some_seeds(self) -> Sequence[str]:
@@ -81,13 +81,13 @@ def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlLis
     return CrawlListRow(
         crawl,
         view,
-        [_button(verb, view) for verb in verbs if verb != "abort" or "stop" not in verbs],
+        [_action(verb, view) for verb in verbs if verb != "abort" or "stop" not in verbs],
         rate,
         view.run_id in now,
     )
 
 
-def _button(verb: str, view: CrawlView) -> VerbButton:
+def _action(verb: str, view: CrawlView) -> CrawlAction:
     if verb == "start" and view.run:
-        return VerbButton(verb, "Run again", "i-rotate-cw")
-    return VerbButton(verb, verb.capitalize(), ICONS.get(verb, "i-play"))
+        return CrawlAction(verb, "Run again", "i-rotate-cw")
+    return CrawlAction(verb, verb.capitalize(), ICONS.get(verb, "i-play"))

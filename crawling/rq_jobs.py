@@ -128,6 +128,12 @@ LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60, que
 SECOND_READING = RowJob(
     "read-again", "crawling.idle.second_readings.read_when_idle", seconds=60 * 60, queue=IDLE
 )
+PROBLEM_COUNTS = RowJob(
+    "count-problems",
+    "crawling.dashboard.links.problem_counts.count_when_idle",
+    seconds=60 * 60,
+    queue=IDLE,
+)
 NU_READING = RowJob("nu-check", "crawling.idle.nu_readings.check_when_idle", seconds=60 * 60)
 EXTRACTION = RowJob("extract-again", "crawling.idle.extractions.extract_when_idle", seconds=60 * 60)
 #: of a part of the links dataset; it does the work of all that there are

@@ -93,6 +93,8 @@ ASKED = {
         "?kind=fragment",
         "?kind=certificate",
         "?kind=html",
+        "?kind=broken&change=new",
+        "?kind=broken&change=mended",
         "?show=all",
         "?show=media",
         "?show=hosts",

@@ -13,6 +13,8 @@ from crawling.links.microformats import MEMORY_BYTES
 from crawling.links.progress import unindexed_parts, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.rq_jobs import PROBLEM_COUNTS
 from crawling.runs.held_units import NoUnits
 from crawling.search.folder import IndexBusy
 from crawling.search.index import IndexWriter, add_parts, writing
@@ -53,4 +55,6 @@ def _read(run: Run, index: IndexWriter, turn: IdleTurn) -> str:
         add_parts(index, [part])
         if not turn.goes_on():
             return "others wait"
+    if run.state in ENDED_STATES:
+        PROBLEM_COUNTS.ask(run.pk)
     return "all pages are read"

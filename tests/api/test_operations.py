@@ -91,6 +91,7 @@ PARAMETERS = {
     "after",
     "against",
     "all_runs",
+    "change",
     "component",
     "crawl",
     "cursor",

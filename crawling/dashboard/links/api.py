@@ -23,6 +23,8 @@ from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.links.link_changes import PageLinkChanges
 from crawling.dashboard.links.link_changes import list_link_changes as link_changes
 from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems
+from crawling.dashboard.links.problem_changes import ProblemChange, list_changed
+from crawling.dashboard.links.problem_counts import MOST_COUNTED, counts_of
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
 from crawling.links.nu_reading import ask_nu_reading
@@ -47,6 +49,14 @@ TargetHost = Annotated[
 Kind = Annotated[ProblemKind, Query(description="the kind of problem")]
 SlowSeconds = Annotated[
     float, Query(ge=0, le=86_400, description="of kind `slow`: answers that took so long")
+]
+Earlier = Annotated[
+    int | None,
+    Query(ge=1, le=2**31 - 1, description="number of an earlier run: only what differs from it"),
+]
+Change = Annotated[
+    ProblemChange,
+    Query(description="with `against`: problems that only the later run has, or only the earlier"),
 ]
 ByNu = Annotated[bool, Query(description="by the Nu checker instead")]
 BEHIND = (
@@ -109,8 +119,17 @@ class LinkProblemOut(Schema):
     )
 
 
+class ProblemCountOut(Schema):
+    kind: ProblemKind
+    problems: int = Field(description=f"{MOST_COUNTED:,}: so many or more")
+
+
 class LinkProblemPage(DatasetPage):
     items: list[LinkProblemOut]
+    counts: list[ProblemCountOut] = Field(
+        description="of each kind that a background job has counted; it does so once the run has "
+        "ended and its pages are read, and counts anew after changes"
+    )
 
 
 class LinkCheckOut(Schema):
@@ -207,14 +226,19 @@ def list_link_problems(
     run: RunNumber = None,
     kind: Kind = ProblemKind.BROKEN,
     slow_seconds: SlowSeconds = SLOW_SECONDS,
+    against: Earlier = None,
+    change: Change = ProblemChange.NEW,
     cursor: Key = "",
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """A page may be short although there are more: only `next` shows the end."""
     one = get_run(crawl_id, run)
-    return _page(
-        one, *list_problems(one, kind, slow_seconds=slow_seconds, after=cursor, most=limit)
-    )
+    if against is None:
+        found = list_problems(one, kind, slow_seconds=slow_seconds, after=cursor, most=limit)
+    else:
+        old = get_run(crawl_id, against)
+        found = list_changed(old, one, kind, change, after=cursor, most=limit)
+    return {**_page(one, *found), "counts": list(counts_of(one).values())}
 
 
 @links.post(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -56,15 +56,22 @@ def list_problems(
     LinkSearchTookTooLong.
     """
     found, following = _find(run, kind, after, most, slow_seconds)
+    return with_sources(run, kind, found), following
+
+
+def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> list[LinkProblem]:
+    """The same with the number of links to each, and the first of them. Raises
+    LinkSearchTookTooLong.
+    """
     if not kind.is_of_links:
-        return found, following
+        return list(found)
     of_those = first_sources_of_hosts if kind.is_of_hosts else first_sources
     sources = of_those(run, [problem.url for problem in found], kind.condition)
     return [
         replace(problem, links=links, sources=tuple(first))
         for problem in found
         for links, first in [sources.get(problem.url, (0, []))]
-    ], following
+    ]
 
 
 def _find(run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: float) -> Found:
@@ -75,6 +82,14 @@ def _find(run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: floa
     if kind in (ProblemKind.TITLE, ProblemKind.DESCRIPTION):
         return find_repeated(run, after, most, kind)
     return FINDERS[kind](run, after, most)
+
+
+def each_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
+    """All problems of a kind without the links to them. Raises LinkSearchTookTooLong."""
+    after: str | None = ""
+    while after is not None:
+        found, after = _find(run, kind, after, AT_ONCE, SLOW_SECONDS)
+        yield from found
 
 
 def each_problem(

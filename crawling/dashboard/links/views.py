@@ -22,6 +22,12 @@ from crawling.dashboard.links.link_changes import (
     list_link_changes,
 )
 from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems, problem_rows
+from crawling.dashboard.links.problem_changes import (
+    ProblemChange,
+    TooManyProblems,
+    list_changed,
+)
+from crawling.dashboard.links.problem_counts import counts_of
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_hosts, list_links, list_media
 from crawling.errors import BadOrder, WrongState
@@ -77,7 +83,6 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "behind": pages_behind(run),
         "most_behind": MOST_BEHIND,
         "after": request.GET.get("after", ""),
-        "kinds": list(ProblemKind),
         "kind": _kind(request),
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
@@ -87,9 +92,11 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         here |= {"unread": bool(parts_without_nu(run)), "nu_trouble": why_unavailable()}
     else:
         here["unread"] = here["kind"].needs_reading and bool(unread_parts(run))
+    if shown == "check":
+        here |= _compared(request, run)
     try:
-        rows, following = _rows(request, run, shown, asked)
-    except (BadOrder, LinkSearchTookTooLong) as trouble:
+        rows, following = _rows(request, here, asked)
+    except (BadOrder, LinkSearchTookTooLong, TooManyProblems) as trouble:
         return render(request, "crawling/links.html", {**here, "trouble": str(trouble)})
     return render(request, "crawling/links.html", {**here, "rows": rows, "following": following})
 
@@ -109,15 +116,40 @@ def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return redirect(f"{here}?run={run.number}&kind={_kind(request)}")
 
 
+def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
+    """The kinds with their numbers, and the earlier run that this one is compared with."""
+    counts, old, change = counts_of(run), _run_before(request, run), _change(request)
+    if old is None or old.number > run.number:
+        old = change = None
+    return {
+        "kinds": [(kind, counts.get(kind)) for kind in ProblemKind],
+        "old": old,
+        "change": change,
+        "changes": list(ProblemChange),
+    }
+
+
+def _change(request: AuthenticatedRequest) -> ProblemChange | None:
+    asked = request.GET.get("change", "")
+    return ProblemChange(asked) if asked in list(ProblemChange) else None
+
+
 def _rows(
-    request: AuthenticatedRequest, run: Run, shown: str, asked: dict[str, str]
+    request: AuthenticatedRequest, here: dict[str, Any], asked: dict[str, str]
 ) -> tuple[list[Any], str | None]:
-    most, after = choices_of(request).most(ROWS), request.GET.get("after", "")[:5000]
-    if shown == "check":
-        return list_problems(run, _kind(request), after=after, most=most)
-    if shown == "all":
-        return list_links(run, **asked, after=after, most=most)
-    return (list_media if shown == "media" else list_hosts)(run, after=after, most=most)
+    run, most, after = here["run"], choices_of(request).most(ROWS), here["after"][:5000]
+    match here["shown"]:
+        case "check" if here["change"]:
+            return list_changed(
+                here["old"], run, here["kind"], here["change"], after=after, most=most
+            )
+        case "check":
+            return list_problems(run, here["kind"], after=after, most=most)
+        case "all":
+            return list_links(run, **asked, after=after, most=most)
+        case "media":
+            return list_media(run, after=after, most=most)
+    return list_hosts(run, after=after, most=most)
 
 
 def _kind(request: AuthenticatedRequest) -> ProblemKind:

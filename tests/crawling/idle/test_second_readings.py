@@ -67,7 +67,7 @@ def test_it_begins_by_itself_once_links_are_written(run, background):
     waiting.perform()
     assert behind(run) == dict.fromkeys(("links", "texts", "structured data", "search"), 0)
     resend_background()
-    assert idle.job_ids == []
+    assert idle.job_ids == [f"count-problems-{run.pk}"]
 
 
 def test_it_holds_memory_at_idle_priority_and_gives_it_back(run, background, monkeypatch):

@@ -1,0 +1,110 @@
+"""How many problems of each kind a run has. A background job counts them once the run has ended and
+its pages are read; until then, and after what changes them, there are no numbers.
+
+They are kept in Django's cache: who looks at them asks for the job if they are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import blake2b
+from itertools import islice
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from allocation.errors import AllocationError
+from crawling.dashboard.links.link_check import each_found
+from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.idle.turns import idle_turn
+from crawling.links.progress import parts_without_nu, unread_parts
+from crawling.links.query import LinkSearchTookTooLong
+from crawling.models import LinksPart, Run, WithdrawnPage
+from crawling.models.jobs import ENDED_STATES
+from crawling.rq_jobs import PROBLEM_COUNTS
+from crawling.runs.held_units import NoUnits
+
+#: so many or more
+MOST_COUNTED = 10_000
+#: DuckDB's limit, and what is read of the pages' rows
+MEMORY_MIB = 96
+KEPT_SECONDS = int(timedelta(days=90).total_seconds())
+
+
+@dataclass(frozen=True)
+class ProblemCount:
+    """How many problems of a kind there are; MOST_COUNTED: so many or more."""
+
+    kind: ProblemKind
+    problems: int
+
+    @property
+    def is_more(self) -> bool:
+        return self.problems >= MOST_COUNTED
+
+
+def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
+    """What is counted by now, in the order of kinds. Two queries.
+
+    A kind that needs a reading of pages is missing before it, one that takes too long always.
+    """
+    if run.state not in ENDED_STATES:
+        return {}
+    kept: dict[str, int | None] = {}
+    with suppress(RedisError):  # then there are no numbers
+        kept = cache.get(_key(run), kept)
+        if any(kind not in kept for kind in countable(run)):
+            PROBLEM_COUNTS.enqueue_if_lost(run.pk)
+    known = {kind: kept.get(kind) for kind in ProblemKind}
+    return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
+
+
+def count_when_idle(run_id: int) -> str:
+    """What RQ runs; returns what became of it. What was counted is not counted again."""
+    run = Run.objects.select_related("crawl").filter(pk=run_id, state__in=ENDED_STATES).first()
+    if run is None:
+        return "the run goes on, or was deleted"
+    name, label = f"problems-{run.pk}", f"problem counts of run {run.pk}"
+    try:
+        with idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
+            for kind in countable(run):
+                key = _key(run)
+                kept = cache.get(key, {})
+                if kind not in kept:
+                    cache.set(key, {**kept, kind: _counted(run, kind)}, timeout=KEPT_SECONDS)
+                if not turn.goes_on():
+                    return "others wait"
+    except (NoUnits, AllocationError) as error:
+        return str(error)
+    return "all is counted"
+
+
+def _counted(run: Run, kind: ProblemKind) -> int | None:
+    try:
+        return sum(1 for _ in islice(each_found(run, kind), MOST_COUNTED))
+    except LinkSearchTookTooLong:
+        return None
+
+
+def countable(run: Run) -> Sequence[ProblemKind]:
+    """The kinds whose pages are read."""
+    is_read, is_read_by_nu = not unread_parts(run), not parts_without_nu(run)
+    return [
+        kind
+        for kind in ProblemKind
+        if (is_read or not kind.needs_reading) and (is_read_by_nu or kind is not ProblemKind.NU)
+    ]
+
+
+def _key(run: Run) -> str:
+    """Another one after whatever changes the problems: the end, readings, withdrawals."""
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
+    state = (
+        run.finished_at,
+        list(parts.values_list("name", "read_at", "nu_read_at")),
+        WithdrawnPage.objects.filter(run=run).count(),
+    )
+    return f"problems/{run.pk}/{blake2b(repr(state).encode(), digest_size=16).hexdigest()}"

@@ -11,7 +11,10 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
 from crawling.crawls.share_links import shared_crawl
-from crawling.dashboard.run.shared_report import shared_report
+from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.dashboard.run.shared_report import shared_problems, shared_report
+from crawling.links.query import LinkSearchTookTooLong
+from crawling.models import Run
 from crawlsite.api.auth import exceeds_shared_reports, seconds_left
 
 #: neither kept by caches, nor listed by search engines; the address is a secret, so links from here
@@ -26,7 +29,8 @@ HEADERS = {
 @require_safe
 @sensitive_variables("token")
 def report(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the report that the token opens; it is the same for all.
+    """Show the report that the token opens, or with `?kind=` its problems of that kind; it is the
+    same for all.
 
     One that is unknown, expired, revoked or of a deleted crawl is answered alike.
     """
@@ -37,8 +41,19 @@ def report(request: HttpRequest, token: str) -> HttpResponse:
     link = shared_crawl(token)
     if link is None:
         return _page("shared/nothing.html", {}, status=404)
-    facts = {"report": shared_report(link.crawl), "expires_at": link.expires_at}
+    facts: dict[str, Any] = {"report": shared_report(link.crawl), "expires_at": link.expires_at}
+    if (kind := request.GET.get("kind", "")) in list(ProblemKind) and facts["report"].run:
+        return _page("shared/problems.html", facts | _problems(facts["report"].run, kind))
     return _page("shared/report.html", facts)
+
+
+def _problems(run: Run, kind: str) -> dict[str, Any]:
+    here: dict[str, Any] = {"kind": ProblemKind(kind)}
+    try:
+        rows, is_more = shared_problems(run, here["kind"])
+    except LinkSearchTookTooLong:
+        return here | {"trouble": "They take too long to find; ask who sent the link."}
+    return here | {"rows": rows, "is_more": is_more}
 
 
 def _page(template: str, facts: Mapping[str, Any], status: int = 200) -> HttpResponse:

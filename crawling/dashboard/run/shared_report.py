@@ -5,10 +5,14 @@ what names other crawls, this installation, or a secret.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.utils import timezone
 
+from crawling.dashboard.links.link_check import list_problems
+from crawling.dashboard.links.problem_counts import ProblemCount
+from crawling.dashboard.links.problem_counts import counts_of as problem_counts_of
+from crawling.dashboard.links.problem_kinds import LinkProblem, ProblemKind
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run.overview import StatusRow, status_rows
 from crawling.dashboard.run.pages import pages_of
@@ -16,7 +20,7 @@ from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunState
 from crawling.web.secret_headers import MASK, USER_INFORMATION
 
-SEEDS, HOSTS, PAGES = 10, 20, 50
+SEEDS, HOSTS, PAGES, PROBLEMS = 10, 20, 50, 200
 #: states whose reason concerns this crawl only; other reasons may name another crawl or a directory
 TOLD = frozenset({RunState.FINISHED, RunState.STOPPED})
 
@@ -57,6 +61,12 @@ class SharedReport:
     statuses: Sequence[StatusRow] = ()
     hosts: Sequence[SharedHost] = ()
     pages: Sequence[SharedPage] = ()
+    #: of the link check, of those kinds that are counted
+    problems: Sequence[ProblemCount] = ()
+
+    @property
+    def kinds_without_problems(self) -> str:
+        return ", ".join(count.kind.label for count in self.problems if not count.problems)
 
     @property
     def reason(self) -> str:
@@ -95,6 +105,27 @@ def shared_report(crawl: CrawlJob) -> SharedReport:
             SharedPage(page, without_user(page.url.url))
             for page in pages_of(run, PageFilter(), most=PAGES).pages
         ],
+        problems=list(problem_counts_of(run).values()),
+    )
+
+
+def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], bool]:
+    """The first problems of a kind with the first links to each, and whether there are more.
+
+    Raises LinkSearchTookTooLong.
+    """
+    found, following = list_problems(run, kind, most=PROBLEMS)
+    return [_shared(problem) for problem in found], following is not None
+
+
+def _shared(problem: LinkProblem) -> LinkProblem:
+    sources = [replace(source, page=without_user(source.page)) for source in problem.sources]
+    return replace(
+        problem,
+        url=without_user(problem.url),
+        detail=without_user(problem.detail),
+        chain=[without_user(url) for url in problem.chain],
+        sources=sources,
     )
 
 

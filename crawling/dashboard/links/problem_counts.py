@@ -66,7 +66,7 @@ def count_when_idle(run_id: int) -> str:
     """What RQ runs; returns what became of it. What was counted is not counted again."""
     run = Run.objects.select_related("crawl").filter(pk=run_id, state__in=ENDED_STATES).first()
     if run is None:
-        return "the run goes on, or was deleted"
+        return "the run is not over, or was deleted"
     name, label = f"problems-{run.pk}", f"problem counts of run {run.pk}"
     try:
         with idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:

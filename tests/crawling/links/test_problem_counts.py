@@ -84,7 +84,7 @@ def test_what_changes_the_problems_has_them_counted_anew(runs, queue):
     assert numbers(run).keys() == set(ProblemKind) - {"nu", "fragment", "html"}
     Run.objects.filter(pk=run.pk).update(state="running", finished_at=None)
     assert numbers(Run.objects.get(pk=run.pk)) == {}
-    assert count_when_idle(run.pk) == "the run goes on, or was deleted"
+    assert count_when_idle(run.pk) == "the run is not over, or was deleted"
 
 
 def test_more_than_are_counted_are_told_as_so_many_or_more(runs, queue, monkeypatch):

@@ -19,13 +19,14 @@ from crawling.errors import UnknownCrawl, UnknownRun
 from crawling.models import CrawlJob, Page, Run, WithdrawnPage
 from crawling.search.open_index import OPEN_INDEX, IndexView, counts_of
 from crawling.search.queries import query_of, read_query
-from crawling.search.schema import field_of
+from crawling.search.snippets import SnippetPart, SnippetWriter
 
 ROWS = 20
 #: rows before these cost as much as those that are shown
 MOST_BEFORE = 1_000
 LONGEST_QUERY = 500
-SNIPPET_CHARACTERS = 240
+#: of a page that is shown; a crawl's whole order would take longer to read than a search
+SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
 #: what the pages found are counted by, and the most values of each
 COUNTED = {"crawl": 10, "host": 10, "type": 10, "month": 12, "language": 10}
 
@@ -46,14 +47,6 @@ class SearchFilter:
     month: str = ""
     #: its code
     language: str = ""
-
-
-@dataclass(frozen=True)
-class SnippetPart:
-    """A part of a snippet; marked are the words that were looked for."""
-
-    text: str
-    is_marked: bool
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,8 @@ def search_texts(
     with OPEN_INDEX.reading():
         found = view.searcher.search(query, most, count=True, offset=before)
         counts = counts_of(view.searcher, query, COUNTED)
-        hits = list(_hits(view, words, [(score, place) for score, place in found.hits]))
+        snippets = SnippetWriter(clauses, words, view.searcher, view.schema)
+        hits = list(_hits(view.searcher, found.hits, snippets))
     return SearchResult(
         hits,
         found.count,  # type: ignore[attr-defined]  # missing in the stubs
@@ -144,35 +138,15 @@ def _filters(
 
 
 def _hits(
-    view: IndexView, words: tantivy.Query, found: Sequence[tuple[float, tantivy.DocAddress]]
+    searcher: tantivy.Searcher,
+    found: Sequence[tuple[float, tantivy.DocAddress]],
+    snippets: SnippetWriter,
 ) -> Iterator[Hit]:
-    documents = [(score, view.searcher.doc(place)) for score, place in found]
+    documents = [(score, searcher.doc(place)) for score, place in found]
     pages = Page.objects.filter(run__removal_asked_at=None).select_related("url", "run__crawl")
-    known = pages.in_bulk([document.get_first("page") for _, document in documents])
-    makers: dict[str, tantivy.SnippetGenerator] = {}
+    known = pages.only(*SHOWN).in_bulk([document.get_first("page") for _, document in documents])
     for score, document in documents:
         page = known.get(document.get_first("page"))
-        if page is None:
-            continue  # it was withdrawn or deleted while this was asked
-        language = document.get_first("language") or ""
-        name = field_of("text", language)
-        if name not in makers:
-            makers[name] = tantivy.SnippetGenerator.create(view.searcher, words, view.schema, name)
-            makers[name].set_max_num_chars(SNIPPET_CHARACTERS)
-        text = document.get_first(name) or ""
-        snippet = _parts(makers[name].snippet_from_doc(document)) if text else []
-        start = [SnippetPart(text[:SNIPPET_CHARACTERS], is_marked=False)] if text else []
-        yield Hit(page, score, snippet or start, language)
-
-
-def _parts(snippet: tantivy.Snippet) -> list[SnippetPart]:
-    """The places of words count bytes."""
-    text, parts, at = snippet.fragment().encode(), list[SnippetPart](), 0
-    for place in snippet.highlighted():
-        if place.start < at:
-            continue
-        parts.append(SnippetPart(text[at : place.start].decode(errors="replace"), is_marked=False))
-        parts.append(SnippetPart(text[place.start : place.end].decode(errors="replace"), True))
-        at = place.end
-    parts.append(SnippetPart(text[at:].decode(errors="replace"), is_marked=False))
-    return [part for part in parts if part.text] if at else []
+        if page is not None:  # else it was withdrawn or deleted while this was asked
+            language = document.get_first("language") or ""
+            yield Hit(page, score, snippets.snippet(document), language)

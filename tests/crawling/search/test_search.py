@@ -18,6 +18,7 @@ from crawling.search.folder import index_folder
 from crawling.search.index import forget_abandoned, rebuild
 from crawling.search.open_index import OPEN_INDEX
 from crawling.search.search import SearchFilter, search_texts
+from crawling.search.snippets import BLOCK, best_block
 from crawling.withdrawals import file_removal
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
@@ -26,15 +27,19 @@ from tests.crawling.reading import read_to_the_end
 
 FILLER = "The keeper of the orchard walks between the rows every morning and looks at them. " * 4
 GERMAN = "Der Gärtner geht jeden Morgen durch den Garten und sieht nach seinen Bäumen. " * 4
+LONG = "A path leads around the water, and whoever walks there hears frogs. " * 400
 PAGES = {
     "/": "<title>Home</title><nav>orchard menu</nav><main>A start. "
-    "<a href=/trees>t</a> <a href=/pears>p</a> <a href=/de>d</a> <a href=/ja>j</a></main>",
+    "<a href=/trees>t</a> <a href=/pears>p</a> <a href=/de>d</a> <a href=/ja>j</a> "
+    "<a href=/pond>o</a></main>",
     "/trees": f"<title>Apple trees</title><main><h1>Planting</h1>{FILLER}</main>",
     "/pears": f"<title>Pears</title><main>{FILLER} An apple is no pear, a tree is no bush.</main>",
     "/de": f"<title>Obst</title><main>{GERMAN} Viele Äpfel.</main>",
     "/ja": "<html lang=ja><title>果樹園</title><main>"
     "これは日本の果樹園についての長い文章です。"
     "林檎の木がたくさんあります。</main>",
+    "/pond": f"<title>Pond</title><main>An entrance. {LONG}"
+    f"A quince stands at the entrance. {LONG}</main>",
 }
 
 
@@ -88,6 +93,17 @@ def test_a_snippet_marks_what_was_looked_for(run):
     assert "An apple is no" in "".join(part.text for part in hit.snippet)
     (german,) = search_texts("Äpfel", ALL).hits
     assert [part.text for part in german.snippet if part.is_marked] == ["Äpfel"]
+
+
+def test_a_snippet_of_a_long_text_is_where_most_of_the_words_stand(run):
+    (hit,) = search_texts("quinces entrance", ALL).hits
+
+    assert [part.text for part in hit.snippet if part.is_marked] == ["quince", "entrance"]
+    # what has none of the words begins as the text does
+    assert best_block(LONG + "x" * BLOCK, ["quin"]) == LONG[:BLOCK]
+    # of blocks with as many words that in which they begin
+    unlike = "departs " * (BLOCK // 8)
+    assert best_block(unlike + "an art " + unlike, ["art"]).startswith("an art")
 
 
 def test_pages_are_counted_and_filtered_by_host_type_language_and_crawl(site, run):

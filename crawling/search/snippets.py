@@ -1,0 +1,95 @@
+"""The part of a page's text that has the words which were looked for, with these marked.
+
+tantivy reads each word of a text for that, 0.3 µs a character: of a long text only the block with
+the most of the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import tantivy
+
+from crawling.search.queries import Clause
+from crawling.search.schema import field_of
+
+SNIPPET_CHARACTERS = 240
+#: characters of a text that a snippet is made of
+BLOCK = 4_000
+#: endings of words differ: a block is found by the others' letters, and by so many at least
+ENDING, LEAST_LETTERS = 3, 3
+
+
+@dataclass(frozen=True)
+class SnippetPart:
+    """A part of a snippet; marked are the words that were looked for."""
+
+    text: str
+    is_marked: bool
+
+
+class SnippetWriter:
+    """Makes the snippets of the pages that a query finds."""
+
+    def __init__(
+        self,
+        clauses: Iterable[Clause],
+        query: tantivy.Query,
+        searcher: tantivy.Searcher,
+        schema: tantivy.Schema,
+    ) -> None:
+        self._query, self._searcher, self._schema = query, searcher, schema
+        self._beginnings = list(_beginnings(clauses))
+        self._generators: dict[str, tantivy.SnippetGenerator] = {}
+
+    def snippet(self, document: tantivy.Document) -> Sequence[SnippetPart]:
+        """Of a text without any of the words, the beginning; nothing of a page without a text."""
+        name = field_of("text", document.get_first("language") or "")
+        text = document.get_first(name) or ""
+        if not text:
+            return []
+        block = tantivy.Document()
+        block.add_text(name, best_block(text, self._beginnings))
+        marked = _parts(self._generator(name).snippet_from_doc(block))
+        return marked or [SnippetPart(text[:SNIPPET_CHARACTERS], is_marked=False)]
+
+    def _generator(self, name: str) -> tantivy.SnippetGenerator:
+        if name not in self._generators:
+            made = tantivy.SnippetGenerator.create(self._searcher, self._query, self._schema, name)
+            made.set_max_num_chars(SNIPPET_CHARACTERS)
+            self._generators[name] = made
+        return self._generators[name]
+
+
+def _beginnings(clauses: Iterable[Clause]) -> Iterator[str]:
+    """Of the words of a query."""
+    for clause in clauses:
+        for term in clause:
+            for word in () if term.is_excluded else term.text.lower().split():
+                yield word[: max(len(word) - ENDING, LEAST_LETTERS)]
+
+
+def best_block(text: str, beginnings: Sequence[str]) -> str:
+    """The first of the blocks of a text that have the most words with these beginnings; a word
+    counts more behind a blank, where it begins for sure.
+    """
+    blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
+    return max(blocks, key=lambda block: _weight(block.lower(), beginnings))
+
+
+def _weight(block: str, beginnings: Sequence[str]) -> int:
+    return sum((word in block) + (f" {word}" in block) for word in beginnings)
+
+
+def _parts(snippet: tantivy.Snippet) -> list[SnippetPart]:
+    """The places of words count bytes."""
+    text, parts, at = snippet.fragment().encode(), list[SnippetPart](), 0
+    for place in snippet.highlighted():
+        if place.start < at:
+            continue
+        parts.append(SnippetPart(text[at : place.start].decode(errors="replace"), is_marked=False))
+        parts.append(SnippetPart(text[place.start : place.end].decode(errors="replace"), True))
+        at = place.end
+    parts.append(SnippetPart(text[at:].decode(errors="replace"), is_marked=False))
+    return [part for part in parts if part.text] if at else []

@@ -1,5 +1,6 @@
-"""How long the job of a link graph takes, how much memory beside what it is granted, and its pages,
-endpoints and files, in a database of its own on the server that DATABASE_URL names.
+"""How long the job of a link graph takes, how much memory beside what it is granted, how soon it
+gives that back, and its pages, endpoints and files, in a database of its own on the server that
+DATABASE_URL names.
 
 python -m benchmarks.dashboard.link_graph [--pages 1000000 --links 10000000 --hosts 20000]
 """
@@ -7,7 +8,6 @@ python -m benchmarks.dashboard.link_graph [--pages 1000000 --links 10000000 --ho
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import time
 from collections.abc import Iterator
@@ -20,6 +20,10 @@ from benchmarks.database import set_up_django
 LINKS_OF_A_PART = 200_000
 #: a few pages have most links: a target is the page of this power of a number below 1
 SKEW = 3
+#: that are told of
+LONGEST = 8
+#: seconds from the start of a job to another process's request for the memory
+BETWEEN_REQUESTS = (1, 20)
 
 
 def fill_graph(run_id: int, links: int) -> None:
@@ -76,6 +80,7 @@ def main() -> None:
             run = Run.objects.get(crawl=crawl, is_latest=True)
             fill_graph(run.pk, asked.links)
             _compute(run)
+            _give_back(run)
             show(list(_places(run)))
             show_files(list(_files(run)))
         finally:
@@ -85,8 +90,8 @@ def main() -> None:
 
 
 def _compute(run: Any) -> None:
-    """In a process of its own, as RQ does it: its time, its memory, how long it went on at most
-    without asking whether others wait, and what it stored.
+    """In a process of its own, as the job does it: its time, its memory, the longest steps, and
+    what it stored.
     """
     from django.db import connection
 
@@ -99,19 +104,20 @@ def _compute(run: Any) -> None:
     graph = open_graph(run)
     connection.close()
     if (pid := os.fork()) == 0:
-        before, asked = resident_memory(), _Asked()
+        before, steps = resident_memory(), _Steps(f"graph{run.pk}")
         forget_peak()
         began, used = time.perf_counter(), time.process_time()
         from crawling.link_graph.computation import compute_steps
 
-        compute_steps(graph.pk, asked.seconds_left)
+        compute_steps(graph.pk, steps.goes_on)
         wall, here = time.perf_counter() - began, time.process_time() - used
         more, granted = (peak_memory() - before) / 2**20, mebibytes_of(run)
         print(
             f"{wall:.0f} s, {here:.0f} s of the processor; {more:.0f} MB more, of {granted:,} MiB "
-            f"granted; longest without a look {asked.longest:.1f} s",
-            flush=True,
+            "granted; longest steps:"
         )
+        for seconds, files in sorted(steps.taken, reverse=True)[:LONGEST]:
+            print(f"{seconds:8.1f} s  {', '.join(files)}", flush=True)
         os._exit(0)
     os.waitpid(pid, 0)
     graph.refresh_from_db()
@@ -123,16 +129,72 @@ def _compute(run: Any) -> None:
         print(f"{(storage().size(computed.file(table)) or 0) / 2**20:8.1f} MB  {table}")
 
 
-class _Asked:
-    """Notes how far apart the questions are of a job whether it may go on."""
+class _Steps:
+    """Notes how long each step of a job takes, and what it wrote."""
 
-    def __init__(self) -> None:
-        self._last, self.longest = time.perf_counter(), 0.0
+    def __init__(self, folder: str) -> None:
+        self._folder, self._known = folder, set[str]()
+        self._last, self.taken = time.perf_counter(), list[tuple[float, list[str]]]()
 
-    def seconds_left(self) -> float:
-        now = time.perf_counter()
-        self.longest, self._last = max(self.longest, now - self._last), now
-        return math.inf
+    def goes_on(self) -> bool:
+        from crawling.storage import storage
+
+        now, names = time.perf_counter(), set(storage().list(self._folder))
+        written = sorted(name.partition(".")[2] for name in names - self._known)
+        self.taken.append((now - self._last, written))
+        self._last, self._known = now, names
+        return True
+
+
+def _give_back(run: Any) -> None:
+    """How long another process waits for all memory while the job is at its work: again and again
+    at random moments, until the graph is computed.
+    """
+    from django.db import connection
+
+    from crawling.idle.link_graphs import compute_when_idle
+    from crawling.link_graph.graphs import lost_graphs, open_graph
+
+    graph, chance, waited = open_graph(run), np.random.default_rng(2), list[float]()
+    began = time.monotonic()
+    while lost_graphs().filter(pk=graph.pk).exists():
+        connection.close()
+        if (pid := os.fork()) == 0:
+            compute_when_idle(graph.pk)
+            os._exit(0)
+        time.sleep(chance.uniform(*BETWEEN_REQUESTS))
+        waited.append(_wait_for_memory())
+        os.waitpid(pid, 0)
+    graph.refresh_from_db()
+    print(
+        f"{len(waited)} requests for all memory, {BETWEEN_REQUESTS[0]} to {BETWEEN_REQUESTS[1]} s "
+        f"apart: granted after {np.median(waited):.1f} s, {max(waited):.1f} at most; "
+        f"{graph.trouble or 'computed'} after {time.monotonic() - began:.0f} s"
+    )
+
+
+def _wait_for_memory() -> float:
+    """Seconds until another process has all memory of the pool; it is given back at once."""
+    from uuid import uuid4
+
+    from allocation.models import RequestKind
+    from allocation.selectors import outcome_of
+    from allocation.services import finish_process, register_process, request_resources
+    from crawling.runs.grants import capacity_of, default_pool
+
+    pool = default_pool()
+    amounts, request = {"memory": capacity_of(pool)["memory"]}, uuid4()
+    process = register_process(pool=pool.pk, label="crawl", run_ref="crawl", maximum=amounts).pk
+    asked_at = time.monotonic()
+    found = request_resources(
+        process=process, amounts=amounts, request_id=request, kind=RequestKind.START
+    )
+    while not found.granted:
+        time.sleep(0.02)
+        found = outcome_of(request) or found
+    waited = time.monotonic() - asked_at
+    finish_process(process=process)
+    return waited
 
 
 def _places(run: Any) -> Iterator[str]:

@@ -39,6 +39,8 @@ class IdleTurn:
     def __init__(self) -> None:
         self._units: Iterable[str] = ()
         self._lost, self._is_wanted = threading.Event(), threading.Event()
+        #: it is not for another idle job, which waits until a step is done
+        self._is_urgent = threading.Event()
         self._ends_at = math.inf
         self.is_over = False
         self.begin()
@@ -60,16 +62,18 @@ class IdleTurn:
         """For work that cannot end after each page: how long it may go on, so that it has given
         back what it holds 5 s after another process asked for it; without end while none does.
         """
-        if self.goes_on():
+        is_lost = self._lost.is_set()
+        if not (is_lost or self._is_urgent.is_set()):
             return math.inf
         if self._ends_at == math.inf:
-            self._ends_at = time.monotonic() + (0 if self._lost.is_set() else STEP_SECONDS)
+            self._ends_at = time.monotonic() + (0 if is_lost else STEP_SECONDS)
         return self._ends_at - time.monotonic()
 
     def look(self) -> None:
         """Raises DatabaseError, RedisError."""
         if do_users_wait() or others_lack(self._units):
             hurry()
+            self._is_urgent.set()
             self._is_wanted.set()
             return
         let_shifts_go_first()

@@ -7,7 +7,6 @@ It is done step by step, and may be ended after any of them: what later ones nee
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -15,26 +14,15 @@ import duckdb
 import numpy as np
 
 from crawling.errors import CrawlError, WrongState
-from crawling.link_graph.edges import edge_steps, host_pair_steps, node_steps, read_host_edges
-from crawling.link_graph.files import (
-    HOST_LINES,
-    drawing_steps,
-    page_steps,
-    put_hosts,
-    put_links,
-)
+from crawling.link_graph.edges import edge_steps, node_steps
+from crawling.link_graph.files import component_step, drawing_steps, link_steps, page_steps
 from crawling.link_graph.graphs import delete_files, end_graph, give_back, step_done, take_up
-from crawling.link_graph.measures import components, hubs_and_authorities, pagerank
-from crawling.link_graph.steps import (
-    SecondsLeft,
-    Step,
-    TurnLost,
-    arrays_of,
-    arrays_step,
-    delete_kept,
-)
-from crawling.link_graph.tables import ask, page_hosts
+from crawling.link_graph.host_graph import host_steps
+from crawling.link_graph.measures import KINDS, components, hubs_and_authorities, pagerank
+from crawling.link_graph.steps import Step, arrays_of, arrays_step, delete_kept
+from crawling.link_graph.tables import ask
 from crawling.models import LinkGraph, Run
+from crawling.process.child_process import GoesOn
 from crawling.rq_jobs import LINK_GRAPH
 from crawling.storage import storage
 
@@ -53,29 +41,29 @@ def compute(graph_id: int) -> None:
     with LINK_GRAPH.alone(graph_id) as is_alone:
         if not is_alone:
             raise WrongState("A background job computes the link graph; see its page.")
-        compute_steps(graph_id, lambda: math.inf)
+        compute_steps(graph_id, lambda: True)
 
 
-def compute_steps(graph_id: int, left: SecondsLeft) -> str:
-    """Go on until the turn or the work ends; returns what became of it. The caller is alone."""
+def compute_steps(graph_id: int, goes_on: GoesOn) -> str:
+    """Go on until the turn or the work ends, but for one step at least; returns what became of it.
+    The caller is alone.
+    """
     graph = take_up(graph_id)
     if graph is None or graph.run is None:
         return "there is nothing to do"
-    counts, trouble = {}, ""
+    counts, trouble, is_first = {}, "", True
     try:
-        for step in _steps(graph, graph.run, left):
+        for step in _steps(graph, graph.run):
             if step.is_done:
                 continue
-            if left() < math.inf:
-                raise TurnLost
+            if not (is_first or goes_on()):
+                return give_back(graph)
             step.work()
+            is_first = False
             if not step_done(graph):
                 break  # it is not wanted any more
         else:
             counts = _counts(graph)
-    except TurnLost:
-        give_back(graph)
-        return "others wait"
     except MemoryError:
         trouble = NO_MEMORY
     except (CrawlError, OSError, duckdb.Error) as error:
@@ -95,27 +83,25 @@ def _end(graph: LinkGraph, counts: dict[str, int], trouble: str) -> str:
     return "it is computed"
 
 
-def _steps(graph: LinkGraph, run: Run, left: SecondsLeft) -> Iterator[Step]:
+def _steps(graph: LinkGraph, run: Run) -> Iterator[Step]:
     """In their order; each may be done once those before it are."""
     nodes = yield from node_steps(graph, run)
     if storage().size(graph.file("pages")) is None:  # else a later turn need not read the links
-        yield from _page_steps(graph, run, nodes, left)
-    pairs = yield from host_pair_steps(graph, run, nodes)
-    yield arrays_step(
-        graph, HOST_LINES, lambda: put_hosts(graph, read_host_edges(page_hosts(graph), pairs))
-    )
+        yield from _page_steps(graph, run, nodes)
+    yield component_step(graph)
+    yield from host_steps(graph, run, nodes)
     yield from drawing_steps(graph)
 
 
-def _page_steps(graph: LinkGraph, run: Run, nodes: np.ndarray, left: SecondsLeft) -> Iterator[Step]:
+def _page_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Iterator[Step]:
     ids = np.ascontiguousarray(nodes[:, 0])
     edges = yield from edge_steps(graph, run, nodes)
-    yield Step(graph.file("links"), partial(put_links, graph, ids, edges))
+    yield from link_steps(graph, ids, edges)
     measures: dict[str, np.ndarray] = {}
     for name, measured in (
-        ("connected", partial(components, edges)),
-        ("ranked", partial(pagerank, edges, left)),
-        ("hubs", partial(hubs_and_authorities, edges, left)),
+        *((kind, partial(components, edges, kind)) for kind in KINDS),
+        ("ranked", partial(pagerank, edges)),
+        ("hubs", partial(hubs_and_authorities, edges)),
     ):
         yield arrays_step(graph, name, measured)
         measures |= arrays_of(graph, name)

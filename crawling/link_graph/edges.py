@@ -1,20 +1,19 @@
-"""The graphs of a run's links, as arrays: of its pages, and of the hosts of links.
+"""The graph of a run's pages and the links between them, as arrays.
 
 Pages are read from the database, links from the dataset, a slice of pages at a time. Of a link
-there are eight bytes in memory for the pages, and eight for the hosts.
+there are eight bytes in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from crawling.errors import CrawlError
-from crawling.link_graph.steps import Step, arrays_of, arrays_step, slice_file
-from crawling.links.parquet import put_query, rows_in
+from crawling.link_graph.steps import Step, arrays_of, arrays_step
 from crawling.links.parts import links_written
 from crawling.links.query import each_columns
 from crawling.models import LinkGraph, Page, Run
@@ -28,22 +27,12 @@ SLICE, SLICE_LINKS = 20_000, 500_000
 LEAST_LINKS = SLICE_LINKS // SLICE
 #: links of a run that are read; of more the arrays would need several GB
 MOST_LINKS = 60_000_000
-#: further hosts count as one, whose name is empty
-MOST_HOSTS = 300_000
 #: for the links of a slice
 SECONDS = 600.0
 PAIRS = f"""
 SELECT page_id, target_fingerprint FROM links
 WHERE page_id BETWEEN $first AND $last AND {LEADING}
 """  # noqa: S608 - constants
-HOST_PAIRS = f"""
-SELECT split_part(split_part(page, '://', 2), '/', 1) AS host, target_host, count(*) AS links
-FROM links WHERE page_id BETWEEN $first AND $last AND {LEADING}
-GROUP BY host, target_host
-"""  # noqa: S608 - constants
-GIVEN_PAIRS = """
-SELECT host::VARCHAR AS host, target_host::VARCHAR AS target_host, links FROM given
-"""
 
 
 class GraphTooLarge(CrawlError):
@@ -59,19 +48,6 @@ class Edges:
     #: ascending
     sources: np.ndarray
     targets: np.ndarray
-
-
-@dataclass(frozen=True)
-class HostEdges:
-    """The graph of the hosts of pages, and of those that links lead to."""
-
-    #: of the host of each node
-    names: list[str]
-    edges: Edges
-    #: how many each edge stands for
-    links: np.ndarray
-    #: links of each host to itself
-    inner: np.ndarray
 
 
 def node_steps(graph: LinkGraph, run: Run) -> Generator[Step, None, np.ndarray]:
@@ -102,7 +78,7 @@ def _nodes(run: Run, after: int) -> dict[str, np.ndarray]:
 def edge_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step, None, Edges]:
     """Read the links between pages. Raises LinkSearchTookTooLong."""
     index = _NodeIndex(nodes[:, 0], nodes[:, 1])
-    slices = list(_slices(nodes))
+    slices = list(page_slices(nodes))
     for number, ends in enumerate(slices):
         yield arrays_step(graph, f"edges-{number:05}", partial(_read_edges, run, index, ends))
     found = [arrays_of(graph, f"edges-{number:05}") for number in range(len(slices))]
@@ -138,61 +114,7 @@ def _read_edges(run: Run, index: _NodeIndex, ends: Mapping[str, int]) -> dict[st
     return index.edges(found["page_id"], found["target_fingerprint"])
 
 
-def host_pair_steps(
-    graph: LinkGraph, run: Run, nodes: np.ndarray
-) -> Generator[Step, None, list[str]]:
-    """Count the links between hosts, some pages at a time. Gives the files.
-
-    Raises LinkSearchTookTooLong.
-    """
-    files = []
-    for number, ends in enumerate(_slices(nodes)):
-        file = slice_file(graph, "pairs", number)
-        yield Step(file, partial(_put_pairs, file, run, ends))
-        files.append(file)
-    return files
-
-
-def _put_pairs(file: str, run: Run, ends: Mapping[str, int]) -> None:
-    (found,) = each_columns(run, HOST_PAIRS, [ends], seconds=SECONDS)
-    put_query(file, GIVEN_PAIRS, found)
-
-
-def read_host_edges(hosts: Iterable[str], files: Iterable[str]) -> HostEdges:
-    """The graph of the hosts of pages, and of those that links lead to.
-
-    hosts: of the pages; files: of host_pair_steps.
-    """
-    numbers: dict[str, int] = {}
-    for host in hosts:
-        _number(numbers, host)
-    keys, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for file in files:
-        rows = rows_in(file, ("host", "target_host", "links"))
-        sources, targets = (
-            np.fromiter((_number(numbers, row[end]) for row in rows), np.int64) for end in (0, 1)
-        )
-        keys.append((sources << 32) | targets)
-        counts.append(np.fromiter((row[2] for row in rows), np.int64))
-    pairs, places = np.unique(np.concatenate(keys), return_inverse=True)
-    links = np.bincount(places, np.concatenate(counts), len(pairs)).astype(np.int64)
-    sources, targets = pairs >> 32, pairs & 0xFFFFFFFF
-    is_inner = sources == targets
-    inner = np.zeros(len(numbers), np.int64)
-    inner[sources[is_inner]] = links[is_inner]
-    edges = Edges(
-        len(numbers), sources[~is_inner].astype(np.int32), targets[~is_inner].astype(np.int32)
-    )
-    return HostEdges(list(numbers), edges, links[~is_inner], inner)
-
-
-def _number(numbers: dict[str, int], host: str) -> int:
-    if host not in numbers and len(numbers) >= MOST_HOSTS:
-        host = ""
-    return numbers.setdefault(host, len(numbers))
-
-
-def _slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
+def page_slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
     """The first and the last id of pages, SLICE at most, with about SLICE_LINKS links together."""
     numbers = np.cumsum(np.maximum(nodes[:, 2], LEAST_LINKS)) // SLICE_LINKS
     starts = np.unique(numbers, return_index=True)[1]

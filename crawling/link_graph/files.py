@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from crawling.link_graph.drawings import Drawing, Hosts, Lines, draw
-from crawling.link_graph.edges import Edges, HostEdges
+from crawling.link_graph.edges import SLICE_LINKS, Edges
+from crawling.link_graph.host_graph import HOST_LINES
 from crawling.link_graph.layout import positions
-from crawling.link_graph.measures import components
 from crawling.link_graph.steps import NOTHING, Step, arrays_of, merge_step, slice_file
 from crawling.link_graph.tables import drawn_hosts
 from crawling.links.parquet import put_query
 from crawling.models import LinkGraph, Page
-from crawling.scope.scope import domain_of
 from crawling.storage import storage
-from crawling.web.addresses import dns_name
 
 #: pages whose addresses are in memory at a time
 SLICE = 50_000
@@ -31,8 +29,6 @@ SLICE = 50_000
 DRAWINGS = 20
 #: stored as multiples of the mean
 RANKS = ("pagerank", "hub", "authority")
-#: the name of the lines between hosts by their places in the table, for the drawings
-HOST_LINES = "host-lines"
 NODE_COLUMNS = (
     *("drawing", "node", "kind", "name", "hosts", "pages"),
     *("in_links", "out_links", "opens", "x", "y", "joined"),
@@ -43,18 +39,6 @@ PAGES = """
 SELECT page_id, url::VARCHAR AS url, split_part(split_part(url, '://', 2), '/', 1) AS host,
     in_links, out_links, pagerank, hub, authority, weak, strong
 FROM given ORDER BY page_id
-"""
-HOSTS = """
-SELECT given.host::VARCHAR AS host, domain::VARCHAR AS domain, suffix::VARCHAR AS suffix,
-    coalesce(pages, 0) AS pages, in_links, out_links, inner_links, in_hosts, out_hosts,
-    coalesce(pagerank, 0) AS pagerank, coalesce(hub, 0) AS hub,
-    coalesce(authority, 0) AS authority, weak, strong
-FROM given LEFT JOIN (
-    SELECT host, count(*) AS pages, sum(pagerank) AS pagerank, sum(hub) AS hub,
-        sum(authority) AS authority
-    FROM read_parquet('{pages}') GROUP BY host
-) AS own ON own.host = given.host
-ORDER BY in_links + out_links DESC, given.host
 """
 #: with the page of the highest rank
 COMPONENTS = f"""
@@ -80,10 +64,16 @@ SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing,
 """
 
 
-def put_links(graph: LinkGraph, ids: np.ndarray, edges: Edges) -> None:
-    """Store the links between pages, by their ids. Raises OSError."""
-    given = {"source": ids[edges.sources], "target": ids[edges.targets]}
-    put_query(graph.file("links"), "SELECT * FROM given", given)
+def link_steps(graph: LinkGraph, ids: np.ndarray, edges: Edges) -> Iterator[Step]:
+    """Store the table of links between pages, by their ids, SLICE_LINKS of them at a time. Raises
+    OSError.
+    """
+    starts = range(0, max(len(edges.sources), 1), SLICE_LINKS)
+    for number, at in enumerate(starts):
+        file, some = slice_file(graph, "links", number), slice(at, at + SLICE_LINKS)
+        given = {"source": ids[edges.sources[some]], "target": ids[edges.targets[some]]}
+        yield Step(file, partial(put_query, file, "SELECT * FROM given", given))
+    yield merge_step(graph, "links", len(starts))
 
 
 def page_steps(
@@ -113,45 +103,11 @@ def _put_pages(graph: LinkGraph, file: str, given: dict[str, np.ndarray]) -> Non
     put_query(file, PAGES, {**given, "url": _urls(graph, given["page_id"])})
 
 
-def put_hosts(graph: LinkGraph, hosts: HostEdges) -> dict[str, np.ndarray]:
-    """Store the table of hosts, the links between them, and the components of pages. Gives the
-    arrays of HOST_LINES. Raises OSError.
-    """
-    edges, names = hosts.edges, np.array(hosts.names, dtype=object)
-    domains = [domain_of(name) if (name := dns_name(host)) else "" for host in hosts.names]
-    given = {
-        "host": names,
-        "domain": np.array(domains, dtype=object),
-        "suffix": np.array([domain.rpartition(".")[2] for domain in domains], dtype=object),
-        "in_links": np.bincount(edges.targets, hosts.links, edges.nodes).astype(np.int64),
-        "out_links": np.bincount(edges.sources, hosts.links, edges.nodes).astype(np.int64),
-        "inner_links": hosts.inner,
-        "in_hosts": np.bincount(edges.targets, minlength=edges.nodes),
-        "out_hosts": np.bincount(edges.sources, minlength=edges.nodes),
-        **components(edges),
-    }
-    path = str(storage().path(graph.file("pages")))
-    put_query(graph.file("hosts"), HOSTS.format(pages=path), given, reads=[path])
-    joined = {
-        "source": names[edges.sources],
-        "target": names[edges.targets],
-        "links": hosts.links,
-    }
-    query = "SELECT source::VARCHAR AS source, target::VARCHAR AS target, links FROM given"
-    put_query(graph.file("host_links"), query, joined)
-    put_query(graph.file("components"), COMPONENTS.format(pages=path), NOTHING, reads=[path])
-    return _lines_by_table(graph, hosts)
-
-
-def _lines_by_table(graph: LinkGraph, hosts: HostEdges) -> dict[str, np.ndarray]:
-    numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
-    places = np.fromiter((numbers[name] for name in hosts.names), np.int64)
-    edges = hosts.edges
-    return {
-        "ones": places[edges.sources],
-        "others": places[edges.targets],
-        "links": hosts.links,
-    }
+def component_step(graph: LinkGraph) -> Step:
+    """Store the table of components; that of pages is there already."""
+    file, path = graph.file("components"), str(storage().path(graph.file("pages")))
+    query = COMPONENTS.format(pages=path)
+    return Step(file, lambda: put_query(file, query, NOTHING, reads=[path]))
 
 
 def drawing_steps(graph: LinkGraph) -> Iterator[Step]:

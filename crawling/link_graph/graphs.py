@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.db.models.functions import Now
+from django.db.models.functions import Greatest, Now
 
 from crawling.archive.files import this_machine
 from crawling.errors import ArchiveTrouble
@@ -29,8 +29,16 @@ BROKEN_OFF = (
     f"It was broken off {MOST_ATTEMPTS} times in the same step. The machine of the background "
     "worker may have too little memory for it."
 )
+#: one that others did not leave the time for a step is given up, too
+MOST_BROKEN = 20
+NO_TIME = (
+    f"Its next step was broken off {MOST_BROKEN} times, since other processes needed the memory "
+    "before it was done. Ask for it again when fewer crawls run; `crawl graph --compute` computes "
+    "it without a grant."
+)
 NO_UNITS = "it waits for {:,} MiB of memory that no crawl needs"
 OTHERS_WAIT = "it waits until others have what they need, and continues then"
+BROKEN_STEP = f"{OTHERS_WAIT}; its next step was broken off {{:,}} of at most {MOST_BROKEN} times"
 
 
 def computed_graph(run: Run) -> LinkGraph | None:
@@ -89,14 +97,30 @@ def take_up(graph_id: int) -> LinkGraph | None:
 def step_done(graph: LinkGraph) -> bool:
     """Note that a step is done; whether the graph is still wanted, and this job's."""
     row = lost_graphs().filter(pk=graph.pk, name=graph.name)
-    return bool(row.update(attempts=0))
+    return bool(row.update(attempts=0, broken_steps=0))
 
 
-def give_back(graph: LinkGraph) -> None:
-    """Note that the job ended for others: that is no attempt."""
-    row = lost_graphs().filter(pk=graph.pk, name=graph.name)
-    row.update(waits=OTHERS_WAIT)
-    row.filter(attempts__gt=0).update(attempts=F("attempts") - 1)
+def give_back(graph: LinkGraph) -> str:
+    """Note that the job ended for others between two steps; returns what became of it."""
+    lost_graphs().filter(pk=graph.pk, name=graph.name).update(waits=OTHERS_WAIT)
+    return "others wait"
+
+
+def note_broken_step(graph_id: int) -> str:
+    """Note that the job was killed for others in a step, which counts as no attempt; returns what
+    became of it.
+    """
+    row = lost_graphs().filter(pk=graph_id)
+    row.update(attempts=Greatest(F("attempts") - 1, 0), broken_steps=F("broken_steps") + 1)
+    graph = row.first()
+    if graph is None:
+        return "it is not wanted any more"
+    if graph.broken_steps >= MOST_BROKEN:
+        end_graph(graph, trouble=NO_TIME)
+        delete_files(graph.name)
+        return NO_TIME
+    row.update(waits=BROKEN_STEP.format(graph.broken_steps))
+    return "others wait"
 
 
 def note_wait(graph: LinkGraph, mebibytes: int) -> None:

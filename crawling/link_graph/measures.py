@@ -11,8 +11,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, bicgstab, s
 
 from crawling.errors import CrawlError
 from crawling.link_graph.edges import Edges
-from crawling.link_graph.steps import SecondsLeft, TurnLost
 
+#: of connected components
+KINDS = ("weak", "strong")
 #: with this probability the surfer follows a link (Page, Brin, Motwani, Winograd 1999)
 DAMPING = 0.85
 #: of the ranks, beside the largest of their errors
@@ -26,15 +27,12 @@ class RanksNotFound(CrawlError):
     """The equations of PageRank were not solved in 500 steps."""
 
 
-def components(edges: Edges) -> dict[str, np.ndarray]:
-    """The numbers of each node's weakly and strongly connected component; 1 is the largest."""
+def components(edges: Edges, kind: str) -> dict[str, np.ndarray]:
+    """The number of each node's connected component of one of the KINDS; 1 is the largest."""
     if not edges.nodes:
-        return dict.fromkeys(("weak", "strong"), np.empty(0, np.int64))
-    matrix = _matrix(edges)
-    return {
-        kind: _by_size(connected_components(matrix, directed=True, connection=kind)[1])
-        for kind in ("weak", "strong")
-    }
+        return {kind: np.empty(0, np.int64)}
+    _, labels = connected_components(_matrix(edges), directed=True, connection=kind)
+    return {kind: _by_size(labels)}
 
 
 def _matrix(edges: Edges) -> csr_array:
@@ -45,11 +43,11 @@ def _matrix(edges: Edges) -> csr_array:
     return csr_array((ones, edges.targets, starts.astype(np.int32)), shape=shape)
 
 
-def pagerank(edges: Edges, left: SecondsLeft) -> dict[str, np.ndarray]:
+def pagerank(edges: Edges) -> dict[str, np.ndarray]:
     """Of each node; the sum is 1. Proportional to the solution of a linear system in which nodes
     without links lead nowhere (Del Corso, Gulli, Romani 2005).
 
-    Raises RanksNotFound, TurnLost.
+    Raises RanksNotFound.
     """
     if not edges.nodes:
         return {"pagerank": np.empty(0)}
@@ -58,7 +56,6 @@ def pagerank(edges: Edges, left: SecondsLeft) -> dict[str, np.ndarray]:
     incoming = matrix.T
 
     def surfed(ranks: np.ndarray) -> np.ndarray:
-        _check(left)
         changed: np.ndarray = ranks - incoming @ (share * ranks)
         return changed
 
@@ -70,17 +67,17 @@ def pagerank(edges: Edges, left: SecondsLeft) -> dict[str, np.ndarray]:
     return {"pagerank": ranks / ranks.sum()}
 
 
-def hubs_and_authorities(edges: Edges, left: SecondsLeft) -> dict[str, np.ndarray]:
+def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
     """Of each node; each sums to 1. The first singular vectors (Kleinberg 1999); zeros if there is
     no edge, or none are found.
 
     The search begins with equal hubs: of several it finds those that repeated steps from there
-    lead to. Raises TurnLost.
+    lead to.
     """
     hubs, authorities = np.zeros(edges.nodes), np.zeros(edges.nodes)
     if len(edges.sources):
         start = np.ones(edges.nodes, np.float32)
-        system = _with_checks(_matrix(edges), left)
+        system = _matrix(edges)
         with suppress(ArpackNoConvergence):
             vectors, _, others = svds(
                 system, k=1, v0=start, tol=HITS_TOLERANCE, maxiter=MOST_RESTARTS, solver="arpack"
@@ -88,30 +85,6 @@ def hubs_and_authorities(edges: Edges, left: SecondsLeft) -> dict[str, np.ndarra
             hubs, authorities = np.abs(vectors[:, 0]), np.abs(others[0])
             hubs, authorities = hubs / hubs.sum(), authorities / authorities.sum()
     return {"hub": hubs, "authority": authorities}
-
-
-def _with_checks(matrix: csr_array, left: SecondsLeft) -> LinearOperator:
-    """The matrix, which each multiplication asks whether there is time."""
-    transposed = matrix.T
-
-    def times(vector: np.ndarray) -> np.ndarray:
-        _check(left)
-        product: np.ndarray = matrix @ vector
-        return product
-
-    return LinearOperator(
-        matrix.shape,
-        matvec=times,
-        rmatvec=lambda vector: transposed @ vector,
-        matmat=times,
-        rmatmat=lambda vectors: transposed @ vectors,
-        dtype=matrix.dtype,
-    )
-
-
-def _check(left: SecondsLeft) -> None:
-    if left() <= 0:
-        raise TurnLost
 
 
 def _by_size(labels: np.ndarray) -> np.ndarray:

@@ -19,13 +19,7 @@ from crawling.links.query import source_of
 from crawling.models import LinkGraph
 from crawling.storage import pieces_of, storage
 
-#: how long the job may go on: without end while no other process needs what it holds
-SecondsLeft = Callable[[], float]
 NOTHING: Mapping[str, np.ndarray] = {"nothing": np.empty(0, np.int64)}
-
-
-class TurnLost(Exception):
-    """Others wait, and a step takes too long to be ended first."""
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,9 @@ class LinkGraph(models.Model):
     asked_at = models.DateTimeField(auto_now_add=True)
     began_at = models.DateTimeField(null=True, help_text="since when its pages are read")
     attempts = models.SmallIntegerField(db_default=0, help_text="to do the step that is next")
+    broken_steps = models.SmallIntegerField(
+        db_default=0, help_text="how often the step that is next was broken off for others"
+    )
     waits = models.TextField(
         blank=True, db_default="", help_text="why no job is at it; empty: one is, or none is known"
     )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from uuid import uuid4
 
+import psutil
 import pytest
 from django.conf import settings
 from django.db import connections
@@ -19,14 +22,20 @@ from crawling.idle import turns
 from crawling.idle.link_graphs import LEAST_MIB, compute_when_idle
 from crawling.idle.turns import IdleTurn
 from crawling.link_graph import computation
-from crawling.link_graph.graphs import MOST_ATTEMPTS, computed_graph, open_graph
-from crawling.link_graph.measures import pagerank
+from crawling.link_graph.graphs import (
+    MOST_BROKEN,
+    NO_TIME,
+    computed_graph,
+    note_broken_step,
+    open_graph,
+)
 from crawling.link_graph.tables import TABLES, ask
 from crawling.links.catch_up import catch_up
+from crawling.process.child_process import ChildLost
 from crawling.rq_jobs import LINK_GRAPH
 from crawling.runs.held_units import IDLE
 from tests.crawling.pages import browser
-from tests.stack import background_queue
+from tests.stack import background_queue, wait_until
 
 
 @pytest.fixture
@@ -96,69 +105,132 @@ def test_it_waits_for_memory_that_no_crawl_needs_and_says_so(
     assert (computed_graph(run).waits, files(run)) == ("", len(TABLES))
 
 
-def test_it_ends_although_others_want_the_memory_after_each_step(
-    run, graph, background, wants, looks_after_each_page, monkeypatch
+def test_each_turn_does_a_step_although_others_want_the_memory_at_once(
+    run, graph, background, wants, monkeypatch
 ):
-    done, others, given_way = computation.step_done, [], 0
+    steps = computation.compute_steps
 
-    def others_come(graph):
-        others.append(wants())
-        return done(graph)
+    def steps_with_others(graph_id, goes_on):
+        wants()
+        while goes_on():
+            time.sleep(0.01)  # until the job has seen them
+        return steps(graph_id, goes_on)
 
-    monkeypatch.setattr(computation, "step_done", others_come)
-    while (ending := compute_when_idle(graph.pk)) == "others wait":
-        given_way += 1
-        assert has_memory(others[-1])
-        assert given_way > 1 or "continues then" in graph_page(run)
-        finish_process(process=others[-1])
+    with monkeypatch.context() as during:
+        during.setattr(computation, "compute_steps", steps_with_others)
+        for turn in range(1, 4):
+            assert compute_when_idle(graph.pk) == "others wait"
+            crawl = Process.objects.filter(label="c").latest("pk").pk
+            assert has_memory(crawl)
+            assert files(run) == turn
+            finish_process(process=crawl)
+    assert "continues then" in graph_page(run)
 
-    assert ending == "it is computed"
-    assert given_way == len(others) - 1 > len(TABLES)
+    assert compute_when_idle(graph.pk) == "it is computed"
     assert ask(computed_graph(run), "SELECT count(*) FROM links") == [(10,)]
     assert files(run) == len(TABLES)
 
 
-def test_a_long_step_is_broken_off_for_others_which_counts_as_no_attempt(
-    run, graph, background, wants, looks_after_each_page, monkeypatch
+def test_others_have_the_memory_within_5_s_whatever_a_step_is_at(
+    run, graph, background, wants, monkeypatch
 ):
-    monkeypatch.setattr(turns, "STEP_SECONDS", 0.0)
-    others = []
-
-    def others_come(edges, left):
-        others.append(wants())
-        return pagerank(edges, left)
-
     with monkeypatch.context() as during:
-        during.setattr(computation, "pagerank", others_come)
-        for _ in range(MOST_ATTEMPTS + 1):
-            assert compute_when_idle(graph.pk) == "others wait"
-            assert has_memory(others[-1])
-            finish_process(process=others[-1])
+        during.setattr(computation, "components", endless)
+        with forked_job(graph) as job:
+            wait_until(lambda: table_file(run, "links"), seconds=30)
+            (child,) = psutil.Process(job).children()
+            asked_at, crawl = time.monotonic(), wants()
+            wait_until(lambda: has_memory(crawl), seconds=20)
+            took = time.monotonic() - asked_at
+            assert not child.is_running()
+    kept = table_file(run, "links").stat().st_mtime_ns
 
+    assert took < 5
+    assert f"its next step was broken off 1 of at most {MOST_BROKEN} times" in graph_page(run)
+    finish_process(process=crawl)
     assert compute_when_idle(graph.pk) == "it is computed"
+    assert table_file(run, "links").stat().st_mtime_ns == kept
+    row = computed_graph(run)
+    assert (row.attempts, row.broken_steps, row.waits, files(run)) == (0, 0, "", len(TABLES))
+
+
+def test_a_step_that_others_never_leave_the_time_for_is_given_up(
+    run, graph, background, monkeypatch
+):
+    monkeypatch.setattr(computation, "components", endless)
+    monkeypatch.setattr(IdleTurn, "seconds_left", lambda self: 0.0)
+    for broken in range(1, MOST_BROKEN):
+        assert note_broken_step(graph.pk) == "others wait"
+        graph.refresh_from_db()
+        assert f"broken off {broken} of" in graph.waits
+
+    assert compute_when_idle(graph.pk) == NO_TIME
+    assert NO_TIME in graph_page(run)
+    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
 
 
 def test_a_step_ends_in_time_to_give_back_within_five_seconds():
     assert turns.LOOK_SECONDS + turns.STEP_SECONDS < 5
 
 
-def test_a_job_killed_between_steps_is_continued_and_its_units_come_back(run, graph, background):
-    connections.close_all()
-    if (killed := os.fork()) == 0:
-        try:
-            computation.step_done = lambda graph: os.kill(os.getpid(), signal.SIGKILL)
+def test_a_job_whose_child_is_killed_gives_its_units_back_and_is_continued(
+    run, graph, background, monkeypatch
+):
+    with monkeypatch.context() as during:
+        during.setattr(computation, "step_done", lambda graph: os.kill(os.getpid(), signal.SIGKILL))
+        with pytest.raises(ChildLost):
             compute_when_idle(graph.pk)
-        finally:
-            os._exit(1)
-    assert os.WTERMSIG(os.waitpid(killed, 0)[1]) == signal.SIGKILL
+    graph.refresh_from_db()
+    assert (graph.attempts, graph.broken_steps, files(run)) == (1, 0, 1)
+    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="link").exists()
+
+    assert compute_when_idle(graph.pk) == "it is computed"
+
+
+def test_a_killed_job_takes_its_child_along_and_its_units_come_back(
+    run, graph, background, monkeypatch
+):
+    with monkeypatch.context() as during:
+        during.setattr(computation, "components", endless)
+        with forked_job(graph) as job:
+            wait_until(lambda: table_file(run, "links"), seconds=30)
+            (child,) = psutil.Process(job).children()
+            os.kill(job, signal.SIGKILL)
+    wait_until(lambda: not child.is_running() or child.status() == "zombie", seconds=5)
     left = Process.objects.get(state=ProcessState.ACTIVE, run_ref__contains="link-graph")
-    assert (sum(left.allocated), files(run)) == (LEAST_MIB, 1)
+    assert sum(left.allocated) == LEAST_MIB
 
     assert compute_when_idle(graph.pk) == "it is computed"
 
     left.refresh_from_db()
     assert left.state == ProcessState.FINISHED
     assert files(run) == len(TABLES)
+
+
+@contextmanager
+def forked_job(graph):
+    """A process that does the job, as a worker's does; gives its number."""
+    connections.close_all()
+    if (job := os.fork()) == 0:
+        try:
+            compute_when_idle(graph.pk)
+        finally:
+            os._exit(0)
+    try:
+        yield job
+    finally:
+        with suppress(ProcessLookupError):
+            os.waitpid(job, 0)
+
+
+def endless(_edges, _kind):
+    time.sleep(600)  # stands for a call into a library that takes minutes
+
+
+def table_file(run, table):
+    """None: no job has written it yet."""
+    found = (settings.ARCHIVE_DIR / f"graph{run.pk}").glob(f"*.{table}.parquet")
+    return next(found, None)
 
 
 def test_one_job_at_a_time_computes_it(graph, background):

@@ -53,6 +53,7 @@ def test_a_page_is_hurried_for_users_and_crawls_and_not_for_idle_jobs(come, who,
             assert reached(IDLE_NICENESS)
             come[who]()
             assert happens(lambda: not turn.goes_on())
+            assert (turn.seconds_left() < turns.STEP_SECONDS) == (niceness == 0)
             assert reached(niceness)
         assert reached(0)
 

@@ -33,7 +33,7 @@ from crawling.link_graph.graphs import ask_graph, computed_graph, open_graph
 from crawling.link_graph.tables import TABLES
 from crawling.links.catch_up import catch_up
 from crawling.models import LinkGraph, Page, Run
-from crawling.rq_jobs import BACKGROUND
+from crawling.rq_jobs import BACKGROUND, LINK_GRAPH
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.link_graph.definitions import components, hubs_and_authorities, pagerank
@@ -236,8 +236,8 @@ def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(bare,
     assert "waits for a worker" in operator.get(address).content.decode()
     assert background.job_ids == [f"link-graph-{graph.pk}"]
     job = background.fetch_job(f"link-graph-{graph.pk}")
-    background.remove(job)  # as the worker does: it gives way to jobs that wait
-    job.perform()
+    assert (job.func_name, job.args) == (LINK_GRAPH.function, [graph.pk])
+    compute(graph.pk)
     assert computed_graph(bare) == graph
     Page.objects.filter(url__url__endswith="/a").update(fetched_at=timezone.now())
     assert "1\n  page of the run is newer" in operator.get(address).content.decode()
@@ -250,7 +250,7 @@ def test_a_killed_job_continues_and_leaves_no_file_behind(bare, background, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as during:
-        during.setattr(computation, "put_hosts", killed)
+        during.setattr(computation, "host_steps", killed)
         with pytest.raises(KeyboardInterrupt):
             compute(graph.pk)
     assert computed_graph(bare) is None
@@ -302,14 +302,14 @@ def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
 
 
 def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, bare, monkeypatch):
-    put = computation.put_hosts
+    steps = computation.host_steps
 
     def late(*args):
         asked = {"kind": "page", "text": f"{site.url}/b", "reason": "asked for", "by": None}
         withdraw(bare.crawl, None, **asked)
-        return put(*args)
+        return steps(*args)
 
-    monkeypatch.setattr(computation, "put_hosts", late)
+    monkeypatch.setattr(computation, "host_steps", late)
     compute(open_graph(bare).pk)
 
     assert computed_graph(bare) is None
@@ -337,7 +337,7 @@ def test_a_run_of_one_page_without_links_has_a_graph(make_site, crawl_to_the_end
 def test_a_slice_has_few_pages_and_few_links(links):
     pages = np.array([(number, 0, links) for number in range(50_000)])
 
-    slices = list(edges._slices(pages))
+    slices = list(edges.page_slices(pages))
 
     covered = [page for some in slices for page in range(some["first"], some["last"] + 1)]
     longest = max(some["last"] - some["first"] + 1 for some in slices)

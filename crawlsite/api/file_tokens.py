@@ -1,0 +1,58 @@
+"""The files of pages (CSV, JSON Lines, Parquet and others) for programs: a token opens them as it
+opens the API, and they count for the same limit of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import Resolver404, resolve
+from ninja.errors import AuthenticationError, Throttled
+
+from crawlsite.api.admission import too_many
+from crawlsite.api.auth import RequestsAMinute, Token, seconds_left
+
+
+class FileTokenMiddleware:
+    """Middleware: of a request with a token for a file, the token's user is the one who asks.
+
+    A token opens no page: pages and forms are for sessions, which CSRF tokens guard.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+        self._token, self._limit = Token(), RequestsAMinute()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "Authorization" not in request.headers or not _is_file(request):
+            return self.get_response(request)
+        try:
+            is_known = bool(self._token(request))
+            is_allowed = not is_known or self._limit.allow_request(request)
+        except AuthenticationError as error:
+            headers = {"WWW-Authenticate": "Bearer"}
+            return JsonResponse(
+                {"detail": str(error)}, status=HTTPStatus.UNAUTHORIZED, headers=headers
+            )
+        except Throttled:  # too many wrong ones
+            is_allowed = False
+        if is_allowed:
+            return self.get_response(request)
+        return JsonResponse(
+            {"detail": too_many(seconds_left())},
+            status=HTTPStatus.TOO_MANY_REQUESTS,
+            headers={"Retry-After": str(seconds_left())},
+        )
+
+
+def _is_file(request: HttpRequest) -> bool:
+    """Whether its route is that of a file, which names the kind of file behind a dot."""
+    if request.method not in ("GET", "HEAD"):
+        return False
+    try:
+        kind = resolve(request.path_info).kwargs.get("kind")
+    except Resolver404:
+        return False
+    return bool(kind) and request.path_info.endswith(f".{kind}")

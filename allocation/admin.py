@@ -196,6 +196,7 @@ class ProcessAdmin(LimitsAdmin):
     readonly_fields = ["edit_limits"]
     list_select_related = ["pool"]
     list_filter = ["pool", "state", "holding"]
+    list_per_page = 50
     search_fields = ["label", "run_ref"]
 
     @admin.display(description="limits")
@@ -208,6 +209,7 @@ class MatrixCellAdmin(ReadOnlyAdmin):
     list_display = ["process", "key", "unit", "maximum", "allocation", "need"]
     list_select_related = ["process"]
     list_filter = ["pool", "key", ("process", admin.RelatedOnlyFieldListFilter)]
+    list_per_page = 50
     search_fields = ["process__label"]
     list_display_links = None
 

@@ -32,6 +32,7 @@ class DnsEntryAdmin(admin.ModelAdmin):
     search_fields = ["name", "canonical"]
     actions = ["flush"]
     show_full_result_count = False
+    list_per_page = 50
 
     @admin.action(description="Flush the selected names", permissions=["flush"])
     def flush(self, request: HttpRequest, queryset: QuerySet[DnsEntry]) -> None:

@@ -32,8 +32,8 @@ from crawling.models import Run
 
 #: seconds of an answer
 SLOW_SECONDS = 3.0
-#: problems whose links are looked for together
-AT_ONCE = 5_000
+#: problems whose links are looked for together; the first are few, so that a file begins soon
+AT_ONCE, FIRST_AT_ONCE = 5_000, 200
 FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.BROKEN: find_broken,
     ProblemKind.REDIRECTED: find_redirected,
@@ -99,8 +99,10 @@ def each_problem(
     no link leads to them.
     """
     after: str | None = ""
+    most = FIRST_AT_ONCE
     while after is not None:
-        found, after = _find(run, kind, after, AT_ONCE, slow_seconds)
+        found, after = _find(run, kind, after, most, slow_seconds)
+        most = AT_ONCE
         linked: set[int] = set()
         if kind.is_of_links:
             urls = [problem.url for problem in found]

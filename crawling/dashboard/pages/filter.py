@@ -13,7 +13,8 @@ from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Page, Run
 from serving.requests import asked_text
 
-CHUNK = 500
+#: pages read at a time; the first are few, so that a file begins soon
+CHUNK, FIRST_CHUNK = 500, 100
 REDIRECTS = (300, 399)
 STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
@@ -91,7 +92,7 @@ def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
     ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
         "fetched_at", "url_id"
     )
-    chunk = list(ordered[:CHUNK])
+    chunk = list(ordered[:FIRST_CHUNK])
     while chunk:
         yield from chunk
         last = chunk[-1]

@@ -26,7 +26,7 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
 
-PAGES, HOSTS = 100, 200
+PAGES, HOSTS = 100, 100
 #: what narrows the list of pages, and its words
 PAGE_FILTERS = {"q": "Holds", "status": "Status", "unread": "Not all was read", **SPAN}
 #: sort key and head of what hosts are sorted by

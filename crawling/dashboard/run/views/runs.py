@@ -28,7 +28,7 @@ from crawling.orders.retention import Retention, read_retention
 from crawling.runs.transitions import AT_REST
 from serving.access import AuthenticatedRequest, authenticated, needs
 
-RUNS = 100
+RUNS = 50
 NUMBER = {"inputmode": "numeric", "autocomplete": "off"}
 DELETED = "is deleted. For 24 hours you can restore it from Recently deleted."
 MOST = 100

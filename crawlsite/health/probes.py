@@ -48,8 +48,11 @@ def parts() -> list[ComponentHealth]:
 
 
 def _parts() -> Iterator[ComponentHealth]:
-    answer = redis()
-    count = live_workers() if answer == OK else None
+    answer, count = OK, None
+    try:
+        count = live_workers()
+    except RedisError as error:
+        answer = _no_answer(error)
     yield ComponentHealth(
         "Workers",
         bool(count),
@@ -138,8 +141,12 @@ def redis() -> str:
     try:
         django_rq.get_connection(SHIFTS).ping()
     except RedisError as error:
-        return f"no answer: {type(error).__name__}"
+        return _no_answer(error)
     return OK
+
+
+def _no_answer(error: RedisError) -> str:
+    return f"no answer: {type(error).__name__}"
 
 
 def workers() -> str:

@@ -26,7 +26,7 @@ from serving.paging import cut
 
 #: crawls of a file that are read at a time
 CHUNK = 200
-CRAWLS_PER_PAGE = 50
+CRAWLS_PER_PAGE = 25
 #: sorting by counts sums those of every crawl found, so only so many are sorted by them
 MOST_SUMMED = 5000
 

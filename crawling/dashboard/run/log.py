@@ -26,7 +26,7 @@ from serving.row_lines import lines_of
 CHUNK = 1_000
 LONGEST_TEXT = 200
 #: lines are looked at one by one so many at a time, so that a search never reads the whole log
-SEARCHED = 20_000
+SEARCHED = 10_000
 #: Numbers are given when lines are written, and lines are seen when their transactions end: a later
 #: number may be seen first. No transaction that writes lines takes this long.
 SETTLED_AFTER = timedelta(seconds=10)

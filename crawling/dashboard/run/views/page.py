@@ -15,7 +15,7 @@ from crawling.dashboard.base.requests import asked_number, asked_run, back, want
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
-from crawling.dashboard.run.log import LEVEL_WORDS, LogFilter
+from crawling.dashboard.run.log import LEVEL_WORDS, SEARCHED, LogFilter
 from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
 from crawling.dashboard.run.pages import PageWindow, pages_of
 from crawling.errors import CrawlError
@@ -48,6 +48,7 @@ def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "asked": lines,
         "before": before,
         "levels": LEVEL_WORDS.items(),
+        "searched": SEARCHED,
         "stall": stall,
     }
     return render_live(request, "crawling/crawl.html", "crawling/_crawl.html", here)

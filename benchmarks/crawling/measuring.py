@@ -36,8 +36,9 @@ class Room:
 @dataclass(frozen=True)
 class Taken:
     """seconds: by the clock; here: of the processor, by the command and all that it started; there:
-    by PostgreSQL. most_bytes: resident, of all its processes together, which counts what they share
-    more than once.
+    by PostgreSQL. most_bytes: resident, of all its processes together at one of the looks, which
+    counts what they share more than once. (What the kernel says of a process that ended includes
+    its parent's memory before `exec`.)
     """
 
     status: int
@@ -87,7 +88,7 @@ def measured(
         seconds,
         usage.ru_utime + usage.ru_stime,
         server_seconds() - server,
-        max(most, usage.ru_maxrss * 1024),
+        most,
         room() - before,
     )
 

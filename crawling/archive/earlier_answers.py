@@ -12,7 +12,7 @@ from django.db import connection
 from requests.structures import CaseInsensitiveDict
 
 from crawling.archive.decoded_documents import decoded_stream
-from crawling.archive.reader import following_record, open_record_of, original_of
+from crawling.archive.reader import following_record, open_record_of, originals_of
 from crawling.archive.unpacker import MOST_AROUND, OpenRecord
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
@@ -74,16 +74,17 @@ def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnsw
         latest = dict(cursor.fetchall())
     stored = Page.objects.select_related("archive_file", "url", "run")
     pages = stored.in_bulk(latest.values())
-    originals = stored.in_bulk(
-        {page.unchanged_since for page in pages.values() if page.unchanged_since}
-    )
+    confirmed = {page.unchanged_since for page in pages.values() if page.unchanged_since}
+    originals = stored.in_bulk(confirmed) if confirmed else {}
+    held = originals_of([page for page in pages.values() if page.unchanged_since not in originals])
     return {
-        mine: _earlier(page, originals) for mine, its in latest.items() if (page := pages.get(its))
+        mine: _earlier(page, originals.get(page.unchanged_since or 0) or held[page.pk])
+        for mine, its in latest.items()
+        if (page := pages.get(its))
     }
 
 
-def _earlier(page: Page, originals: Mapping[int, Page]) -> EarlierAnswer:
-    original = originals.get(page.unchanged_since or 0) or original_of(page)
+def _earlier(page: Page, original: Page) -> EarlierAnswer:
     return EarlierAnswer(original, bytes(page.digest or b""), page.etag, page.last_modified)
 
 

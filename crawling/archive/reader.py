@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
+from django.db.models import QuerySet
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
@@ -92,9 +93,7 @@ def original_of(page: Page) -> Page:
     """
     if not page.is_revisit:
         return page
-    stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False).select_related(
-        "archive_file", "url", "run__crawl"
-    )
+    stored = _with_payloads()
     if page.payload_from and (found := stored.filter(pk=page.payload_from).first()):
         return found
     if page.status == NOT_MODIFIED_STATUS:
@@ -115,6 +114,23 @@ def original_of(page: Page) -> Page:
         status__lt=400,
     )
     return same.order_by("fetched_at").first() or page
+
+
+def originals_of(pages: Collection[Page]) -> dict[int, Page]:
+    """As `original_of`, by the pages' ids, with one query for all that name the page with their
+    payload, as those do whose payload another run has.
+    """
+    named = {page.payload_from for page in pages if page.is_revisit and page.payload_from}
+    found = _with_payloads().in_bulk(named) if named else {}
+    return {
+        page.pk: (page.is_revisit and found.get(page.payload_from or 0)) or original_of(page)
+        for page in pages
+    }
+
+
+def _with_payloads() -> QuerySet[Page]:
+    stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False)
+    return stored.select_related("archive_file", "url", "run__crawl")
 
 
 def content_of(page: Page) -> Page:

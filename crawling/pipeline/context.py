@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, TypeVar
 
 from crawling.archive.earlier_answers import answer_of
-from crawling.archive.reader import original_of
+from crawling.archive.reader import originals_of
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.change.rejudgement import describe_ruling
@@ -45,8 +45,8 @@ class ReuseOffers:
         """Offer pages of other crawls, or of earlier runs, and look up now in whose records their
         payloads are: fetch threads ask no database.
         """
-        for url_id, page in pages.items():
-            self._pages[url_id] = page, original_of(page)
+        originals = originals_of(pages.values())
+        self._pages |= {url_id: (page, originals[page.pk]) for url_id, page in pages.items()}
         if not of_others:
             self._own.update(pages)
 

@@ -13,7 +13,7 @@ from django.utils.timezone import now
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.originals import Originals
-from crawling.archive.reader import original_of
+from crawling.archive.reader import original_of, originals_of
 from crawling.crawls.creation import start_run
 from crawling.errors import WrongState
 from crawling.frontier.run_counts import counts_of
@@ -177,6 +177,24 @@ def test_crawls_that_agree_to_it_share_payloads_and_none_is_deleted_from_under_a
     delete_crawl(first.crawl, by=None, for_good=True)
 
     assert not Page.objects.exists()
+
+
+def test_the_pages_that_have_the_payloads_of_many_are_found_with_one_query(
+    crawl_to_the_end, make_site, work_off, django_assert_num_queries
+):
+    others = [f"/{name}" for name in "abcd"]
+    site = make_site({"/": links(*others) + LONG, **{path: path + LONG for path in others}})
+    first = crawl_to_the_end(f"{site.url}/")
+    second = work_off(start_run(first.crawl))
+    pages = list(Page.objects.filter(run=second).select_related("url", "run"))
+    assert [page.is_revisit for page in pages] == [True] * 5
+
+    with django_assert_num_queries(1):
+        found = originals_of(pages)
+
+    assert found == {page.pk: original_of(page) for page in pages}
+    assert {original.run_id for original in found.values()} == {first.pk}
+    assert originals_of(list(found.values())) == {one.pk: one for one in found.values()}
 
 
 def test_rows_stay_while_a_shift_may_refer_to_them(sharing):

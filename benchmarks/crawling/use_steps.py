@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: of ten pages one is read again for the share of microformats
 EVERY = 10
-NU_SECONDS = 600.0
+NU_SECONDS = 180.0
 
 
 def nothing(crawl: CrawlJob) -> str:
@@ -28,10 +28,10 @@ def tabs(crawl: CrawlJob) -> str:
     """The page of the link check with each kind of problem, as a browser gets it."""
     from crawling.dashboard.links.problem_kinds import ProblemKind
 
-    client, times, broken_off = _client(), {}, []
+    client, times, broken_off, run = _client(), {}, [], whole_run(crawl).number
     for kind in ProblemKind:
         began = time.monotonic()
-        answer = client.get(f"/crawls/{crawl.pk}/links/?kind={kind}")
+        answer = client.get(f"/crawls/{crawl.pk}/links/?kind={kind}&run={run}")
         times[str(kind)] = time.monotonic() - began
         assert answer.status_code == 200, kind
         if b"message error" in answer.content:
@@ -93,7 +93,7 @@ def microformats(crawl: CrawlJob) -> str:
             finally:
                 spent[0] += time.process_time() - began
 
-    run, began, pages, items = _latest(crawl), time.process_time(), 0, 0
+    run, began, pages, items = whole_run(crawl), time.process_time(), 0, 0
     with TimedReader() as reader:
         for page in html_pages(run).order_by("pk").iterator():
             if page.pk % EVERY == 0:
@@ -116,7 +116,7 @@ def nu(crawl: CrawlJob) -> str:
     from crawling.links.nu_reading import read_part_by_nu
     from crawling.links.progress import ask_nu, parts_without_nu
 
-    run, began, read = _latest(crawl), time.monotonic(), 0
+    run, began, read = whole_run(crawl), time.monotonic(), 0
     ask_nu(run)
     until = began + NU_SECONDS
     for part in parts_without_nu(run):
@@ -140,6 +140,13 @@ def _latest(crawl: CrawlJob) -> Run:
     return crawl.runs.get(is_latest=True)
 
 
+def whole_run(crawl: CrawlJob) -> Run:
+    """The latest run whose pages have been read a second time, all of them."""
+    from crawling.links.progress import unread_parts
+
+    return next(run for run in crawl.runs.order_by("-number") if not unread_parts(run))
+
+
 def _client() -> Any:
     from django.contrib.auth.models import User
     from django.test import Client
@@ -151,7 +158,7 @@ def _client() -> Any:
 
 
 def _file(crawl: CrawlJob, kind: str) -> str:
-    return _lines(f"/crawls/{crawl.pk}/link-check.{kind}")
+    return _lines(f"/crawls/{crawl.pk}/link-check.{kind}?run={whole_run(crawl).number}")
 
 
 def _lines(path: str) -> str:

@@ -24,6 +24,7 @@ import psutil
 
 from benchmarks.crawling.folder_site import served_folder
 from benchmarks.crawling.measuring import HEAD, MIB, Taken, line, measured, room
+from benchmarks.crawling.use_steps import whole_run
 from benchmarks.database import set_up_django
 from crawlsite.env import BASE_DIR, for_child
 
@@ -39,26 +40,28 @@ MOST_TOLD = 2_000
 RULES = ("title=h1", "code=pre > code")
 
 
-def uses() -> dict[str, list[str]]:
-    """The command of each use, by name."""
+def uses(number: int) -> dict[str, list[str]]:
+    """The command of each use, by name. number: of the run whose pages are read."""
     manage, step = [sys.executable, "manage.py"], [sys.executable, "-m"]
     step += ["benchmarks.crawling.use_steps"]
+    extract = [*manage, "crawl", "extract", NAME, *RULES, "--run", str(number)]
+    of_run = [NAME, "--run", str(number)]
     return {
         "nothing": [*step, "nothing", NAME],
         "link check, each tab once": [*step, "tabs", NAME],
         "link check, CSV": [*step, "csv", NAME],
         "link check, JUnit": [*step, "junit", NAME],
-        "link check, JSON Lines (command)": [*manage, "links", "check", NAME, "--json"],
+        "link check, JSON Lines (command)": [*manage, "links", "check", *of_run, "--json"],
         "links of two runs compared, CSV": [*step, "changes", NAME],
-        "preview of two rules": [*manage, "crawl", "extract", NAME, *RULES, "--preview"],
-        "extraction again, two rules": [*manage, "crawl", "extract", NAME, *RULES],
+        "preview of two rules": [*extract, "--preview"],
+        "extraction again, two rules": extract,
         "watch of all pages": [*step, "watch", NAME],
         "the same, numbers are no change": [*step, "watch_without_numbers", NAME],
         "plan of revisits": [*step, "plan", NAME],
         "pages by next visit (command)": [*manage, "crawl", "freshness", NAME],
         "second reading, a tenth": [*step, "microformats", NAME],
-        "links again from the archive": [*manage, "links", "rebuild", NAME],
-        "second readings": [*manage, "links", "read-again", NAME],
+        "links again from the archive": [*manage, "links", "rebuild", *of_run],
+        "second readings": [*manage, "links", "read-again", *of_run],
         "Nu checker": [*step, "nu", NAME],
     }
 
@@ -71,7 +74,7 @@ def main() -> None:
     asked = reader.parse_args()
     crawl_twice(asked.folder, asked.workers)
     print(HEAD)
-    for name, command in uses().items():
+    for name, command in uses(whole_run(latest_run().crawl).number).items():
         if any(text in name for text in asked.only):
             tell(name, command)
 

@@ -37,7 +37,7 @@ def current_blocklist(about: Address | None = None) -> Blocklist:
 
 
 class KeptBlocklist:
-    """The blocklist for whoever asks for it often: read anew only after an edit.
+    """The blocklist for those who ask for it often: read anew only after an edit.
 
     Takes some 300 bytes an entry while it is kept, as in a shift.
     """

@@ -431,6 +431,7 @@ def test_hosts_are_counted_up_to_so_many(monkeypatch, db):
     assert [intcomma(number) for number in (hosts.every, hosts.waiting)] == ["3+", "3+"]
 
     block_host(host, "asked for")
+    assert intcomma(numbers_of(run).hosts.waiting) == "3+", "all but a: five"
     run.queues.filter(host__name__in=["e.test", "f.test"]).update(queued=0)
     hosts = numbers_of(run).hosts
     assert (hosts.blocked, intcomma(hosts.waiting)) == (1, "3"), "b, c and d"

@@ -147,15 +147,18 @@ class _Steps:
 
 
 def _give_back(run: Any) -> None:
-    """How long another process waits for all memory while the job is at its work: again and again
-    at random moments, until the graph is computed.
+    """How long another process waits for all memory that is free without the job, while that is at
+    its work: again and again at random moments, until the graph is computed.
     """
     from django.db import connection
 
     from crawling.idle.link_graphs import compute_when_idle
     from crawling.link_graph.graphs import lost_graphs, open_graph
+    from crawling.runs.grants import default_pool
 
     graph, chance, waited = open_graph(run), np.random.default_rng(2), list[float]()
+    classes = default_pool().classes.values_list("key", flat=True)
+    free = dict(zip(classes, default_pool().available, strict=True))["memory"]
     began = time.monotonic()
     while lost_graphs().filter(pk=graph.pk).exists():
         connection.close()
@@ -163,7 +166,7 @@ def _give_back(run: Any) -> None:
             compute_when_idle(graph.pk)
             os._exit(0)
         time.sleep(chance.uniform(*BETWEEN_REQUESTS))
-        waited.append(_wait_for_memory())
+        waited.append(_wait_for_memory(free))
         os.waitpid(pid, 0)
     graph.refresh_from_db()
     print(
@@ -173,18 +176,19 @@ def _give_back(run: Any) -> None:
     )
 
 
-def _wait_for_memory() -> float:
-    """Seconds until another process has all memory of the pool; it is given back at once."""
+def _wait_for_memory(mebibytes: int) -> float:
+    """Seconds until another process has so much memory; it is given back at once."""
     from uuid import uuid4
 
     from allocation.models import RequestKind
     from allocation.selectors import outcome_of
     from allocation.services import finish_process, register_process, request_resources
-    from crawling.runs.grants import capacity_of, default_pool
+    from crawling.runs.grants import default_pool
 
-    pool = default_pool()
-    amounts, request = {"memory": capacity_of(pool)["memory"]}, uuid4()
-    process = register_process(pool=pool.pk, label="crawl", run_ref="crawl", maximum=amounts).pk
+    amounts, request = {"memory": mebibytes}, uuid4()
+    process = register_process(
+        pool=default_pool().pk, label="crawl", run_ref="crawl", maximum=amounts
+    ).pk
     asked_at = time.monotonic()
     found = request_resources(
         process=process, amounts=amounts, request_id=request, kind=RequestKind.START

@@ -7,18 +7,26 @@ It is done step by step, and may be ended after any of them: what later ones nee
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import partial
 
 import duckdb
 import numpy as np
 
 from crawling.errors import CrawlError, WrongState
-from crawling.link_graph.edges import edge_steps, node_steps
+from crawling.link_graph.edges import Edges, edge_steps, node_steps
 from crawling.link_graph.files import component_step, drawing_steps, link_steps, page_steps
 from crawling.link_graph.graphs import delete_files, end_graph, give_back, step_done, take_up
 from crawling.link_graph.host_graph import host_steps
-from crawling.link_graph.measures import KINDS, components, hubs_and_authorities, pagerank
+from crawling.link_graph.measures import (
+    KINDS,
+    MOST_STEPS,
+    STEPS,
+    RanksNotFound,
+    components,
+    hubs_and_authorities,
+    pagerank,
+)
 from crawling.link_graph.steps import Step, arrays_of, arrays_step, delete_kept
 from crawling.link_graph.tables import ask
 from crawling.models import LinkGraph, Run
@@ -98,14 +106,26 @@ def _page_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Iterator[Step]
     edges = yield from edge_steps(graph, run, nodes)
     yield from link_steps(graph, ids, edges)
     measures: dict[str, np.ndarray] = {}
-    for name, measured in (
-        *((kind, partial(components, edges, kind)) for kind in KINDS),
-        ("ranked", partial(pagerank, edges)),
-        ("hubs", partial(hubs_and_authorities, edges)),
-    ):
-        yield arrays_step(graph, name, measured)
-        measures |= arrays_of(graph, name)
+    for kind in KINDS:
+        yield arrays_step(graph, kind, partial(components, edges, kind))
+        measures |= arrays_of(graph, kind)
+    measures |= yield from _rank_steps(graph, edges)
+    yield arrays_step(graph, "hubs", partial(hubs_and_authorities, edges))
+    measures |= arrays_of(graph, "hubs")
     yield from page_steps(graph, ids, edges, measures)
+
+
+def _rank_steps(graph: LinkGraph, edges: Edges) -> Generator[Step, None, dict[str, np.ndarray]]:
+    """Raises RanksNotFound."""
+    ranks = np.ones(edges.nodes)
+    for number in range(MOST_STEPS // STEPS):
+        name = f"ranked-{number:05}"
+        yield arrays_step(graph, name, partial(pagerank, edges, ranks))
+        found = arrays_of(graph, name)
+        ranks = found["pagerank"]
+        if found["is_found"]:
+            return {"pagerank": ranks / ranks.sum()}
+    raise RanksNotFound
 
 
 def _counts(graph: LinkGraph) -> dict[str, int]:

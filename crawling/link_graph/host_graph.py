@@ -37,7 +37,7 @@ GROUP BY host, target_host
 GIVEN_PAIRS = """
 SELECT host::VARCHAR AS host, target_host::VARCHAR AS target_host, links FROM given
 """
-NAMES_IN = "SELECT DISTINCT unnest([host, target_host]) AS host FROM '{pairs}' ORDER BY host"
+NAMES_IN = "SELECT host FROM '{pairs}' UNION SELECT target_host FROM '{pairs}' ORDER BY host"
 NAMES = "SELECT number, host::VARCHAR AS host FROM given ORDER BY number"
 #: a host without a number is one of those that count as one
 NUMBERED = """
@@ -210,10 +210,10 @@ def _lines_by_table(
     graph: LinkGraph, names: Sequence[str], hosts: HostEdges
 ) -> dict[str, np.ndarray]:
     numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
-    places = np.fromiter((numbers[name] for name in names), np.int64)
+    places = np.fromiter((numbers[name] for name in names), np.int32)
     edges = hosts.edges
     return {
         "ones": places[edges.sources],
         "others": places[edges.targets],
-        "links": hosts.links,
+        "links": hosts.links.astype(np.int32),
     }

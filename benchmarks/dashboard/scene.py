@@ -25,6 +25,7 @@ ROUNDS = 2
 #: kinds of programs, by what stands in their command lines
 KINDS = {
     "web": "gunicorn",
+    "background jobs": "background idle",
     "workers": "rqworker",
     "scheduler": "manage.py scheduler",
     "preresolver": "resolve_ahead",

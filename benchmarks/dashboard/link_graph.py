@@ -165,7 +165,7 @@ def _give_back(run: Any) -> None:
         if (pid := os.fork()) == 0:
             compute_when_idle(graph.pk)
             os._exit(0)
-        time.sleep(chance.uniform(*BETWEEN_REQUESTS))
+        time.sleep(chance.uniform(*BETWEEN_REQUESTS))  # the moment of a request is what varies
         waited.append(_wait_for_memory(free))
         os.waitpid(pid, 0)
     graph.refresh_from_db()
@@ -194,7 +194,7 @@ def _wait_for_memory(mebibytes: int) -> float:
         process=process, amounts=amounts, request_id=request, kind=RequestKind.START
     )
     while not found.granted:
-        time.sleep(0.02)
+        time.sleep(0.02)  # it reads rows: the job gives the units back
         found = outcome_of(request) or found
     waited = time.monotonic() - asked_at
     finish_process(process=process)

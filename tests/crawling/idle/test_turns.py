@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from uuid import uuid4
 
 import pytest
@@ -72,6 +73,9 @@ def work_process(job):
                 status = 0
             else:
                 status = os.waitstatus_to_exitcode(os.wait()[1])
+        except BaseException:
+            traceback.print_exc()  # the test that fails shows it
+            raise
         finally:
             os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])

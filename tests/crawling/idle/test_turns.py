@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 20
 @pytest.fixture
 def come(transactional_db, pool, monkeypatch):
     """How one comes whom the idle job gives way to, by who it is."""
-    for name, seconds in {"LOOK_SECONDS": 0.1, "TURN_SECONDS": 0.0}.items():
+    for name, seconds in {"LOOK_SECONDS": 0.1, "TURN_SECONDS": 0.0, "WAIT_SECONDS": 30.0}.items():
         monkeypatch.setattr(turns, name, seconds)
 
     def crawl():

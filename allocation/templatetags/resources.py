@@ -28,7 +28,8 @@ def moment(at: datetime) -> SafeString:
     local = timezone.localtime(at)
     clock = f"{local.isoformat(' ')[:19]} {escape(local.tzname() or '')}"
     # no more than letters, digits and signs of a time zone
-    return mark_safe(f'<time datetime="{at.isoformat()}" title="{clock}">{text}</time>')  # noqa: S308
+    written = f'<time datetime="{at.isoformat()}" title="{clock}">{text}</time>'
+    return mark_safe(written)  # noqa: S308
 
 
 @register.simple_tag

@@ -161,7 +161,7 @@ def await_workers(count: int) -> None:
     from crawling.rq_jobs import live_workers
 
     while live_workers() < count:
-        time.sleep(LOOK_SECONDS)  # they register themselves once they are up
+        time.sleep(LOOK_SECONDS)  # a poll of Redis: workers register there when they are up
 
 
 def await_datasets() -> None:
@@ -170,7 +170,7 @@ def await_datasets() -> None:
 
     run, began = latest_run(), time.monotonic()
     while any(one.behind for one in dataset_states(run)):
-        time.sleep(LOOK_SECONDS)  # background jobs tell no one that they are done
+        time.sleep(LOOK_SECONDS)  # a poll of rows that background jobs write
     print(f"  datasets and index complete {time.monotonic() - began:.0f} s after it", flush=True)
 
 

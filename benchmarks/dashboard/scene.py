@@ -42,15 +42,18 @@ def main() -> None:
     time.sleep(WARM_SECONDS)  # how slowly crawls begin is not measured
     looks, report = [spending()], Report()
     rates = []
-    for part in (lambda: time.sleep(scene.seconds), lambda: load(scene, report)) * ROUNDS:
-        # nothing but the crawls runs while this sleeps: the load is compared with that
+
+    def alone() -> None:
+        time.sleep(scene.seconds)  # only the crawls work: the load is compared with that
+
+    for part in (alone, lambda: load(scene, report)) * ROUNDS:
         rates.append(pages_a_second(part))
         looks.append(spending())
     report_spending(scene.seconds, looks)
-    alone, loaded = mean(rates[::2]), mean(rates[1::2])
+    usual, loaded = mean(rates[::2]), mean(rates[1::2])
     print(
-        f"crawls: {alone:.0f} pages/s alone, {loaded:.0f} under load "
-        f"({100 * loaded / max(alone, 1):.0f} %); in turn {', '.join(f'{r:.0f}' for r in rates)}"
+        f"crawls: {usual:.0f} pages/s alone, {loaded:.0f} under load "
+        f"({100 * loaded / max(usual, 1):.0f} %); in turn {', '.join(f'{r:.0f}' for r in rates)}"
     )
     for line in report.lines():
         print(line, flush=True)

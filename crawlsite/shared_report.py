@@ -41,19 +41,22 @@ def report(request: HttpRequest, token: str) -> HttpResponse:
     link = shared_crawl(token)
     if link is None:
         return _page("shared/nothing.html", {}, status=404)
-    facts: dict[str, Any] = {"report": shared_report(link.crawl), "expires_at": link.expires_at}
-    if (kind := request.GET.get("kind", "")) in list(ProblemKind) and facts["report"].run:
-        return _page("shared/problems.html", facts | _problems(facts["report"].run, kind))
-    return _page("shared/report.html", facts)
+    crawl = link.crawl
+    facts: dict[str, Any] = {"expires_at": link.expires_at}
+    kind = request.GET.get("kind", "")
+    if kind in list(ProblemKind) and (run := crawl.runs.filter(is_latest=True).first()):
+        facts |= {"name": crawl.name, **_problems(run, ProblemKind(kind))}
+        return _page("shared/problems.html", facts)
+    return _page("shared/report.html", facts | {"report": shared_report(crawl)})
 
 
-def _problems(run: Run, kind: str) -> dict[str, Any]:
-    here: dict[str, Any] = {"kind": ProblemKind(kind)}
+def _problems(run: Run, kind: ProblemKind) -> dict[str, Any]:
     try:
-        rows, is_more = shared_problems(run, here["kind"])
+        rows, is_more = shared_problems(run, kind)
     except LinkSearchTookTooLong:
-        return here | {"trouble": "They take too long to find; ask who sent the link."}
-    return here | {"rows": rows, "is_more": is_more}
+        trouble = "These problems take too long to find; ask who sent the link."
+        return {"kind": kind, "trouble": trouble}
+    return {"kind": kind, "rows": rows, "is_more": is_more}
 
 
 def _page(template: str, facts: Mapping[str, Any], status: int = 200) -> HttpResponse:

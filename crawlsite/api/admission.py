@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from time import monotonic, sleep
 from typing import NamedTuple
 
@@ -20,10 +20,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from crawlsite.api.auth import has_spent, seconds_left
-from crawlsite.middleware.request_buffer import PROGRAM_PATHS, program_places
+from crawlsite.middleware.program_places import AGAIN_SECONDS, NO_PLACE, PROGRAM_PATHS, places_of
 
-#: a program whose request found no place may ask again after so long
-AGAIN_SECONDS = 1
 #: while less than this share of all cores is idle, programs that crowd get this share of a
 #: process's time
 LITTLE_IDLE, SHARE = 0.25, 0.05
@@ -40,11 +38,10 @@ class AdmissionMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self._places = BoundedSemaphore(program_places(settings.WEB_THREADS))
+        self._places = places_of(settings.WEB_THREADS)
         self._turn = Lock()
         self._load = MachineLoad()
         self._rests_until = 0.0
-        self._crowded_at = -CROWD_SECONDS
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(PROGRAM_PATHS):
@@ -54,15 +51,14 @@ class AdmissionMiddleware:
                 request, HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left()
             )
         if self._turn.locked():
-            self._crowded_at = monotonic()
-        if not self._places.acquire(blocking=False):
-            sentence = "The server is answering as many programs as it can; ask again in a moment."
-            return _refusal(request, HTTPStatus.SERVICE_UNAVAILABLE, sentence, AGAIN_SECONDS)
+            self._places.crowded_at = monotonic()
+        if not self._places.take():
+            return _refusal(request, HTTPStatus.SERVICE_UNAVAILABLE, NO_PLACE, AGAIN_SECONDS)
         try:
             with self._turn:
                 return self._answered(request)
         finally:
-            self._places.release()
+            self._places.leave()
 
     def _answered(self, request: HttpRequest) -> HttpResponse:
         began = monotonic()
@@ -70,7 +66,7 @@ class AdmissionMiddleware:
         began = monotonic()
         response = self.get_response(request)
         ended = monotonic()
-        if ended - self._crowded_at < CROWD_SECONDS and self._load.is_high(ended):
+        if ended - self._places.crowded_at < CROWD_SECONDS and self._load.is_high(ended):
             self._rests_until = ended + min((ended - began) * (1 / SHARE - 1), MOST_SECONDS)
         return response
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import socket
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -22,12 +23,12 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
+from crawlsite.middleware.program_places import is_of_program, places_of, program_places, seen
+
 REQUEST_SECONDS, PIECE_SECONDS = 20.0, 30.0
 #: of a body, and of one without a log-in: only log-in forms have none
 MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
-#: what programs ask for
-PROGRAM_PATHS = ("/api/", "/metrics")
-#: threads for programs beside those that answer them: these have only refusals to send
+#: threads for programs beside those that answer them: these refuse what the main loop does not
 REFUSING_THREADS = 2
 #: bytes of a request that show its target
 LOOK_BYTES = 64
@@ -38,11 +39,6 @@ StartResponse = Callable[..., Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 
 
-def program_places(threads: int) -> int:
-    """How many programs' requests a process with so many threads for pages has in hand."""
-    return max(1, threads // 2)
-
-
 class RequestThreads:
     """The threads of a web process: some for pages, others for programs."""
 
@@ -51,24 +47,13 @@ class RequestThreads:
         self._programs = ThreadPoolExecutor(program_places(threads) + REFUSING_THREADS, "programs")
 
     def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
-        pool = self._programs if is_of_program(connection.sock) else self._pages
-        return pool.submit(handle, connection)
+        """The first bytes decide which threads answer a request, and nothing else."""
+        is_program = is_of_program(seen(connection.sock, LOOK_BYTES))
+        return (self._programs if is_program else self._pages).submit(handle, connection)
 
     def shutdown(self, *, wait: bool = True) -> None:
         for pool in (self._pages, self._programs):
             pool.shutdown(wait=wait)
-
-
-def is_of_program(connection: socket.socket) -> bool:
-    """Whether the incoming request is a program's, as far as its first bytes show: that decides
-    which threads answer it, and nothing else.
-    """
-    try:
-        head = connection.recv(LOOK_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except OSError:  # nothing there yet, or closed
-        return False
-    _, _, target = head.partition(b" ")
-    return target.decode("latin-1").startswith(PROGRAM_PATHS)
 
 
 class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -78,6 +63,25 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
 
     def get_thread_pool(self) -> RequestThreads:
         return RequestThreads(self.cfg.threads)
+
+    def on_client_socket_readable(self, conn: Any, client: socket.socket) -> None:
+        if not self._refuses(conn, self.keepalived_conns):
+            super().on_client_socket_readable(conn, client)
+
+    def on_pending_socket_readable(self, conn: Any, client: socket.socket) -> None:
+        if not self._refuses(conn, self.pending_conns):
+            super().on_pending_socket_readable(conn, client)
+
+    def _refuses(self, conn: Any, waiting: deque[Any]) -> bool:
+        """Whether the request was a program's and has been refused; its connection then waits for
+        the next as long as after any answer. waiting: what the connection is in, oldest first.
+        """
+        if not (self.alive and places_of(self.cfg.threads).refuse(conn.sock)):
+            return False
+        waiting.remove(conn)
+        conn.set_timeout()
+        waiting.append(conn)
+        return True
 
     def enqueue_req(self, conn: Any) -> None:
         """A new connection first waits for its request, for as long as one that is kept."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import socket
+import struct
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from django.http import HttpResponse, StreamingHttpResponse
@@ -15,6 +18,7 @@ from django.test import Client, RequestFactory
 
 from crawlsite.download_limit import DownloadLimitMiddleware
 from crawlsite.env import for_child
+from crawlsite.middleware.program_places import is_short
 from crawlsite.middleware.request_buffer import (
     MOST_BYTES,
     MOST_BYTES_OF_STRANGERS,
@@ -31,6 +35,20 @@ def echo(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [environ["wsgi.input"].read()]
 application = request_buffer.RequestBufferMiddleware(echo)
+"""
+#: the same, where `/api/hold` keeps the only place of programs until something reads a FIFO
+HOLDING = """
+from crawlsite.middleware.program_places import places_of
+def echo_or_hold(environ, start_response):
+    if environ["PATH_INFO"] != "/api/hold":
+        return echo(environ, start_response)
+    assert places_of(1).take()
+    try:
+        open({fifo!r}, "w").close()
+    finally:
+        places_of(1).leave()
+    return echo(environ, start_response)
+application = request_buffer.RequestBufferMiddleware(echo_or_hold)
 """
 #: clients, more than that server has threads of either kind
 MANY = 4
@@ -58,9 +76,18 @@ def patient_server(tmp_path):
         yield port
 
 
+@pytest.fixture
+def held_server(tmp_path):
+    """Its port, and a function that lets the program have its answer."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with serving(tmp_path, seconds=60, more=HOLDING.format(fifo=str(fifo))) as port:
+        yield port, fifo.read_text
+
+
 @contextmanager
-def serving(folder, *, seconds: float):
-    (folder / "echo.py").write_text(PROGRAM.format(seconds=seconds))
+def serving(folder, *, seconds: float, more: str = ""):
+    (folder / "echo.py").write_text(PROGRAM.format(seconds=seconds) + more)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     words = [
@@ -148,6 +175,95 @@ def test_who_connects_and_says_nothing_takes_no_thread(patient_server):
         began = time.monotonic()
         assert b"200 OK" in answer_to(patient_server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         assert time.monotonic() - began < SOON_SECONDS
+
+
+REFUSED = b"HTTP/1.1 503 Service Unavailable"
+HOLD, ASK = (f"GET /api/{path} HTTP/1.1\r\nHost: a\r\n\r\n" for path in ("hold", "v1/pools"))
+
+
+def test_a_program_that_finds_no_place_is_refused_though_no_thread_is_free(held_server):
+    port, let_end = held_server
+    with ExitStack() as waiting:
+        held = waiting.enter_context(sending(port, HOLD))
+        refused = waiting.enter_context(sending(port, ""))
+        wait_until_refused(refused)
+        for _ in range(MANY):
+            waiting.enter_context(sending(port, "GET /api/v1/pools HTTP/1.1\r\nX-Slow: "))
+
+        for connection in (refused, waiting.enter_context(sending(port, ""))):
+            for _ in range(3):  # the later ones on a connection that was kept
+                head, _, body = refused_or_not(connection).partition(b"\r\n\r\n")
+                assert head.startswith(REFUSED)
+                assert b"Retry-After: 1" in head
+                assert "ask again in a moment" in json.loads(body)["detail"]
+        assert b"200 OK" in answer_to(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        let_end()
+        assert whole_answer(held).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_refused_program_is_answered_on_the_same_connection_once_there_is_a_place(held_server):
+    port, let_end = held_server
+    with sending(port, HOLD) as held, sending(port, "") as refused:
+        wait_until_refused(refused)
+        let_end()
+        whole_answer(held)
+        refused.sendall(ASK.encode())
+        assert whole_answer(refused).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_clients_that_close_or_read_nothing_end_no_web_process(held_server):
+    port, let_end = held_server
+    with sending(port, HOLD) as held:
+        with sending(port, "") as refused:
+            wait_until_refused(refused)
+        with sending(port, "") as deaf:
+            deaf.settimeout(0.5)
+            with suppress(OSError):  # it is cut off, or the server takes no more
+                for _ in range(100_000):
+                    deaf.sendall(ASK.encode())
+        for _ in range(20):
+            with sending(port, ASK) as hasty:
+                hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert answer_to(port, ASK).startswith(REFUSED)
+        let_end()
+        assert whole_answer(held).startswith(b"HTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "POST /api/v1/pools HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody",
+        "GET /api/v1/pools HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody",
+        "GET /api/v1/pools HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n",
+        "GET /api/v1/pools HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET /api/v1/pools HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET /api/v1/pools HTTP/1.0\r\nHost: a\r\n\r\n",
+        "HEAD /api/v1/pools HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /api/v1/pools HTTP/1.1\r\nHost: a\r\nX-Long: ",
+        f"{ASK}{ASK}",
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "",
+    ],
+)
+def test_only_whole_short_requests_of_programs_are_refused_by_the_loop(request_text):
+    assert is_short(ASK.encode())
+    assert not is_short(request_text.encode())
+
+
+def wait_until_refused(connection: socket.socket) -> None:
+    """Until the other program has the place."""
+    until = time.monotonic() + 20
+    while not refused_or_not(connection).startswith(REFUSED):
+        assert time.monotonic() < until, "not refused, though another has the place"
+
+
+def refused_or_not(connection: socket.socket) -> bytes:
+    connection.sendall(ASK.encode())
+    answer = connection.recv(65536)
+    if not answer.startswith(REFUSED):
+        while not answer.endswith(b"0\r\n\r\n"):
+            answer += connection.recv(65536)
+    return answer
 
 
 def test_a_body_that_comes_in_pieces_arrives_whole(server):

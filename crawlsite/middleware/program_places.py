@@ -1,0 +1,130 @@
+"""How many requests of programs a web process has in hand, and the answer to one more.
+
+The web server's main loop sends that answer itself if the request is short: a hand-over to a thread
+and through Django takes ten times as long, and a busy program has a hundred requests refused a
+second.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+from contextlib import suppress
+from functools import cache
+from http import HTTPStatus
+from secrets import token_hex
+from threading import Lock
+from time import monotonic
+
+from crawlsite.middleware.request_ids import HEADER
+
+#: what programs ask for
+PROGRAM_PATHS = ("/api/", "/metrics")
+#: a program whose request found no place may ask again after so long
+AGAIN_SECONDS = 1
+NO_PLACE = "The server is answering as many programs as it can; ask again in a moment."
+#: a request that the loop refuses has at most so long a head
+HEAD_BYTES = 4096
+#: with one of these in its head a request may have a body, or wants more than an answer
+NOT_SHORT = (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"close")
+
+
+def program_places(threads: int) -> int:
+    """How many programs' requests a process with so many threads for pages has in hand."""
+    return max(1, threads // 2)
+
+
+class ProgramPlaces:
+    """The places of one process, for all of its threads."""
+
+    def __init__(self, count: int) -> None:
+        self._count, self._taken = count, 0
+        self._lock = Lock()
+        #: when a program last had to wait or was refused, by the monotonic clock
+        self.crowded_at = -math.inf
+
+    def take(self) -> bool:
+        """Whether there was a place. Who has got one gives it back by `leave`."""
+        with self._lock:
+            if self._taken == self._count:
+                return False
+            self._taken += 1
+            return True
+
+    def leave(self) -> None:
+        with self._lock:
+            self._taken -= 1
+
+    def are_taken(self) -> bool:
+        return self._taken == self._count
+
+    def refuse(self, connection: socket.socket) -> bool:
+        """Answer a short request that finds no place; whether that was done.
+
+        connection: does not block.
+        """
+        if not self.are_taken():
+            return False
+        head = seen(connection, HEAD_BYTES)
+        if not is_short(head):
+            return False
+        self.crowded_at = monotonic()
+        answer, sent = refusal(), 0
+        with suppress(OSError):  # the client has closed, or reads no answer
+            connection.recv(len(head))
+            sent = connection.send(answer)
+        if sent < len(answer):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        return True
+
+
+@cache
+def places_of(threads: int) -> ProgramPlaces:
+    """Those of this process, which has so many threads for pages."""
+    return ProgramPlaces(program_places(threads))
+
+
+def seen(connection: socket.socket, most_bytes: int) -> bytes:
+    """What has arrived, and is still to be read; empty if nothing has."""
+    try:
+        return connection.recv(most_bytes, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except OSError:  # nothing there yet, or closed
+        return b""
+
+
+def is_of_program(head: bytes) -> bool:
+    """Whether a request is a program's, as far as its first bytes show."""
+    _, _, target = head.partition(b" ")
+    return target.decode("latin-1").startswith(PROGRAM_PATHS)
+
+
+def is_short(head: bytes) -> bool:
+    """Whether these bytes are one whole request of a program, without a body, that leaves the
+    connection open.
+    """
+    line = head.partition(b"\r\n")[0]
+    return (
+        line.startswith(b"GET ")
+        and line.endswith(b" HTTP/1.1")
+        and is_of_program(line)
+        and head.find(b"\r\n\r\n") == len(head) - 4
+        and not any(word in head.lower() for word in NOT_SHORT)
+    )
+
+
+def refusal() -> bytes:
+    """The same answer as `AdmissionMiddleware` gives to a request that is not short."""
+    status, body = HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"detail": NO_PLACE})
+    lines = (
+        f"HTTP/1.1 {status.value} {status.phrase}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        f"Retry-After: {AGAIN_SECONDS}",
+        "X-Content-Type-Options: nosniff",
+        f"{HEADER}: {token_hex(6)}",
+        "",
+        body,
+    )
+    return "\r\n".join(lines).encode()

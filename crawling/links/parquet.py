@@ -93,7 +93,8 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
     """DuckDB, which may read these files and write into this directory.
 
     The connection is the caller's own. One that only reads is of an engine that stays open for the
-    next question to the same files, unless this one ends with an error.
+    next question to the same files, unless this one ends with an error; that rows are left untaken
+    is none.
     """
     if writes:
         with _opened(reads, writes) as connection:
@@ -101,8 +102,12 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
         return
     files = tuple(reads)
     opened = _idle(files) or _opened(files)
-    with opened.cursor() as connection:
-        yield connection
+    try:
+        with opened.cursor() as connection:
+            yield connection
+    except GeneratorExit:
+        _IDLE.append((files, opened))
+        raise
     _IDLE.append((files, opened))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import duckdb
 import numpy as np
@@ -51,6 +52,27 @@ def test_questions_at_once_have_an_engine_each(parts):
         first.execute("CREATE TABLE own AS SELECT 1")
         with pytest.raises(duckdb.CatalogException):
             second.execute("FROM own")
+
+
+def test_an_engine_stays_open_after_a_reader_that_leaves_rows(parts):
+    def rows():
+        with engine(reads=parts[:1]) as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS own AS SELECT 1")
+            yield from connection.execute("FROM own, range(10000)").fetchmany(10)
+
+    reader = rows()
+    next(reader)
+    reader.close()
+    with engine(reads=parts[:1]) as connection:
+        assert connection.execute("FROM own").fetchall() == [(1,)]
+
+
+def test_an_engine_with_an_error_is_not_asked_again(parts):
+    with suppress(duckdb.CatalogException), engine(reads=parts[:1]) as connection:
+        connection.execute("CREATE TABLE own AS SELECT 1")
+        connection.execute("FROM nothing")
+    with engine(reads=parts[:1]) as connection, pytest.raises(duckdb.CatalogException):
+        connection.execute("FROM own")
 
 
 def test_a_file_that_is_replaced_is_read_anew(parts):

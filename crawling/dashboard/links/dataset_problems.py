@@ -5,18 +5,44 @@ HTTP on pages that came by HTTPS, and languages.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import F, QuerySet
+from django.db import connection
 
 from crawling.dashboard.links.language_tags import is_language
 from crawling.dashboard.links.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
 from crawling.errors import BadOrder
 from crawling.links.query import ask
-from crawling.models import Run, Url, UrlState
+from crawling.models import Run, Url
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
 
+#: The index has them by status, and then by id: of each status the first are read, not all. By the
+#: bare id PostgreSQL may look for those without one along the primary key, through all runs.
+FAILED = """
+WITH RECURSIVE known (status) AS (
+    (SELECT status FROM crawling_url WHERE run_id = %(run)s AND state = 'f'
+     ORDER BY status LIMIT 1)
+    UNION ALL
+    SELECT (SELECT status FROM crawling_url
+             WHERE run_id = %(run)s AND state = 'f' AND status > known.status
+             ORDER BY status LIMIT 1)
+      FROM known WHERE known.status IS NOT NULL
+), first (id) AS (
+    SELECT one.id FROM known CROSS JOIN LATERAL (
+        SELECT id FROM crawling_url
+         WHERE run_id = %(run)s AND state = 'f' AND status = known.status AND id > %(after)s
+         ORDER BY id LIMIT %(most)s
+    ) AS one
+    UNION ALL
+    (SELECT id FROM crawling_url
+      WHERE run_id = %(run)s AND state = 'f' AND status IS NULL AND id > %(after)s
+      ORDER BY id + 0 LIMIT %(most)s)
+    ORDER BY id LIMIT %(most)s
+)
+SELECT id, url, coalesce(status, 0), error FROM crawling_url
+ WHERE id = ANY(ARRAY(SELECT id FROM first)) ORDER BY id
+"""
 INSECURE_TARGETS = """
 SELECT target FROM links WHERE {condition} AND target > $after
 GROUP BY target ORDER BY target LIMIT $most
@@ -45,22 +71,29 @@ WRONG_PLAIN = {
 }
 
 
-def failed_urls(run: Run, after: int) -> QuerySet[Url]:
-    """In the order of finding. By the bare id PostgreSQL may look for them along the primary key,
-    through the URLs of all runs.
-    """
-    failed = Url.objects.filter(run=run, state=UrlState.FAILED, pk__gt=after)
-    return failed.order_by(F("pk") + 0)
+class FailedUrl(NamedTuple):
+    """A URL that failed for good."""
+
+    pk: int
+    url: str
+    status: int
+    error: str
+
+
+def failed_urls(run: Run, after: int, most: int) -> list[FailedUrl]:
+    """The first so many behind that id, in the order of finding."""
+    with connection.cursor() as cursor:
+        cursor.execute(FAILED, {"run": run.pk, "after": after, "most": most})
+        return [FailedUrl(*row) for row in cursor.fetchall()]
 
 
 def find_broken(run: Run, after: str, most: int) -> Found:
-    rows = failed_urls(run, _number(after)).values_list("pk", "url", "status")
-    failed = list(rows[: most + 1])
+    failed = failed_urls(run, _number(after), most + 1)
     problems = [
-        LinkProblem(ProblemKind.BROKEN, url, explain(status or 0), status or 0)
-        for _, url, status in failed[:most]
+        LinkProblem(ProblemKind.BROKEN, one.url, explain(one.status), one.status)
+        for one in failed[:most]
     ]
-    return problems, str(failed[most - 1][0]) if len(failed) > most else None
+    return problems, str(failed[most - 1].pk) if len(failed) > most else None
 
 
 def find_insecure(run: Run, after: str, most: int, kind: ProblemKind) -> Found:

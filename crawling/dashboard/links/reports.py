@@ -156,19 +156,11 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
 
     The second is the id behind which more follow.
     """
-    ids = list(failed_urls(run, after).values_list("pk", flat=True)[: most + 1])
-    failed = list(Url.objects.filter(pk__in=ids).order_by("pk"))
+    failed = failed_urls(run, after, most + 1)
     following, failed = failed[most - 1].pk if len(failed) > most else None, failed[:most]
     found = first_sources(run, [url.url for url in failed])
     return [
-        BrokenTarget(
-            url.pk,
-            url.url,
-            url.status or 0,
-            explain(url.status or 0),
-            url.error,
-            *found[url.url],
-        )
+        BrokenTarget(url.pk, url.url, url.status, explain(url.status), url.error, *found[url.url])
         for url in failed
         if url.url in found
     ], following

@@ -12,13 +12,14 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from crawling.dashboard.links import page_problems
+from crawling.dashboard.links.dataset_problems import failed_urls
 from crawling.dashboard.links.junit import junit_lines
 from crawling.dashboard.links.link_check import list_problems, problem_rows
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import new_part, remove_abandoned_parts
-from crawling.models import LinksPart, Page, Run
+from crawling.models import LinksPart, Page, Run, Url, UrlState
 from crawling.rq_jobs import IDLE
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
@@ -112,6 +113,20 @@ def problems(site, run, kind, **options):
     return sorted(
         (one.url.removeprefix(site.url), one.detail.replace(site.url, "")) for one in found
     )
+
+
+def test_urls_that_failed_in_several_ways_are_told_in_the_order_of_finding(run):
+    ids = list(Url.objects.filter(run=run).order_by("pk").values_list("pk", flat=True))
+    for number, pk in enumerate(ids):
+        status = (404, None, -6, 500)[number % 4]
+        Url.objects.filter(pk=pk).update(state=UrlState.FAILED, status=status)
+
+    whole = failed_urls(run, 0, len(ids) + 1)
+    pages = [failed_urls(run, after, 3) for after in (0, ids[2])]
+
+    assert [one.pk for one in whole] == ids
+    assert [one.status for one in whole[:4]] == [404, 0, -6, 500]
+    assert [one.pk for page in pages for one in page] == ids[:6]
 
 
 def test_each_kind_of_problem_is_found_and_nothing_else(site, run):

@@ -20,7 +20,12 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from crawlsite.api.auth import has_spent, seconds_left
-from crawlsite.middleware.program_places import AGAIN_SECONDS, NO_PLACE, PROGRAM_PATHS, places_of
+from crawlsite.middleware.program_admission import (
+    AGAIN_SECONDS,
+    NO_PLACE,
+    PROGRAM_PATHS,
+    admission_of,
+)
 
 #: while less than this share of all cores is idle, programs that crowd get this share of a
 #: process's time
@@ -38,7 +43,7 @@ class AdmissionMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self._places = places_of(settings.WEB_THREADS)
+        self._admission = admission_of(settings.WEB_THREADS)
         self._turn = Lock()
         self._load = MachineLoad()
         self._rests_until = 0.0
@@ -51,14 +56,14 @@ class AdmissionMiddleware:
                 request, HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left()
             )
         if self._turn.locked():
-            self._places.crowded_at = monotonic()
-        if not self._places.take():
+            self._admission.crowded_at = monotonic()
+        if not self._admission.admit():
             return _refusal(request, HTTPStatus.SERVICE_UNAVAILABLE, NO_PLACE, AGAIN_SECONDS)
         try:
             with self._turn:
                 return self._answered(request)
         finally:
-            self._places.leave()
+            self._admission.leave()
 
     def _answered(self, request: HttpRequest) -> HttpResponse:
         began = monotonic()
@@ -66,7 +71,7 @@ class AdmissionMiddleware:
         began = monotonic()
         response = self.get_response(request)
         ended = monotonic()
-        if ended - self._places.crowded_at < CROWD_SECONDS and self._load.is_high(ended):
+        if ended - self._admission.crowded_at < CROWD_SECONDS and self._load.is_high(ended):
             self._rests_until = ended + min((ended - began) * (1 / SHARE - 1), MOST_SECONDS)
         return response
 

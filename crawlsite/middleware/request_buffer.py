@@ -23,7 +23,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from crawlsite.middleware.program_places import is_of_program, places_of, program_places, seen
+from crawlsite.middleware.program_admission import admission_of, is_of_program, program_places, seen
 
 REQUEST_SECONDS, PIECE_SECONDS = 20.0, 30.0
 #: of a body, and of one without a log-in: only log-in forms have none
@@ -76,7 +76,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         """Whether the request was a program's and has been refused; its connection then waits for
         the next as long as after any answer. waiting: what the connection is in, oldest first.
         """
-        if not (self.alive and places_of(self.cfg.threads).refuse(conn.sock)):
+        if not (self.alive and admission_of(self.cfg.threads).refuse(conn.sock)):
             return False
         waiting.remove(conn)
         conn.set_timeout()

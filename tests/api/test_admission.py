@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from crawlsite.api import admission
 from crawlsite.api import auth as limiting
 from crawlsite.api.admission import AdmissionMiddleware, MachineLoad
-from crawlsite.middleware.program_places import places_of
+from crawlsite.middleware.program_admission import admission_of
 from tests.api.conftest import Program
 
 
@@ -121,7 +121,7 @@ def busy(monkeypatch):
 @contextmanager
 def all_places_but_one(places):
     taken = 0
-    while places.take():
+    while places.admit():
         taken += 1
     places.leave()
     yield
@@ -142,7 +142,7 @@ def test_on_a_busy_machine_programs_that_crowd_rest_after_each_request(busy, set
     gate = AdmissionMiddleware(view)
     clock[0] += admission.LOOK_SECONDS
 
-    with all_places_but_one(places_of(settings.WEB_THREADS)):
+    with all_places_but_one(admission_of(settings.WEB_THREADS)):
         gate(request.get("/api/v1/crawls"))
     gate(request.get("/api/v1/pools"))
 

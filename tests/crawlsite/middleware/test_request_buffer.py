@@ -18,7 +18,7 @@ from django.test import Client, RequestFactory
 
 from crawlsite.download_limit import DownloadLimitMiddleware
 from crawlsite.env import for_child
-from crawlsite.middleware.program_places import is_short
+from crawlsite.middleware.program_admission import is_short
 from crawlsite.middleware.request_buffer import (
     MOST_BYTES,
     MOST_BYTES_OF_STRANGERS,
@@ -38,15 +38,15 @@ application = request_buffer.RequestBufferMiddleware(echo)
 """
 #: the same, where `/api/hold` keeps the only place of programs until something reads a FIFO
 HOLDING = """
-from crawlsite.middleware.program_places import places_of
+from crawlsite.middleware.program_admission import admission_of
 def echo_or_hold(environ, start_response):
     if environ["PATH_INFO"] != "/api/hold":
         return echo(environ, start_response)
-    assert places_of(1).take()
+    assert admission_of(1).admit()
     try:
         open({fifo!r}, "w").close()
     finally:
-        places_of(1).leave()
+        admission_of(1).leave()
     return echo(environ, start_response)
 application = request_buffer.RequestBufferMiddleware(echo_or_hold)
 """

@@ -35,8 +35,8 @@ def program_places(threads: int) -> int:
     return max(1, threads // 2)
 
 
-class ProgramPlaces:
-    """The places of one process, for all of its threads."""
+class ProgramAdmission:
+    """Counts the programs' requests that one process has in hand, for all of its threads."""
 
     def __init__(self, count: int) -> None:
         self._count, self._taken = count, 0
@@ -44,8 +44,8 @@ class ProgramPlaces:
         #: when a program last had to wait or was refused, by the monotonic clock
         self.crowded_at = -math.inf
 
-    def take(self) -> bool:
-        """Whether there was a place. Who has got one gives it back by `leave`."""
+    def admit(self) -> bool:
+        """Whether there was a place. The request that got it gives it back by `leave`."""
         with self._lock:
             if self._taken == self._count:
                 return False
@@ -56,7 +56,7 @@ class ProgramPlaces:
         with self._lock:
             self._taken -= 1
 
-    def are_taken(self) -> bool:
+    def is_full(self) -> bool:
         return self._taken == self._count
 
     def refuse(self, connection: socket.socket) -> bool:
@@ -64,7 +64,7 @@ class ProgramPlaces:
 
         connection: does not block.
         """
-        if not self.are_taken():
+        if not self.is_full():
             return False
         head = seen(connection, HEAD_BYTES)
         if not is_short(head):
@@ -81,9 +81,9 @@ class ProgramPlaces:
 
 
 @cache
-def places_of(threads: int) -> ProgramPlaces:
-    """Those of this process, which has so many threads for pages."""
-    return ProgramPlaces(program_places(threads))
+def admission_of(threads: int) -> ProgramAdmission:
+    """That of this process, which has so many threads for pages."""
+    return ProgramAdmission(program_places(threads))
 
 
 def seen(connection: socket.socket, most_bytes: int) -> bytes:

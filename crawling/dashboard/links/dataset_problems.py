@@ -71,8 +71,8 @@ WRONG_PLAIN = {
 }
 
 
-class FailedUrl(NamedTuple):
-    """A URL that failed for good."""
+class UrlFailure(NamedTuple):
+    """That of a URL, for good."""
 
     pk: int
     url: str
@@ -80,11 +80,11 @@ class FailedUrl(NamedTuple):
     error: str
 
 
-def failed_urls(run: Run, after: int, most: int) -> list[FailedUrl]:
+def failed_urls(run: Run, after: int, most: int) -> list[UrlFailure]:
     """The first so many behind that id, in the order of finding."""
     with connection.cursor() as cursor:
         cursor.execute(FAILED, {"run": run.pk, "after": after, "most": most})
-        return [FailedUrl(*row) for row in cursor.fetchall()]
+        return [UrlFailure(*row) for row in cursor.fetchall()]
 
 
 def find_broken(run: Run, after: str, most: int) -> Found:

@@ -5,7 +5,7 @@ the rows behind it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -14,21 +14,22 @@ from django.utils import timezone
 from pydantic_core import to_json
 
 from allocation.models import Process
-from allocation.selectors import holdings_of, resource_rows
-from allocation.snapshot import WaitRow
+from allocation.selectors import resource_rows
 from crawling.crawls.creation import order_of
 from crawling.dashboard.base.crawl_views import run_view
-from crawling.dashboard.run.charts import minutes
+from crawling.dashboard.run.charts import RunMinute, minutes
 from crawling.dashboard.run.diagnosis import facts_of
 from crawling.dashboard.run.hosts import first_hosts, host_rows
-from crawling.dashboard.run.log import LogFilter, as_text, log_before
-from crawling.dashboard.run.processes import dealings_of
+from crawling.dashboard.run.log import latest_as_text
+from crawling.dashboard.run.numbers import rows_of
+from crawling.dashboard.run.processes import ProcessHoldings, dealings_of
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.diagnosis import verdict
 from crawling.runs.grants import pool_of
 from serving.row_lines import csv_lines
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
+MINUTE = tuple(field.name for field in fields(RunMinute))
 
 
 def evidence_of(run: Run) -> bytes:
@@ -41,10 +42,12 @@ def evidence_of(run: Run) -> bytes:
 
 
 def _parts(run: Run) -> dict[str, str]:
-    by_process = {one.process: one.wait for one in dealings_of(run) if one.wait}
-    waits = list(by_process.values())
-    facts = facts_of(run, waits[0] if waits else None)
-    lines = log_before(run, LogFilter(), most=LINES).lines
+    rows = rows_of(run)
+    dealings = dealings_of(run, rows)
+    waits = {one.process: one.wait for one in dealings if one.wait}
+    facts = facts_of(run, next(iter(waits.values()), None), rows)
+    idle = () if rows.live_shifts else rows.processes
+    view = run_view(run, waits=waits, processes=idle, counts=rows.counts)
     queues = first_hosts(run, HOSTS)
     hosts = [vars(row) for row in host_rows(run, queues)]  # fields that need no copy
     shifts = (
@@ -62,34 +65,31 @@ def _parts(run: Run) -> dict[str, str]:
     until = run.finished_at or timezone.now()
     by_minute, _ = minutes(run, after=int(until.timestamp()) - 60 * MINUTES, limit=MINUTES)
     return {
-        "verdict.json": _json({"verdict": asdict(verdict(facts)), "facts": asdict(facts)}),
-        "crawl.json": _json(
-            {**run_view(run, waits=by_process).as_dict(), "order": order_of(run.crawl)}
-        ),
-        "resources.json": _json(_resources(run, waits)),
+        "verdict.json": _json({"verdict": verdict(facts), "facts": facts}),
+        "crawl.json": _json({**view.as_dict(), "order": order_of(run.crawl)}),
+        "resources.json": _json(_resources(run, dealings)),
         "hosts.csv": _csv(hosts),
         "shifts.csv": _csv(list(shifts[:SHIFTS])),
         "urls-waiting.csv": _csv(urls),
-        "minutes.csv": _csv([asdict(row) for row in by_minute]),
-        "log.txt": "".join(as_text(lines)),
+        "minutes.csv": _csv([{name: getattr(row, name) for name in MINUTE} for row in by_minute]),
+        "log.txt": "".join(latest_as_text(run, LINES)),
     }
 
 
-def _resources(run: Run, waits: Sequence[WaitRow]) -> dict[str, Any]:
-    own = list(Process.objects.filter(run_process__run=run).values())
-    ids = [row["id"] for row in own]
+def _resources(run: Run, dealings: Sequence[ProcessHoldings]) -> dict[str, Any]:
     pool = pool_of(run.crawl)
     return {
-        "resources": [asdict(row) for row in resource_rows(pool, list(pool.classes.all()))],
+        "resources": resource_rows(pool, list(pool.classes.all())),
         "is_safe": pool.is_safe,
-        "processes": own,
-        "holdings": [asdict(one) for held in holdings_of(ids).values() for one in held],
-        "waits": [asdict(wait) for wait in waits],
+        "processes": list(Process.objects.filter(run_process__run=run).values()),
+        "holdings": [held for one in dealings for held in one.holdings],
+        "waits": [one.wait for one in dealings if one.wait],
     }
 
 
 def _json(value: Any) -> str:
-    # `json` writes lines in Python, which takes ten times as long
+    # data classes as they are: `asdict` copies each, and `json` writes lines in Python, which takes
+    # ten times as long
     return to_json(value, indent=1, fallback=str).decode()
 
 

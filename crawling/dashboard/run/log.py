@@ -9,7 +9,7 @@ import re
 from calendar import month_abbr
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
@@ -270,14 +270,20 @@ def row_of(line: LogLine) -> dict[str, Any]:
 
 def as_text(lines: Iterable[LogLine]) -> Iterator[str]:
     """One line each, whatever breaks a message has."""
-    return (
-        " ".join(
-            f"{line.at:%Y-%m-%dT%H:%M:%S.%fZ} {LABELS[line.level]} {line.message} "
-            f"{line.url}".split()
-        )
-        + "\n"
-        for line in lines
-    )
+    return (_text(line.at, line.level, line.message, line.url) for line in lines)
+
+
+def latest_as_text(run: Run, most: int) -> Iterator[str]:
+    """The latest so many lines, the latest first: read without objects, which take longer to make
+    than to read.
+    """
+    lines = LogLine.objects.filter(run=run).order_by("-pk")
+    return (_text(*line) for line in lines.values_list("at", "level", "message", "url")[:most])
+
+
+def _text(at: datetime, level: int, message: str, url: str) -> str:
+    moment = at.astimezone(UTC).isoformat(timespec="microseconds")[:-6]  # without its +00:00
+    return " ".join(f"{moment}Z {LABELS[level]} {message} {url}".split()) + "\n"
 
 
 def as_jsonl(lines: Iterable[LogLine]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.processes import dealings_of
-from crawling.models import CrawlJob, Host, HostQueue, Url
+from crawling.models import CrawlJob, Host, HostQueue, Level, LogLine, Url
 from crawling.runs.diagnosis import StallCause
 from crawling.runs.shift_lifecycle import begin_shift, settle_run
 from crawling.runs.steering import pause, pause_by_itself
@@ -109,6 +109,8 @@ def test_a_wait_at_the_bank_names_who_holds_what_is_short(order):
 
 
 def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle):
+    LogLine.objects.create(run=idle, level=Level.WARNING, message="Slow.")
+    at = LogLine.objects.create(run=idle, level=Level.ERROR, message="It\nbroke", url=SEED).at
     operator = browser("operator")
     page = soup(operator.get(reverse("crawling:crawl", args=[idle.crawl_id])))
 
@@ -120,7 +122,13 @@ def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle
         assert told["facts"]["next_host"]["name"] == "127.0.0.1:8900"
         assert "127.0.0.1:8900" in bundle.read("hosts.csv").decode()
         assert SEED in bundle.read("urls-waiting.csv").decode()
-        assert {"crawl.json", "resources.json", "shifts.csv", "minutes.csv", "log.txt"} <= set(
-            bundle.namelist()
+        assert json.loads(bundle.read("crawl.json"))["state"] == "queued"
+        first, second, *_ = bundle.read("log.txt").decode().splitlines()
+        assert (first[:26], first[26:]) == (
+            f"{at:%Y-%m-%dT%H:%M:%S.%f}",
+            f"Z error It broke {SEED}",
         )
+        assert second.endswith("Z warning Slow.")
+        assert "discovered" in bundle.read("minutes.csv").decode()
+        assert {"resources.json", "shifts.csv"} <= set(bundle.namelist())
     assert browser("viewer").get(evidence).status_code == 403

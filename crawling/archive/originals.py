@@ -33,10 +33,12 @@ p.fetch_seconds
 HAS_PAYLOAD = "NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400"
 #: The 64-bit fingerprint is what the index has, and after it the run; SHA-256 of the payload as it
 #: was encoded confirms it. The earliest run that has it is taken, so that all refer to one record.
-#: A failure may be tried again, and its row goes.
+#: A failure may be tried again, and its row goes. The runs are those of a subquery, since of a new
+#: run PostgreSQL expects no pages and would look through all it has for each payload.
 IN_RUNS = f"""
 SELECT p.* FROM crawling_page p
-WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(%(runs)s) AND {HAS_PAYLOAD}
+WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(ARRAY(SELECT unnest(%(runs)s::bigint[])))
+    AND {HAS_PAYLOAD}
     AND p.payload_sha256 = wanted.sha256
 ORDER BY p.run_id LIMIT 1
 """  # noqa: S608  # constants

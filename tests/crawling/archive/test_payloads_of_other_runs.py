@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
 from django.urls import reverse
 from django.utils.timezone import now
 from warcio.archiveiterator import ArchiveIterator
@@ -28,6 +28,24 @@ from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
 
 LONG = Random(5).randbytes(600).hex()
+COPIES = """
+WITH urls AS (
+    INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, state)
+    SELECT %(run)s, (SELECT min(queue_id) FROM crawling_url WHERE run_id = %(like)s), n,
+        'http://copy.test/' || n, 1, 1, 's'
+    FROM generate_series(1, %(pages)s) n RETURNING id, fingerprint, url
+)
+INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, address,
+    bytes, fingerprint, fetched_at, fetch_seconds, archive_file_id, archive_offset, archive_length,
+    payload_sha256)
+SELECT urls.id, %(run)s, 200, urls.url, '', '', '', p.address, 600, urls.fingerprint, now(), 0.1,
+    p.archive_file_id, 0, 9, sha256(urls.url::bytea)
+FROM urls, (
+    SELECT archive_file_id, address FROM crawling_page WHERE run_id = %(like)s LIMIT 1) p
+"""
+READ = """
+SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = 'crawling_page'
+"""
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +262,38 @@ def test_a_payload_of_another_crawl_is_taken_only_if_nothing_is_against_it(shari
             transaction.set_rollback(True)
     Page.objects.filter(pk=page.pk).update(run=second)
     assert found(first) is None  # two runs would refer to each other
+
+
+def test_of_a_run_that_is_new_to_the_planner_not_all_pages_are_looked_through(sharing):
+    crawl = sharing[0].crawl
+    runs = [
+        Run.objects.create(crawl=crawl, number=number, state="stopped", is_latest=False)
+        for number in range(2, 9)
+    ]
+    for run in (*sharing, *runs[:-1]):
+        _fill(run, sharing[0], 300)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE crawling_page")
+    _fill(runs[-1], sharing[0], 3000)
+    wanted = {bytes([number] * 32): (-number, 600) for number in range(1, 100)}
+
+    before = _rows_read()
+    Originals(runs[-1], sought="run", is_alone=lambda: False).look_up(wanted)
+
+    assert _rows_read() - before < 100
+
+
+def _fill(run, like, pages):
+    """As many pages with payloads of their own, else like one of another run."""
+    with connection.cursor() as cursor:
+        cursor.execute(COPIES, {"run": run.pk, "like": like.pk, "pages": pages})
+
+
+def _rows_read():
+    """Of pages, in this transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(READ)
+        return cursor.fetchone()[0]
 
 
 def test_a_page_of_runs_says_who_of_other_crawls_keeps_a_run(sharing):

@@ -14,8 +14,9 @@ import duckdb
 import numpy as np
 
 from crawling.errors import CrawlError, WrongState
+from crawling.link_graph.drawing_steps import are_summed, drawing_steps, sum_steps
 from crawling.link_graph.edges import Edges, edge_steps, node_steps
-from crawling.link_graph.files import component_step, drawing_steps, link_steps, page_steps
+from crawling.link_graph.files import component_step, link_steps, page_steps
 from crawling.link_graph.graphs import delete_files, end_graph, give_back, step_done, take_up
 from crawling.link_graph.host_graph import host_steps
 from crawling.link_graph.measures import (
@@ -93,11 +94,13 @@ def _end(graph: LinkGraph, counts: dict[str, int], trouble: str) -> str:
 
 def _steps(graph: LinkGraph, run: Run) -> Iterator[Step]:
     """In their order; each may be done once those before it are."""
-    nodes = yield from node_steps(graph, run)
-    if storage().size(graph.file("pages")) is None:  # else a later turn need not read the links
-        yield from _page_steps(graph, run, nodes)
-    yield component_step(graph)
-    yield from host_steps(graph, run, nodes)
+    if not are_summed(graph):  # else a later turn need not read the links
+        nodes = yield from node_steps(graph, run)
+        if storage().size(graph.file("pages")) is None:  # nor those between pages
+            yield from _page_steps(graph, run, nodes)
+        yield component_step(graph)
+        lines = yield from host_steps(graph, run, nodes)
+        yield from sum_steps(graph, lines)
     yield from drawing_steps(graph)
 
 

@@ -8,6 +8,7 @@ their own.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,7 +49,7 @@ class Lines:
     others: np.ndarray
     links: np.ndarray
 
-    def where(self, wanted: np.ndarray) -> Lines:
+    def where(self, wanted: np.ndarray | slice) -> Lines:
         return Lines(self.ones[wanted], self.others[wanted], self.links[wanted])
 
 
@@ -58,10 +59,8 @@ class Drawing:
 
     number: int
     nodes: Sequence[Node]
-    #: each pair of nodes once, those with the most links first
-    lines: Lines
-    #: pairs that are joined, of which `lines` are the first
-    joined: int
+    #: how many others lead to it, one after the other
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -73,22 +72,20 @@ class Hosts:
     domains: Sequence[str]
 
 
-def draw(hosts: Hosts, order: Sequence[int], lines: Lines) -> Iterator[Drawing]:
-    """All drawings of a graph.
+def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
+    """All drawings of a graph, by number.
 
-    order: of all hosts, those with the most links first. lines: between hosts.
+    order: of all hosts, those with the most links first.
     """
-    places = np.zeros(len(hosts.names), np.int64)
-    waiting, known = [(0, order, lines)], 1
+    waiting, known = deque([(0, 0, order)]), 1
     while waiting:
-        number, members, between = waiting.pop()
+        number, depth, members = waiting.popleft()
         nodes = _nodes(hosts, members, known)
-        known += sum(node.opens is not None for node in nodes)
-        for at, node in enumerate(nodes):
-            places[node.hosts] = at
-        ones, others = places[between.ones], places[between.others]
-        yield _drawing(number, nodes, Lines(ones, others, between.links))
-        waiting += _inner(nodes, between, ones, others)
+        yield Drawing(number, nodes, depth)
+        for node in nodes:
+            if node.opens is not None:
+                waiting.append((node.opens, depth + 1, node.hosts))
+                known += 1
 
 
 def _nodes(hosts: Hosts, members: Sequence[int], number: int) -> list[Node]:
@@ -122,27 +119,42 @@ def _groups(hosts: Hosts, members: Sequence[int]) -> Iterator[tuple[str, list[in
         yield from ((hosts.names[host], [host]) for host in members)
 
 
-def _drawing(number: int, nodes: Sequence[Node], lines: Lines) -> Drawing:
-    """lines: between nodes by their places, each pair of hosts one."""
-    low, high = np.minimum(lines.ones, lines.others), np.maximum(lines.ones, lines.others)
-    keys, which = np.unique(low * len(nodes) + high, return_inverse=True)
-    links = np.bincount(which, lines.links, len(keys)).astype(np.int64)
-    ones, others = np.divmod(keys, len(nodes))
-    joined = Lines(ones, others, links).where(ones != others)
-    first = np.argsort(-joined.links, kind="stable")[:MOST_LINES]
-    return Drawing(number, nodes, joined.where(first), len(joined.links))
+class HostNodes:
+    """Which node of which drawing each host is in, at each depth."""
+
+    def __init__(self, hosts: int, drawings: Sequence[Drawing]) -> None:
+        depths = 1 + max(one.depth for one in drawings)
+        self._drawings, self._nodes = (np.zeros((depths, hosts), np.int64) for _ in range(2))
+        for one in drawings:
+            for at, node in enumerate(one.nodes):
+                self._drawings[one.depth, node.hosts] = one.number
+                self._nodes[one.depth, node.hosts] = at
+
+    def pairs(self, lines: Lines) -> dict[str, np.ndarray]:
+        """Of lines between hosts: which pairs of nodes they join, ascending, as `lines_of` reads
+        them, and by how many links. A line joins nodes of one drawing, the first in which its hosts
+        are not in the same node.
+        """
+        pairs, links = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for drawings, nodes in zip(self._drawings, self._nodes, strict=True):
+            ones, others = nodes[lines.ones], nodes[lines.others]
+            is_drawn = ones != others
+            low, high = np.minimum(ones, others), np.maximum(ones, others)
+            pairs.append((drawings[lines.ones] << 32 | low << 16 | high)[is_drawn])
+            links.append(lines.links[is_drawn])
+            lines = lines.where(~is_drawn)
+        found, which = np.unique(np.concatenate(pairs), return_inverse=True)
+        sums = np.bincount(which, np.concatenate(links), len(found)).astype(np.int64)
+        return {"pair": found, "links": sums}
 
 
-def _inner(
-    nodes: Sequence[Node], between: Lines, ones: np.ndarray, others: np.ndarray
-) -> Iterator[tuple[int, Sequence[int], Lines]]:
-    """The number, the hosts and the lines of each drawing that is opened; ones, others: the places
-    of the nodes of both ends of each line.
-    """
-    within = between.where(ones == others)
-    places = ones[ones == others]
-    by_node = np.argsort(places, kind="stable")
-    starts = np.searchsorted(places[by_node], np.arange(len(nodes) + 1))
-    for at, node in enumerate(nodes):
-        if node.opens is not None:
-            yield node.opens, node.hosts, within.where(by_node[starts[at] : starts[at + 1]])
+def lines_of(drawing: int, pairs: np.ndarray, links: np.ndarray) -> Lines:
+    """All lines of a drawing, each pair of nodes once."""
+    first, end = np.searchsorted(pairs, [drawing << 32, (drawing + 1) << 32])
+    nodes = pairs[first:end] & 0xFFFFFFFF
+    return Lines(nodes >> 16, nodes & 0xFFFF, links[first:end])
+
+
+def first_lines(lines: Lines) -> Lines:
+    """Those that a drawing shows, with the most links first."""
+    return lines.where(np.argsort(-lines.links, kind="stable")[:MOST_LINES])

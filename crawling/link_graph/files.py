@@ -1,38 +1,26 @@
-"""The files of a link graph, as its job writes them: each of its tables is a Parquet file.
+"""The tables of pages, links and components of a link graph, as its job writes them: each is a
+Parquet file.
 
 What asks them (`crawling.link_graph.tables`) needs no SciPy, and so this is a module of its own.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import islice
-from typing import Any
 
 import numpy as np
 
-from crawling.link_graph.drawings import Drawing, Hosts, Lines, draw
 from crawling.link_graph.edges import SLICE_LINKS, Edges
-from crawling.link_graph.host_graph import HOST_LINES
-from crawling.link_graph.layout import positions
-from crawling.link_graph.steps import NOTHING, Step, arrays_of, merge_step, slice_file
-from crawling.link_graph.tables import drawn_hosts
+from crawling.link_graph.steps import NOTHING, Step, merge_step, slice_file
 from crawling.links.parquet import put_query
 from crawling.models import LinkGraph, Page
 from crawling.storage import storage
 
 #: pages whose addresses are in memory at a time
 SLICE = 50_000
-#: that are laid out in a step: two seconds of a processor at most
-DRAWINGS = 20
 #: stored as multiples of the mean
 RANKS = ("pagerank", "hub", "authority")
-NODE_COLUMNS = (
-    *("drawing", "node", "kind", "name", "hosts", "pages"),
-    *("in_links", "out_links", "opens", "x", "y", "joined"),
-)
 #: of each kind, the largest
 MOST_COMPONENTS = 10_000
 PAGES = """
@@ -51,17 +39,6 @@ SELECT kind, number, size AS pages, pages.page_id, url FROM (
 ) AS found JOIN read_parquet('{{pages}}') AS pages ON pages.page_id = found.page_id
 WHERE size > 1 ORDER BY kind, number
 """  # noqa: S608 - constants
-
-#: `opens`: the number of the drawing of its hosts, 0: of none; `joined`: pairs of nodes that are
-#: joined in the whole drawing
-DRAWN_NODES = """
-SELECT drawing, node, kind::VARCHAR AS kind, name::VARCHAR AS name, hosts, pages, in_links,
-    out_links, opens, x, y, joined
-FROM given ORDER BY drawing, node
-"""
-DRAWN_LINES = """
-SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing, links DESC
-"""
 
 
 def link_steps(graph: LinkGraph, ids: np.ndarray, edges: Edges) -> Iterator[Step]:
@@ -108,53 +85,6 @@ def component_step(graph: LinkGraph) -> Step:
     file, path = graph.file("components"), str(storage().path(graph.file("pages")))
     query = COMPONENTS.format(pages=path)
     return Step(file, lambda: put_query(file, query, NOTHING, reads=[path]))
-
-
-def drawing_steps(graph: LinkGraph) -> Iterator[Step]:
-    """Store the drawings of the hosts, whose table is there already. Raises OSError."""
-    rows = drawn_hosts(graph)
-    names, domains, *counts = zip(*rows, strict=True) if rows else ([], [], [])
-    lines = Lines(**arrays_of(graph, HOST_LINES))
-    drawings = draw(Hosts(names, domains), range(len(names)), lines)
-    number = 0
-    while some := list(islice(drawings, DRAWINGS)):
-        file = slice_file(graph, "drawn_lines", number)
-        yield Step(file, partial(_put_drawings, graph, number, some, np.array(counts)))
-        number += 1
-    yield merge_step(graph, "drawn_nodes", number)
-    yield merge_step(graph, "drawn_lines", number)
-
-
-def _put_drawings(
-    graph: LinkGraph, number: int, drawings: Iterable[Drawing], counts: np.ndarray
-) -> None:
-    """number: of the files; counts: of each host, pages, links to it and from it."""
-    nodes: dict[str, list[Any]] = {name: [] for name in NODE_COLUMNS}
-    drawn: dict[str, list[Any]] = defaultdict(list)
-    for drawing in drawings:
-        _add_nodes(nodes, drawing, counts)
-        for name, values in vars(drawing.lines).items():
-            drawn[name] += values.tolist()
-        drawn["drawing"] += [drawing.number] * len(drawing.lines.links)
-    put_query(slice_file(graph, "drawn_nodes", number), DRAWN_NODES, _arrays(nodes))
-    put_query(slice_file(graph, "drawn_lines", number), DRAWN_LINES, _arrays(drawn))
-
-
-def _add_nodes(columns: dict[str, list[Any]], drawing: Drawing, counts: np.ndarray) -> None:
-    places = positions(len(drawing.nodes), drawing.lines)
-    for number, (node, (x, y)) in enumerate(zip(drawing.nodes, places.tolist(), strict=True)):
-        pages, in_links, out_links = counts[:, node.hosts].sum(axis=1).tolist()
-        row = {"drawing": drawing.number, "node": number, "kind": node.kind, "name": node.name}
-        row |= {"hosts": len(node.hosts), "pages": pages, "opens": node.opens or 0, "x": x, "y": y}
-        row |= {"in_links": in_links, "out_links": out_links, "joined": drawing.joined}
-        for name in NODE_COLUMNS:
-            columns[name].append(row[name])
-
-
-def _arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
-    """Texts as objects, as DuckDB takes them."""
-    kinds = {"kind": object, "name": object, "x": float, "y": float}
-    return {name: np.array(values, kinds.get(name, np.int64)) for name, values in columns.items()}
 
 
 def _urls(graph: LinkGraph, ids: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from crawling.link_graph.drawings import Lines
 from crawling.link_graph.edges import LEADING, SECONDS, Edges, page_slices
 from crawling.link_graph.measures import KINDS, components
 from crawling.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
@@ -27,8 +28,6 @@ from crawling.web.addresses import dns_name
 MOST_HOSTS = 300_000
 #: pairs whose names are in memory at a time
 SLICE = 500_000
-#: the name of the lines between hosts by their places in the table, for the drawings
-HOST_LINES = "host-lines"
 PAIRS = f"""
 SELECT split_part(split_part(page, '://', 2), '/', 1) AS host, target_host, count(*) AS links
 FROM links WHERE page_id BETWEEN $first AND $last AND {LEADING}
@@ -80,9 +79,10 @@ class HostEdges:
     inner: np.ndarray
 
 
-def host_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Iterator[Step]:
-    """Store the tables of hosts and of the links between them, and HOST_LINES; the table of pages
-    is there already. Raises LinkSearchTookTooLong, OSError.
+def host_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step, None, Lines]:
+    """Store the tables of hosts and of the links between them; the table of pages is there already.
+    Gives the lines between hosts by their places in the table. Raises LinkSearchTookTooLong,
+    OSError.
 
     nodes: as node_steps gives them.
     """
@@ -95,7 +95,7 @@ def host_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Iterator[Step]:
         yield arrays_step(graph, f"host-{kind}", partial(components, hosts.edges, kind))
     yield Step(graph.file("hosts"), partial(_put_hosts, graph, names, hosts))
     yield from _link_steps(graph, names_file, hosts)
-    yield arrays_step(graph, HOST_LINES, partial(_lines_by_table, graph, names, hosts))
+    return _lines_by_table(graph, names, hosts)
 
 
 def _pair_steps(
@@ -142,7 +142,7 @@ def _edge_steps(
     for number, file in enumerate(files):
         columns = partial(_columns_of, NUMBERED, names=names_file, pairs=file)
         yield arrays_step(graph, f"numbered-{number:05}", columns)
-    yield arrays_step(graph, "host-edges", partial(_sums, graph, len(files)))
+    yield arrays_step(graph, "host-edges", partial(sums, graph, "numbered", len(files)))
     found = arrays_of(graph, "host-edges")
     sources, targets, links = found["pair"] >> 32, found["pair"] & 0xFFFFFFFF, found["links"]
     is_inner = sources == targets
@@ -159,9 +159,9 @@ def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 
-def _sums(graph: LinkGraph, slices: int) -> dict[str, np.ndarray]:
-    """The links of each pair in all slices."""
-    found = [arrays_of(graph, f"numbered-{number:05}") for number in range(slices)]
+def sums(graph: LinkGraph, name: str, slices: int) -> dict[str, np.ndarray]:
+    """The links of each pair in all slices of this name."""
+    found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
     pairs, links = (
         np.concatenate([np.empty(0, np.int64), *(part[name] for part in found)])
         for name in ("pair", "links")
@@ -206,14 +206,8 @@ def _link_steps(graph: LinkGraph, names_file: str, hosts: HostEdges) -> Iterator
     yield merge_step(graph, "host_links", len(starts))
 
 
-def _lines_by_table(
-    graph: LinkGraph, names: Sequence[str], hosts: HostEdges
-) -> dict[str, np.ndarray]:
+def _lines_by_table(graph: LinkGraph, names: Sequence[str], hosts: HostEdges) -> Lines:
     numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
     places = np.fromiter((numbers[name] for name in names), np.int32)
     edges = hosts.edges
-    return {
-        "ones": places[edges.sources],
-        "others": places[edges.targets],
-        "links": hosts.links.astype(np.int32),
-    }
+    return Lines(places[edges.sources], places[edges.targets], hosts.links)

@@ -21,7 +21,8 @@ from crawling.errors import WrongState
 from crawling.idle import turns
 from crawling.idle.link_graphs import LEAST_MIB, compute_when_idle
 from crawling.idle.turns import IdleTurn
-from crawling.link_graph import computation
+from crawling.link_graph import computation, drawing_steps
+from crawling.link_graph.drawings import HostNodes
 from crawling.link_graph.graphs import (
     MOST_BROKEN,
     NO_TIME,
@@ -41,6 +42,7 @@ from tests.stack import background_queue, wait_until
 @pytest.fixture
 def run(make_site, crawl_to_the_end):
     links = "".join(f"<a href=/{number}>l</a>" for number in range(5))
+    links += "".join(f"<a href=http://www{number}.test/>l</a>" for number in range(3))
     pages = {f"/{number}": '<a href="/">home</a>' for number in range(5)}
     run = crawl_to_the_end(f"{make_site({'/': links, **pages}).url}/")
     catch_up(run.pk)
@@ -154,6 +156,37 @@ def test_others_have_the_memory_within_5_s_whatever_a_step_is_at(
     assert (row.attempts, row.broken_steps, row.waits, files(run)) == (0, 0, "", len(TABLES))
 
 
+def test_what_leads_to_the_first_drawing_is_kept_although_each_turn_is_killed_in_it(
+    run, graph, background, wants, monkeypatch
+):
+    monkeypatch.setattr(drawing_steps, "SLICE", 1)
+    monkeypatch.setattr(turns, "STEP_SECONDS", 2.0)
+    of_slice, done = HostNodes.pairs, []
+
+    def one_then_endless(self, lines):
+        if done:
+            endless(self, lines)
+        done.append(lines)
+        return of_slice(self, lines)
+
+    monkeypatch.setattr(HostNodes, "pairs", one_then_endless)
+    kept = {}
+    for turn in (1, 2):
+        with forked_job(graph):
+            wait_until(lambda turn=turn: len(added_slices(run)) == turn, seconds=30)
+            crawl = wants()
+            wait_until(lambda crawl=crawl: has_memory(crawl), seconds=20)
+        assert kept.items() <= added_slices(run).items()
+        kept = added_slices(run)
+        graph.refresh_from_db()
+        assert (len(kept), graph.broken_steps) == (turn, 1)
+        finish_process(process=crawl)
+
+    assert compute_when_idle(graph.pk) == "it is computed"
+    drawn = "SELECT count(*), sum(links) FROM drawn_lines"
+    assert ask(computed_graph(run), drawn) == [(3, 3)]
+
+
 def test_a_step_that_others_never_leave_the_time_for_is_given_up(
     run, graph, background, monkeypatch
 ):
@@ -218,6 +251,9 @@ def forked_job(graph):
             os._exit(0)
     try:
         yield job
+    except BaseException:
+        os.kill(job, signal.SIGKILL)  # it might be at a step that never ends
+        raise
     finally:
         with suppress(ProcessLookupError):
             os.waitpid(job, 0)
@@ -225,6 +261,12 @@ def forked_job(graph):
 
 def endless(_edges, _kind):
     time.sleep(600)  # stands for a call into a library that takes minutes
+
+
+def added_slices(run):
+    """The files with the links of a slice of the lines between hosts, and when each was written."""
+    found = (settings.ARCHIVE_DIR / f"graph{run.pk}").glob("*.drawn-0*.npz")
+    return {file.name: file.stat().st_mtime_ns for file in found}
 
 
 def table_file(run, table):

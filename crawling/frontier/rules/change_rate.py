@@ -5,6 +5,10 @@ before it, and perhaps by Last-Modified how long ago. The rate is the most likel
 Garcia-Molina, "Estimating frequency of change" (2003), with two additions that keep it finite and
 above zero: half an unchanged visit of the mean length, which for visits at one interval is the
 paper's correction of the bias, and a prior.
+
+The ends of its interval are those of the likelihood ratio, without the half visit and with half the
+prior, which would draw the upper end below what pages have that change several times between two
+visits.
 """
 
 from __future__ import annotations
@@ -17,14 +21,18 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: of the logarithm of a rate: 95 % of a normal distribution
-DEVIATIONS = 1.96
+#: of the logarithm of the likelihood: half of the 95 % quantile of chi-squared
+DROP = 1.92
+#: of the prior, in the interval
+PRIOR_SHARE = 0.5
 #: of the logarithm's interval; its power is far from what a number holds
 WIDEST = 300.0
 #: Newton's method gains from the left at least a factor of two a step, and at the end squares its
 #: error
 MOST_STEPS = 100
 PRECISE = 1e-12
+#: of the logarithm of an end of the interval
+PRECISE_END, LONGEST_STEP = 1e-6, 3.0
 
 
 @dataclass(frozen=True)
@@ -86,11 +94,45 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
 
     rate = _most_likely(page, days, still, moments)
     information = moments + _sum(page, _certainty(rate[page] * days), pages)
-    factor = np.exp(np.minimum(DEVIATIONS / np.sqrt(information), WIDEST))
-    # A logarithm is far from normal where few changes were seen. This is close to the limit of a
-    # Poisson count: of 0 it is 4 (exactly 3.7), of 10 it is 18.6 (exactly 18.4).
-    most = (np.sqrt(information + 1) + 1) ** 2 / information
-    return ChangeRates(rate, rate / factor, rate * np.minimum(factor, most))
+    # The ratio is too narrow where few changes were seen. This is close to the limit of a Poisson
+    # count: of 0 it is 4 (exactly 3.7), of 10 it is 18.6 (exactly 18.4).
+    most = rate * (np.sqrt(information + 1) + 1) ** 2 / information
+    still -= mean / 2 + (1 - PRIOR_SHARE) * prior.weight / prior.rate
+    moments -= (1 - PRIOR_SHARE) * prior.weight
+    peak = _most_likely(page, days, still, moments)
+    low, high = (_end(page, days, still, moments, peak, side) for side in (-1, 1))
+    return ChangeRates(rate, np.minimum(low, rate), np.maximum(high, most))
+
+
+def _end(
+    page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats, peak: Floats, side: int
+) -> Floats:
+    """Where the logarithm of the likelihood is DROP below its peak; side: -1 or 1.
+
+    In the logarithm of the rate it is concave: Newton's method passes the root once at most, and by
+    no more than LONGEST_STEP.
+    """
+    pages, centre = len(still), np.log(peak)
+
+    def likely(at: Floats) -> Floats:
+        undated = _sum(page, np.log(-np.expm1(-np.exp(at)[page] * days)), pages)
+        found: Floats = moments * at - still * np.exp(at) + undated
+        return found
+
+    information = moments + _sum(page, _certainty(peak[page] * days), pages)
+    wanted = likely(centre) - DROP
+    at = centre + side * np.minimum(2 / np.sqrt(information), LONGEST_STEP)
+    for _ in range(MOST_STEPS):
+        x = np.exp(at)[page] * days
+        with np.errstate(over="ignore"):
+            slope = moments - still * np.exp(at) + _sum(page, x / np.expm1(x), pages)
+        step = np.clip((wanted - likely(at)) / slope, -LONGEST_STEP, LONGEST_STEP)
+        following = np.clip(at + step, centre - WIDEST, centre + WIDEST)
+        if (np.abs(following - at) <= PRECISE_END).all():
+            break
+        at = following
+    found: Floats = np.exp(at)
+    return found
 
 
 def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats) -> Floats:

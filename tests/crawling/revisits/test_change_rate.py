@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.crawling.freshness import play
 from crawling.frontier.rules.change_rate import Prior, Visits, estimate_rates
+from crawling.revisits.planner import prior_of
 
 #: a prior that weighs nothing beside one visit
 FAINT = Prior(rate=1.0, weight=1e-9)
@@ -156,3 +157,26 @@ def test_limits_of_a_page_that_was_never_seen_changed_are_those_of_a_count_of_no
     days = 20.5 + faint.weight / faint.rate  # with the half visit
     assert 3.7 / days < found.high[0] < 4.1 / days
     assert 0 < found.low[0] < found.rate[0]
+
+
+@given(SEEN)
+def test_the_estimate_is_within_its_interval_whose_ends_are_finite(seen):
+    found = estimate_rates(visits(*seen), 1, PRIOR)
+
+    assert 0 < found.low[0] <= found.rate[0] <= found.high[0] < np.inf
+
+
+@pytest.mark.parametrize(("number", "days"), [(7, 1.0), (14, 1.0), (30, 1.0), (8, 7.0)])
+def test_the_interval_has_the_true_rate_of_nearly_all_pages(number, days):
+    """Of pages that change up to three times between two visits, among a crawl's other pages."""
+    rates = np.repeat(np.array([0.01, 0.05, 0.2, 1, 3]) / days, 1000)
+    chance = np.random.default_rng(4)
+    changed = chance.random((len(rates), number)) < -np.expm1(-rates * days)[:, None]
+    every = np.repeat(np.arange(len(rates)), number)
+    unknown = np.full(len(every), np.nan)
+    seen = Visits(every, np.full(len(every), days), changed.ravel(), unknown)
+
+    found = estimate_rates(seen, len(rates), prior_of(seen))
+
+    within = (found.low <= rates) & (rates <= found.high)
+    assert (within.reshape(5, -1).mean(axis=1) > 0.9).all()

@@ -45,8 +45,10 @@ def read_when_idle(run_id: int) -> str:
 
 
 def _read(run: Run, index: IndexWriter, turn: IdleTurn) -> str:
+    is_all_read = True
     for part in unread_parts(run):
-        read_part(run, part, goes_on=turn.goes_on)
+        pages = read_part(run, part, goes_on=turn.goes_on)
+        is_all_read &= pages is not None
         if not turn.is_over:
             add_parts(index, unindexed_parts().filter(pk=part.pk))
         if turn.is_over:
@@ -55,6 +57,8 @@ def _read(run: Run, index: IndexWriter, turn: IdleTurn) -> str:
         add_parts(index, [part])
         if not turn.goes_on():
             return "others wait"
+    if not is_all_read:
+        return "a command reads the rest"
     if run.state in ENDED_STATES:
         PROBLEM_COUNTS.ask(run.pk)
     return "all pages are read"

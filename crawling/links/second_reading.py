@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from time import sleep
 
 from crawling.errors import ArchiveTrouble
 from crawling.links.microformats import MicroformatsReader
@@ -43,6 +44,8 @@ from crawling.web.structured_rows import DataRow
 
 logger = logging.getLogger(__name__)
 
+#: between two looks whether another process has read a part
+LOOK_SECONDS = 0.5
 #: what a row tells: that the page was read, a place in it, or an error of its markup
 READ, PLACE, ERROR = "read", "place", "error"
 #: the page's id and fingerprint, what it tells, text, how many, and the line of the first
@@ -66,21 +69,44 @@ def ask_reading(run: Run) -> int:
 
 
 def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
-    """Read the pages of all parts that need it. After a kill it continues where it was.
+    """Read the pages of all parts that need it, and wait until parts that another process reads
+    are done. After a kill it continues where it was.
 
     note: is told after each part how many of its pages were read.
     """
     run = Run.all_objects.select_related("crawl").get(pk=run_id)
-    for part in unread_parts(run):
-        note(read_part(run, part))
+    waiting = list(unread_parts(run))
+    while waiting:
+        others = []
+        for part in waiting:
+            pages = read_part(run, part)
+            if pages is None:
+                others.append(part)
+            else:
+                note(pages)
+        if len(others) == len(waiting):
+            sleep(LOOK_SECONDS)  # a process that is killed says nothing, but its lock is gone
+        waiting = others
 
 
-def read_part(run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda: True) -> int:
-    """Read the pages of a part again; returns how many were read.
+def read_part(
+    run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda: True
+) -> int | None:
+    """Read the pages of a part again, unless that was done meanwhile; returns how many were read,
+    None if another process is at it.
 
     goes_on: is asked after each page; if it does not, what was read is kept, and the part continues
     there the next time.
     """
+    with SECOND_READING.alone(part.pk) as is_alone:
+        if not is_alone:
+            return None
+        if not unread_parts(run).filter(pk=part.pk, name=part.name).exists():
+            return 0
+        return _read_part(run, part, goes_on)
+
+
+def _read_part(run: Run, part: LinksPart, goes_on: Callable[[], bool]) -> int:
     rows = _kept(part)
     before, is_whole = len(rows.texts), True
     with MicroformatsReader() as microformats:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
 from uuid import uuid4
 
 import django_rq
 import pytest
 from django.conf import settings
+from django.db import connections
 
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
@@ -19,7 +23,7 @@ from crawling.links.catch_up import catch_up
 from crawling.links.parquet import TEXTS, rows_in
 from crawling.links.part_writer import PartWriter
 from crawling.links.progress import dataset_states, unread_parts
-from crawling.links.second_reading import read_part
+from crawling.links.second_reading import read_again, read_part
 from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import IDLE as IDLE_QUEUE
 from crawling.rq_jobs import SECOND_READING
@@ -155,6 +159,49 @@ def test_what_a_killed_reading_has_left_is_cleared_away(run, pool, background):
 
     left.refresh_from_db()
     assert left.state == ProcessState.FINISHED
+
+
+@contextmanager
+def read_by_another(part):
+    """As if another process read the part, until the block ends or what is yielded is called."""
+    held, let_go = Event(), Event()
+
+    def hold():
+        try:
+            with SECOND_READING.alone(part.pk) as is_alone:
+                held.set()
+                let_go.wait(60)
+                return is_alone
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as other:
+        holding = other.submit(hold)
+        held.wait(60)
+
+        def end():
+            let_go.set()
+            assert holding.result()
+
+        try:
+            yield end
+        finally:
+            let_go.set()
+
+
+def test_a_command_and_the_job_read_no_part_at_once(run, background, monkeypatch):
+    (part,) = unread_parts(run)
+    read, looks = [], []
+    with read_by_another(part) as end:
+        assert read_when_idle(run.pk) == "a command reads the rest"
+        assert behind(run)["texts"] == 6
+
+        monkeypatch.setattr(second_reading, "sleep", lambda seconds: (looks.append(1), end()))
+        read_again(run.pk, note=read.append)
+
+    assert (looks, read) == ([1], [6])
+    assert read_part(run, part) == 0  # it was read since it was looked up
+    assert read_when_idle(run.pk) == "all pages are read"
 
 
 def test_a_reading_is_dropped_if_its_pages_change_meanwhile(run, monkeypatch):

@@ -7,7 +7,7 @@ new text of it is no difference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -103,7 +103,7 @@ def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:
         for row in _with_links(old, new, some):
             for change in ("added", "removed"):
                 for link in getattr(row, change):
-                    yield {"page": row.page, "change": change, **asdict(link)}
+                    yield {"page": row.page, "change": change, **vars(link)}
 
 
 def _with_links(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from crawling.dashboard.links.certificate_problems import find_certificates
@@ -130,7 +130,7 @@ def problem_rows(
                 "status": problem.status,
                 "detail": problem.detail,
             }
-            link = asdict(source) if source else NO_SOURCE
+            link = vars(source) if source else NO_SOURCE
             if not kind.is_of_links:
                 link = {**link, "page": problem.url}
             yield {**facts, **link}

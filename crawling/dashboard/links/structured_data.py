@@ -129,7 +129,7 @@ def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Downl
 
 def _each(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for row in each_structured(run, query, values):
-        yield asdict(_row(*row))
+        yield vars(_row(*row))
 
 
 def _row(*cells: Any) -> StructuredRow:

@@ -1,7 +1,7 @@
 """How many requests of programs a web process has in hand, and the answer to one more.
 
 The web server's main loop sends that answer itself if the request is short: a hand-over to a thread
-and through Django takes ten times as long, and a busy program has a hundred requests refused a
+and through Django takes six times as long, and a busy program has a hundred requests refused a
 second.
 """
 

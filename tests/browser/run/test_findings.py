@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from crawling.crawls.creation import start_run
+from crawling.links.catch_up import catch_up
 from crawling.models import CrawlJob, Host, HostQueue
 from tests.browser.house import make_crawl
 from tests.browser.test_accessible import TOO_WIDE
@@ -57,6 +58,20 @@ def page(crawl, operator) -> Page:
 @pytest.fixture
 def hand(crawl, browse) -> Page:
     return browse("operator", viewport={"width": 390, "height": 844})
+
+
+@pytest.fixture
+def linked(site, user_of) -> CrawlJob:
+    """A crawl of four pages with long addresses that link to one that is gone; links are read."""
+    far = [f"/reference/{name}/configuration/of/everything/" for name in "abcd"]
+    gone = '<nav>See <a href="/print/guide/installing/gone">how it is installed</a>.</nav>'
+    site.pages["/"] = "".join(f'<a href="{path}">{path}</a>' for path in far)
+    site.pages.update(dict.fromkeys(far, gone))
+    crawl = make_crawl("Handbook", f"{site.url}/", by=user_of("operator"))
+    run = start_run(crawl, by=user_of("operator"))
+    do_shifts(run)
+    catch_up(run.pk)
+    return crawl
 
 
 def errors(page: Page) -> Locator:
@@ -272,3 +287,13 @@ def test_runs_to_compare_fit_the_narrowest_window_whatever_their_times(crawl, br
 
     expect(page.get_by_role("button", name="Compare")).to_be_visible()
     assert page.evaluate(TOO_WIDE) <= 0
+
+
+def test_a_problem_of_the_link_check_takes_a_third_of_a_phone_at_most(linked, hand):
+    hand.goto(f"/crawls/{linked.pk}/links/")
+    row = shown(hand)
+
+    expect(row).to_contain_text("how it is installed")
+    expect(row.get_by_role("link", name="all 4")).to_be_visible()
+    assert row.bounding_box()["height"] <= 844 / 3
+    assert row.locator(".at").bounding_box()["width"] > 300  # as wide as the screen

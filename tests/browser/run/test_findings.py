@@ -289,11 +289,25 @@ def test_runs_to_compare_fit_the_narrowest_window_whatever_their_times(crawl, br
     assert page.evaluate(TOO_WIDE) <= 0
 
 
-def test_a_problem_of_the_link_check_takes_a_third_of_a_phone_at_most(linked, hand):
+def test_a_row_of_long_addresses_takes_a_third_of_a_phone_at_most(linked, site, user_of, hand):
     hand.goto(f"/crawls/{linked.pk}/links/")
     row = shown(hand)
 
     expect(row).to_contain_text("how it is installed")
     expect(row.get_by_role("link", name="all 4")).to_be_visible()
+    assert_fits(row)
+
+    site.pages["/"] += "".join(f'<a href="/print/guide/{name}/installing">it</a>' for name in "abc")
+    run = start_run(linked, by=user_of("operator"))
+    do_shifts(run)
+    catch_up(run.pk)
+    hand.goto(f"/crawls/{linked.pk}/link-changes/")
+    row = shown(hand)
+
+    expect(row.get_by_text("added", exact=True)).to_have_count(3)
+    assert_fits(row)
+
+
+def assert_fits(row: Locator) -> None:
     assert row.bounding_box()["height"] <= 844 / 3
     assert row.locator(".at").bounding_box()["width"] > 300  # as wide as the screen

@@ -17,7 +17,7 @@ from crawling.models import AllowedNetwork
 from crawlsite.env import BASE_DIR
 from crawlsite.management.commands.api import ask
 from crawlsite.middleware.content_policy import STRICT
-from tests.crawling.conftest import CLASSES
+from tests.crawling.conftest import CLASSES, shared  # noqa: F401
 from tests.crawling.pages import soup
 from tests.every_page import addresses, furnish
 
@@ -25,16 +25,20 @@ from tests.every_page import addresses, furnish
 WRITTEN_OUT = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
 
 
-@pytest.fixture
-def boss(transactional_db):
-    return User.objects.create_superuser("boss")
+@pytest.fixture(scope="module")
+def values(shared):  # noqa: F811
+    return shared.do(in_full, shared.serve({}))
 
 
-@pytest.fixture
-def values(make_site, boss):
+def in_full(site):
     create_pool(name="default", classes=CLASSES)
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
-    return furnish(make_site({}), by=boss)
+    return furnish(site, by=User.objects.create_superuser("boss"))
+
+
+@pytest.fixture
+def boss(values, db):
+    return User.objects.get(username="boss")
 
 
 def faults_of_times(page):

@@ -102,7 +102,7 @@ def test_two_runs_show_which_problems_are_new_and_which_were_mended(runs, queue,
     viewer, page = browser("viewer"), f"/crawls/{new.crawl_id}/links/"
 
     def shown(**asked):
-        rows = soup(viewer.get(page, asked)).select("table.problems tbody th .url")
+        rows = soup(viewer.get(page, asked)).select("table.stacked tbody th .url")
         return [row.text.removeprefix(site.url) for row in rows]
 
     def told(**asked):
@@ -127,7 +127,7 @@ def test_two_runs_show_which_problems_are_new_and_which_were_mended(runs, queue,
 
 
 def shown_of(answer):
-    return [row.text for row in soup(answer).select("table.problems tbody th .url")]
+    return [row.text for row in soup(answer).select("table.stacked tbody th .url")]
 
 
 def test_changed_problems_come_in_pages(make_site, crawl_to_the_end, work_off):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.frontier.rules.poison_suspects import ALONE_FROM
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.web.statuses import FetchStatus
@@ -43,9 +44,10 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     assert list(run.urls.exclude(state="s").values_list("url", "status")) == [
         (f"{site.url}/worst", FetchStatus.WORKER_DIED)
     ]
+    known = run.log.filter(message__contains="one page").count()
+    assert known in (1, 2)
     # where the machine gave it too little of the processor to be known in time, its lease ran out
-    # first, once
-    assert site.paths.count("/worst") in (2, 3)
-    lost_leases = site.paths.count("/worst") - 2
+    # first: as often as a page may be lost in company, and once alone
+    lost_leases = site.paths.count("/worst") - known
+    assert lost_leases <= ALONE_FROM + 1
     assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=lost_leases).exists()
-    assert run.log.filter(message__contains="one page").count() in (1, 2)

@@ -23,7 +23,7 @@ FORK = multiprocessing.get_context("fork")
 #: between two looks at the time left
 LOOK_SECONDS = 0.1
 #: to end a child of a GB, and to give back what is held for it, takes so long
-END_SECONDS = 1.5
+END_SECONDS = 2.0
 #: what a child is told
 BEGIN, END = "begin", "end"
 

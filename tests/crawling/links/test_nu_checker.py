@@ -32,6 +32,7 @@ from crawling.links.nu_checker_run import (
     RunResult,
     read_output,
 )
+from crawling.process import work_folders
 from tests.crawlsite.programs import PROJECT
 
 MISSING = why_unavailable()
@@ -157,7 +158,11 @@ def requests() -> Iterator[tuple[int, list[str]]]:
 
 
 @needs_checker
-def test_documents_have_their_messages_in_order_and_nothing_is_fetched(requests, tmp_path):
+def test_documents_have_their_messages_in_order_and_nothing_is_fetched(
+    requests, tmp_path, monkeypatch
+):
+    # other tests have theirs where the installation has them
+    monkeypatch.setattr(work_folders, "_place", lambda: tmp_path / "jobs-at-work")
     port, asked = requests
     at = f"http://127.0.0.1:{port}"
     (tmp_path / "secret.css").write_text("p { secretword: 1 }")
@@ -183,7 +188,7 @@ def test_documents_have_their_messages_in_order_and_nothing_is_fetched(requests,
     assert found[3]
     assert "secretword" not in str(found[3])
     assert asked == []
-    assert not list((project.STATE_DIR / "jobs-at-work").iterdir())
+    assert not list((tmp_path / "jobs-at-work").iterdir())
 
 
 @needs_checker

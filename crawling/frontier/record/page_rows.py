@@ -21,9 +21,12 @@ SELECT url_id FROM crawling_page
 WHERE run_id = %s AND fingerprint = %s AND digest = %s AND duplicate_of IS NULL
 """
 
+#: The run is behind a subquery: of a new one PostgreSQL expects no pages, and looks through all of
+#: them instead of for these fingerprints.
 FIND_ORIGINALS = """
 SELECT fingerprint, digest, url_id FROM crawling_page
-WHERE run_id = %s AND fingerprint = ANY(%s) AND duplicate_of IS NULL AND digest IS NOT NULL
+WHERE run_id = (SELECT %s::bigint) AND fingerprint = ANY(%s) AND duplicate_of IS NULL
+    AND digest IS NOT NULL
 """
 
 

@@ -16,14 +16,17 @@ from crawling.archive.originals import Originals
 from crawling.archive.reader import original_of, originals_of
 from crawling.crawls.creation import start_run
 from crawling.errors import WrongState
+from crawling.frontier.record.page_rows import KnownContents, find_originals
 from crawling.frontier.run_counts import counts_of
+from crawling.frontier.types import UrlOutcome
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import fates_of
 from crawling.housekeeping.run_removal import ask_removal, remove_rows, remove_run
-from crawling.models import CrawlJob, Page, Run, Shift, Url
+from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
 from crawling.shift.archive_stage import sought_by
 from tests.crawling.archive.judging import files_of, judge
+from tests.crawling.frontier.test_hostile_text import answer
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
 
@@ -37,9 +40,9 @@ WITH urls AS (
 )
 INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, address,
     bytes, fingerprint, fetched_at, fetch_seconds, archive_file_id, archive_offset, archive_length,
-    payload_sha256)
+    payload_sha256, digest)
 SELECT urls.id, %(run)s, 200, urls.url, '', '', '', p.address, 600, urls.fingerprint, now(), 0.1,
-    p.archive_file_id, 0, 9, sha256(urls.url::bytea)
+    p.archive_file_id, 0, 9, sha256(urls.url::bytea), sha256(urls.url::bytea)
 FROM urls, (
     SELECT archive_file_id, address FROM crawling_page WHERE run_id = %(like)s LIMIT 1) p
 """
@@ -264,10 +267,11 @@ def test_a_payload_of_another_crawl_is_taken_only_if_nothing_is_against_it(shari
     assert found(first) is None  # two runs would refer to each other
 
 
-def test_of_a_run_that_is_new_to_the_planner_not_all_pages_are_looked_through(sharing):
-    crawl = sharing[0].crawl
+@pytest.fixture
+def new_run(sharing):
+    """With 3,000 pages, and none in the statistics that PostgreSQL has."""
     runs = [
-        Run.objects.create(crawl=crawl, number=number, state="stopped", is_latest=False)
+        Run.objects.create(crawl=sharing[0].crawl, number=number, state="stopped", is_latest=False)
         for number in range(2, 9)
     ]
     for run in (*sharing, *runs[:-1]):
@@ -275,10 +279,25 @@ def test_of_a_run_that_is_new_to_the_planner_not_all_pages_are_looked_through(sh
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE crawling_page")
     _fill(runs[-1], sharing[0], 3000)
+    return runs[-1]
+
+
+def test_payloads_are_looked_for_without_a_look_at_all_pages_of_a_new_run(new_run):
     wanted = {bytes([number] * 32): (-number, 600) for number in range(1, 100)}
 
     before = _rows_read()
-    Originals(runs[-1], sought="run", is_alone=lambda: False).look_up(wanted)
+    Originals(new_run, sought="run", is_alone=lambda: False).look_up(wanted)
+
+    assert _rows_read() - before < 100
+
+
+def test_contents_are_looked_for_without_a_look_at_all_pages_of_a_new_run(new_run):
+    answers = [answer(fingerprint=-n, digest=bytes([n] * 32)) for n in range(1, 100)]
+    outcomes = [UrlOutcome(n, UrlState.SUCCEEDED, 200, answer=a) for n, a in enumerate(answers)]
+
+    before = _rows_read()
+    with connection.cursor() as cursor:
+        find_originals(cursor, new_run.pk, outcomes, KnownContents())
 
     assert _rows_read() - before < 100
 

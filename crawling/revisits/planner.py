@@ -20,7 +20,7 @@ from crawling.frontier.rules.visit_rates import (
     freshness_after,
     rates_by,
 )
-from crawling.frontier.rules.visit_times import spent_until, spread
+from crawling.frontier.rules.visit_times import spent_until, spread, visits_near
 from crawling.models import CrawlJob, RevisitPlan, Run
 from crawling.orders.sections.reuse import MOST_DAYS, VISIT_POLICY
 from crawling.revisits.history import VisitHistory, ended_runs, read_history
@@ -105,9 +105,11 @@ class _CrawlPlan:
 
     def _next_visits(self) -> Floats:
         """In days since 1970."""
-        # the second visits of pages that were first met together are at different times
+        # Pages that were visited together, as by a run without a plan, are visited again at
+        # different times: else none is until all are due, and the budget goes unspent.
         phase = np.array(self._history.fingerprints, np.float64) / 2.0**64 + 0.5
-        waits = self._waits * np.where(self._counts()[0] > 0, 1.0, phase)
+        are_together = visits_near(self._visited) > self._budget
+        waits = self._waits * np.where(are_together, phase, 1.0)
         expires = np.minimum(self._history.expires, self._visited + self._longest)
         wanted = np.fmax(self._visited + waits, expires)  # of a NaN the other
         wanted = np.where(self._history.is_outdated, self._visited, wanted)

@@ -28,6 +28,13 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
     return moments
 
 
+def visits_near(visits: Floats) -> Floats:
+    """Of each visit, how many there are within half a day of it, with itself. O(n log n)."""
+    moments = np.sort(visits)
+    before, behind = (np.searchsorted(moments, visits + days) for days in (-0.5, 0.5))
+    return (behind - before).astype(np.float64)
+
+
 def spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
     """The moment until which visits have spent the budget, whose first day begins at `began`.
 

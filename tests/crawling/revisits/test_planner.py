@@ -126,6 +126,22 @@ def test_pages_that_are_due_together_wait_for_their_turn_and_for_visits_beside_t
     assert all(after - before > timedelta(hours=7.9) for before, after in itertools.pairwise(turns))
 
 
+def test_pages_that_full_runs_visited_together_share_the_days_until_all_are_due(
+    site, crawl_to_the_end, work_off
+):
+    crawl = crawl_to_the_end(f"{site.url}/").crawl
+    pass_days(1)
+    work_off(start_run(crawl))
+    edit_crawl(crawl, {"visits_a_day": 1, "visit_policy": "uniform"})
+
+    plan_crawl(crawl.pk)
+
+    turns = sorted(row.next_at for row in planned(crawl, site).values())
+    assert {row.wait_days for row in planned(crawl, site).values()} == {len(EVERY)}
+    assert turns[0] < timezone.now() + timedelta(days=len(EVERY) - 1)
+    assert turns[-1] < timezone.now() + timedelta(days=len(EVERY) + 2)
+
+
 def test_visits_beside_the_plan_hold_up_others_for_a_day_however_often_it_is_made_anew(
     crawl, again
 ):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crawling.frontier.rules.visit_times import spent_until, spread
+from crawling.frontier.rules.visit_times import spent_until, spread, visits_near
 
 MOMENTS = arrays(float, st.integers(0, 30), elements=st.floats(0, 50))
 BUDGETS = st.sampled_from([0.25, 1.0, 4.0, 1000.0])
@@ -56,3 +56,10 @@ def test_each_visit_spends_its_share_unless_that_is_too_far_ahead(visits, budget
         spent = min(spent + 1 / budget, visit + most)
 
     assert spent_until(visits, budget, 0.0, most) == pytest.approx(spent, abs=1e-9)
+
+
+@given(MOMENTS)
+def test_visits_within_half_a_day_are_near(visits):
+    near = [int(((visits >= at - 0.5) & (visits < at + 0.5)).sum()) for at in visits]
+
+    assert visits_near(visits).tolist() == near

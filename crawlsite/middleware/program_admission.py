@@ -62,7 +62,8 @@ class ProgramAdmission:
     def refuse(self, connection: socket.socket) -> bool:
         """Answer a short request that finds no place; whether that was done.
 
-        connection: does not block.
+        connection: does not block. A caller beyond its limit of a minute gets 503 here, too, while
+        all places are taken: to find it among those would take what the loop spares.
         """
         if not self.is_full():
             return False
@@ -110,6 +111,8 @@ def is_short(head: bytes) -> bool:
         and line.endswith(b" HTTP/1.1")
         and is_of_program(line)
         and head.find(b"\r\n\r\n") == len(head) - 4
+        and head.count(b"\n") == head.count(b"\r\n")
+        and b"\0" not in head
         and not any(word in head.lower() for word in NOT_SHORT)
     )
 

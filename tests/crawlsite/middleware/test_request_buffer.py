@@ -241,6 +241,8 @@ def test_clients_that_close_or_read_nothing_end_no_web_process(held_server):
         "HEAD /api/v1/pools HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /api/v1/pools HTTP/1.1\r\nHost: a\r\nX-Long: ",
         f"{ASK}{ASK}",
+        "GET /api/v1/pools HTTP/1.1\r\nX: b\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /api/v1/pools HTTP/1.1\r\nHost: a\r\nX: \0\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
         "",
     ],
@@ -264,6 +266,17 @@ def refused_or_not(connection: socket.socket) -> bytes:
         while not answer.endswith(b"0\r\n\r\n"):
             answer += connection.recv(65536)
     return answer
+
+
+def test_requests_sent_behind_each_other_hold_up_no_others(patient_server):
+    page = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    with sending(patient_server, f"{page}{page}") as both:
+        began = time.monotonic()
+        assert b"200 OK" in answer_to(patient_server, page)
+        assert time.monotonic() - began < SOON_SECONDS
+        answers = b""
+        while answers.count(b"200 OK") < 2:
+            answers += both.recv(65536)
 
 
 def test_a_body_that_comes_in_pieces_arrives_whole(server):

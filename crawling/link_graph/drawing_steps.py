@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -50,16 +51,19 @@ SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing,
 """
 
 
-class _Drawings:
-    """The drawings of a graph, whose table of hosts is there already."""
+class _DrawnHosts:
+    """The hosts of a graph, whose table is there already."""
 
     def __init__(self, graph: LinkGraph) -> None:
         rows = drawn_hosts(graph)
         names, domains, *counts = zip(*rows, strict=True) if rows else ([], [], [])
-        self.drawings = list(draw(Hosts(names, domains), range(len(rows))))
-        self.hosts = len(rows)
+        self.hosts, self.number = Hosts(names, domains), len(rows)
         #: of each host, pages, links to it and from it
         self.counts = np.array(counts)
+
+    def drawings(self) -> Iterator[Drawing]:
+        """One after the other, since each has all hosts that it leads to."""
+        return draw(self.hosts, range(self.number))
 
 
 def are_summed(graph: LinkGraph) -> bool:
@@ -72,8 +76,8 @@ def sum_steps(graph: LinkGraph, lines: Lines) -> Iterator[Step]:
 
     lines: between hosts, by their places in the table. Raises OSError.
     """
-    drawn = _Drawings(graph)
-    places = HostNodes(drawn.hosts, drawn.drawings)
+    drawn = _DrawnHosts(graph)
+    places = HostNodes(drawn.number, drawn.drawings())
     starts = range(0, max(len(lines.links), 1), SLICE)
     for number, at in enumerate(starts):
         some = lines.where(slice(at, at + SLICE))
@@ -83,17 +87,15 @@ def sum_steps(graph: LinkGraph, lines: Lines) -> Iterator[Step]:
 
 def drawing_steps(graph: LinkGraph) -> Iterator[Step]:
     """Lay out the drawings and store them; the sums are there already. Raises OSError."""
-    drawn, found = _Drawings(graph), arrays_of(graph, SUMS)
-    starts = range(0, len(drawn.drawings), DRAWINGS)
-    for number, at in enumerate(starts):
-        some = [
-            (one, lines_of(one.number, found["pair"], found["links"]))
-            for one in drawn.drawings[at : at + DRAWINGS]
-        ]
-        file = slice_file(graph, "drawn_lines", number)
-        yield Step(file, partial(_put_drawings, graph, number, some, drawn.counts))
-    yield merge_step(graph, "drawn_nodes", len(starts))
-    yield merge_step(graph, "drawn_lines", len(starts))
+    drawn, found, files = _DrawnHosts(graph), arrays_of(graph, SUMS), 0
+    drawings = drawn.drawings()
+    while some := list(islice(drawings, DRAWINGS)):
+        with_lines = [(one, lines_of(one.number, found["pair"], found["links"])) for one in some]
+        file = slice_file(graph, "drawn_lines", files)
+        yield Step(file, partial(_put_drawings, graph, files, with_lines, drawn.counts))
+        files += 1
+    yield merge_step(graph, "drawn_nodes", files)
+    yield merge_step(graph, "drawn_lines", files)
 
 
 def _put_drawings(

@@ -9,12 +9,15 @@ their own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 
 import numpy as np
 
+#: names of domains, or of hosts, and the hosts of each
+Groups = list[tuple[str, list[int]]]
 MOST_NODES = 300
 #: lines of a drawing, those with the most links; of more a browser shows a black spot
 MOST_LINES = 600
@@ -59,8 +62,6 @@ class Drawing:
 
     number: int
     nodes: Sequence[Node]
-    #: how many others lead to it, one after the other
-    depth: int
 
 
 @dataclass(frozen=True)
@@ -77,24 +78,32 @@ def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
 
     order: of all hosts, those with the most links first.
     """
-    waiting, known = deque([(0, 0, order)]), 1
+    waiting: deque[tuple[int, Sequence[int], Groups | None]] = deque([(0, order, None)])
+    known = 1
     while waiting:
-        number, depth, members = waiting.popleft()
-        nodes = _nodes(hosts, members, known)
-        yield Drawing(number, nodes, depth)
+        number, members, groups = waiting.popleft()
+        nodes, rest = _nodes(hosts, members, groups, known)
+        yield Drawing(number, nodes)
         for node in nodes:
             if node.opens is not None:
-                waiting.append((node.opens, depth + 1, node.hosts))
+                waiting.append(
+                    (node.opens, node.hosts, rest if node.kind == NodeKind.REST else None)
+                )
                 known += 1
 
 
-def _nodes(hosts: Hosts, members: Sequence[int], number: int) -> list[Node]:
-    """number: of the first drawing that one of them opens."""
+def _nodes(
+    hosts: Hosts, members: Sequence[int], groups: Groups | None, number: int
+) -> tuple[list[Node], Groups | None]:
+    """The nodes, and the groups of the last one if that is the rest of several.
+
+    groups: of the members, if they are known. number: of the first drawing that a node opens.
+    """
     if len(members) <= MOST_NODES:
-        return [Node(NodeKind.HOST, hosts.names[host], [host]) for host in members]
-    groups = list(_groups(hosts, members))
+        return [Node(NodeKind.HOST, hosts.names[host], [host]) for host in members], None
+    groups = groups or list(_groups(hosts, members))
     room = MOST_NODES - len(groups)
-    rest = [host for _, some in groups[MOST_NODES - 1 :] for host in some] if room < 0 else []
+    rest = groups[MOST_NODES - 1 :] if room < 0 else []
     nodes = []
     for name, some in groups[: MOST_NODES - 1] if rest else groups:
         if len(some) - 1 <= max(room, 0):
@@ -103,7 +112,10 @@ def _nodes(hosts: Hosts, members: Sequence[int], number: int) -> list[Node]:
         else:
             nodes.append(Node(NodeKind.DOMAIN, name, some, number))
             number += 1
-    return [*nodes, Node(NodeKind.REST, "", rest, number)] if rest else nodes
+    if rest:
+        others = list(chain.from_iterable(some for _, some in rest))
+        nodes.append(Node(NodeKind.REST, "", others, number))
+    return nodes, rest if len(rest) > 1 else None
 
 
 def _groups(hosts: Hosts, members: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
@@ -120,32 +132,46 @@ def _groups(hosts: Hosts, members: Sequence[int]) -> Iterator[tuple[str, list[in
 
 
 class HostNodes:
-    """Which node of which drawing each host is in, at each depth."""
+    """The drawing in which each host is a node of its own, and how drawings lead to each other."""
 
-    def __init__(self, hosts: int, drawings: Sequence[Drawing]) -> None:
-        depths = 1 + max(one.depth for one in drawings)
-        self._drawings, self._nodes = (np.zeros((depths, hosts), np.int64) for _ in range(2))
+    def __init__(self, hosts: int, drawings: Iterable[Drawing]) -> None:
+        self._drawings, self._nodes = (np.zeros(hosts, np.int64) for _ in range(2))
+        #: of each drawing, the one that opens it, its node there, and how many lead to it
+        above: dict[int, tuple[int, int, int]] = {0: (0, 0, 0)}
         for one in drawings:
+            depth = above[one.number][2] + 1
             for at, node in enumerate(one.nodes):
-                self._drawings[one.depth, node.hosts] = one.number
-                self._nodes[one.depth, node.hosts] = at
+                if node.opens is None:
+                    self._drawings[node.hosts], self._nodes[node.hosts] = one.number, at
+                else:
+                    above[node.opens] = one.number, at, depth
+        rows = [above[number] for number in range(len(above))]
+        self._parents, self._places, self._depths = np.array(rows, np.int64).T
 
     def pairs(self, lines: Lines) -> dict[str, np.ndarray]:
         """Of lines between hosts: which pairs of nodes they join, ascending, as `lines_of` reads
-        them, and by how many links. A line joins nodes of one drawing, the first in which its hosts
-        are not in the same node.
+        them, and by how many links. A line joins nodes of one drawing, the last that leads to both
+        of its hosts.
         """
-        pairs, links = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for drawings, nodes in zip(self._drawings, self._nodes, strict=True):
-            ones, others = nodes[lines.ones], nodes[lines.others]
-            is_drawn = ones != others
-            low, high = np.minimum(ones, others), np.maximum(ones, others)
-            pairs.append((drawings[lines.ones] << 32 | low << 16 | high)[is_drawn])
-            links.append(lines.links[is_drawn])
-            lines = lines.where(~is_drawn)
-        found, which = np.unique(np.concatenate(pairs), return_inverse=True)
-        sums = np.bincount(which, np.concatenate(links), len(found)).astype(np.int64)
+        ends = [(self._drawings[hosts], self._nodes[hosts]) for hosts in (lines.ones, lines.others)]
+        (drawings, ones), (others_drawings, others) = ends
+        apart = np.flatnonzero(drawings != others_drawings)
+        while len(apart):
+            depths = self._depths[drawings[apart]], self._depths[others_drawings[apart]]
+            self._rise(drawings, ones, apart[depths[0] >= depths[1]])
+            self._rise(others_drawings, others, apart[depths[0] <= depths[1]])
+            apart = apart[drawings[apart] != others_drawings[apart]]
+        is_drawn = ones != others
+        low, high = np.minimum(ones, others), np.maximum(ones, others)
+        pairs = (drawings << 32 | low << 16 | high)[is_drawn]
+        found, which = np.unique(pairs, return_inverse=True)
+        sums = np.bincount(which, lines.links[is_drawn], len(found)).astype(np.int64)
         return {"pair": found, "links": sums}
+
+    def _rise(self, drawings: np.ndarray, nodes: np.ndarray, at: np.ndarray) -> None:
+        """Go to the node that opens the drawing, in the drawing above."""
+        nodes[at] = self._places[drawings[at]]
+        drawings[at] = self._parents[drawings[at]]
 
 
 def lines_of(drawing: int, pairs: np.ndarray, links: np.ndarray) -> Lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -77,6 +78,19 @@ def test_a_line_has_the_links_between_all_hosts_of_its_nodes():
         assert len(found) == min(len(expected), drawings.MOST_LINES)
         assert found.items() <= expected.items()
         assert sorted(found.values()) == sorted(expected.values())[-len(found) or len(expected) :]
+
+
+def test_many_hosts_of_their_own_domains_take_memory_in_proportion():
+    graph, lines = graph_of(20_000, 1_000_000)
+    tracemalloc.start()
+    try:
+        nodes = HostNodes(20_000, draw(graph, range(20_000)))
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert most_bytes < 10 * 2**20  # 30 with two numbers for each host and each drawing above it
+    assert nodes.pairs(lines)["links"].sum() == lines.links.sum()
 
 
 def test_the_same_graph_stands_in_the_same_places_within_the_drawing():

@@ -21,6 +21,8 @@ from tests.servers import Site
 #: the hosts' page and the pages' page show 100
 MANY_HOSTS, MANY_PAGES = 130, 130
 NARROWEST = {"width": 320, "height": 640}
+#: how far from a cell's edge its words begin
+START = "cell => getComputedStyle(cell).paddingInlineStart"
 
 
 @pytest.fixture
@@ -310,4 +312,7 @@ def test_a_row_of_long_addresses_takes_a_third_of_a_phone_at_most(linked, site, 
 
 def assert_fits(row: Locator) -> None:
     assert row.bounding_box()["height"] <= 844 / 3
-    assert row.locator(".at").bounding_box()["width"] > 300  # as wide as the screen
+    boxes = [cell.bounding_box() for cell in (row.locator("th"), row.locator(".at"))]
+    assert boxes[0]["x"] == boxes[1]["x"]
+    assert boxes[1]["width"] > 300  # as wide as the screen
+    assert {row.locator(cell).evaluate(START) for cell in ("th", ".at")} == {"0px"}

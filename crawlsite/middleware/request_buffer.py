@@ -48,6 +48,8 @@ class RequestThreads:
 
     def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
         """The first bytes decide which threads answer a request, and nothing else."""
+        # The socket of a request that was read ahead is empty, and has the time-out of the answer
+        # before it: a look at it would hold up the main loop for so long.
         ahead = connection.parser.unreader.buf.getvalue() if connection.initialized else b""
         is_program = is_of_program(ahead[:LOOK_BYTES] or seen(connection.sock, LOOK_BYTES))
         return (self._programs if is_program else self._pages).submit(handle, connection)
@@ -86,12 +88,10 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
 
     def enqueue_req(self, conn: Any) -> None:
         """A new connection first waits for its request, for as long as one that is kept."""
-        # A request that was read ahead comes with the time-out of the answer before it: a look at
-        # its socket, which is empty, would hold up this loop for so long.
-        conn.sock.setblocking(False)
         if conn.initialized or conn.data_ready:
             super().enqueue_req(conn)
             return
+        conn.sock.setblocking(False)
         conn.set_timeout()
         self.pending_conns.append(conn)
         self.poller.register(conn.sock, EVENT_READ, partial(self.on_pending_socket_readable, conn))

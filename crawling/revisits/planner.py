@@ -20,7 +20,12 @@ from crawling.frontier.rules.visit_rates import (
     freshness_after,
     rates_by,
 )
-from crawling.frontier.rules.visit_times import spent_until, spread, visits_near
+from crawling.frontier.rules.visit_times import (
+    shares_of_wait,
+    spent_until,
+    spread,
+    visits_near,
+)
 from crawling.models import CrawlJob, RevisitPlan, Run
 from crawling.orders.sections.reuse import MOST_DAYS, VISIT_POLICY
 from crawling.revisits.history import VisitHistory, ended_runs, read_history
@@ -39,8 +44,6 @@ DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
 #: hosts of which a plan has sums
 MOST_HOSTS = 500
 SECONDS_A_DAY = 86400
-#: a fraction whose multiples are spread evenly between whole numbers, however many there are
-GOLDEN = 0.6180339887
 #: the year 9000
 LAST_DAY = 365.25 * 7030
 
@@ -108,12 +111,10 @@ class _CrawlPlan:
     def _next_visits(self) -> Floats:
         """In days since 1970."""
         # Pages that were visited together, as by a run without a plan, are visited again at
-        # different times: else none is until all are due, and the budget goes unspent. With each
-        # visit a page's share moves on, so that none has the shortest wait for ever.
-        phase = np.array(self._history.fingerprints, np.float64) / 2.0**64 + 0.5
-        phase = (phase + GOLDEN * self._counts()[0]) % 1
+        # different times: else none is until all are due, and the budget goes unspent.
         are_together = visits_near(self._visited) > self._budget
-        waits = self._waits * np.where(are_together, phase, 1.0)
+        share = shares_of_wait(self._history.fingerprints, self._counts()[0])
+        waits = self._waits * np.where(are_together, share, 1.0)
         expires = np.minimum(self._history.expires, self._visited + self._longest)
         wanted = np.fmax(self._visited + waits, expires)  # of a NaN the other
         wanted = np.where(self._history.is_outdated, self._visited, wanted)

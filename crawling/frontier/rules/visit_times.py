@@ -5,10 +5,15 @@ Moments are in days, from any zero. Each visit takes its share of a day, one aft
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+#: a fraction whose multiples are spread evenly between whole numbers, however many there are
+GOLDEN = 0.6180339887
 
 
 def spread(wanted: Floats, budget: float, start: float) -> Floats:
@@ -26,6 +31,17 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
     behind = np.maximum.accumulate(wanted[order] - number)
     moments[order] = np.maximum(behind, start) + number
     return moments
+
+
+def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
+    """What part of its wait passes before each page's next visit, from 0 to below 1: evenly spread
+    among pages, and for each page among its visits, so that none has a short wait for ever.
+
+    fingerprints: of 64 bits, with sign. visits: how many each page has had.
+    """
+    first = np.array(fingerprints, np.float64) / 2.0**64 + 0.5
+    shares: Floats = (first + GOLDEN * visits) % 1
+    return shares
 
 
 def visits_near(visits: Floats) -> Floats:

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crawling.frontier.rules.visit_times import spent_until, spread, visits_near
+from crawling.frontier.rules.visit_times import (
+    shares_of_wait,
+    spent_until,
+    spread,
+    visits_near,
+)
 
 MOMENTS = arrays(float, st.integers(0, 30), elements=st.floats(0, 50))
 BUDGETS = st.sampled_from([0.25, 1.0, 4.0, 1000.0])
@@ -63,3 +68,11 @@ def test_visits_within_half_a_day_are_near(visits):
     near = [int(((visits >= at - 0.5) & (visits < at + 0.5)).sum()) for at in visits]
 
     assert visits_near(visits).tolist() == near
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 1000))
+def test_no_page_has_a_short_share_of_its_wait_for_ever(fingerprint, visits):
+    shares = shares_of_wait([fingerprint] * 50, np.arange(visits, visits + 50, dtype=float))
+
+    assert ((shares >= 0) & (shares < 1)).all()
+    assert abs(shares.mean() - 0.5) < 0.05

@@ -5,9 +5,11 @@ recorded.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -33,6 +35,17 @@ LOOK_SECONDS = 0.2
 #: shift fails. Not after so many seconds: of those a machine that was suspended for a while has
 #: none left
 OUTCOME_LOOKS = 100
+
+
+class SettledBatch(NamedTuple):
+    """What has become of a batch in the archive."""
+
+    #: to be recorded: their documents, where they have one, are safe on the disk
+    outcomes: list[UrlOutcome]
+    #: of files, by their rows' ids, to be committed with them
+    lengths: dict[int, int]
+    #: of the next batch: no sync covers their documents yet
+    later: list[UrlOutcome]
 
 
 class ArchiveStage:
@@ -127,51 +140,32 @@ class ArchiveStage:
         return False
 
     def settle(
-        self, outcomes: list[UrlOutcome], coming: SimpleQueue[UrlOutcome], *, is_ending: bool
-    ) -> tuple[list[UrlOutcome], dict[int, int]]:
-        """Return the outcomes to record, whose documents are safe on the disk, and the lengths of
-        files to commit with them.
+        self, outcomes: Sequence[UrlOutcome], coming: SimpleQueue[UrlOutcome], *, is_ending: bool
+    ) -> SettledBatch:
+        """Sync once, and say what may be recorded by it.
 
         Fetch threads hand in a document first and then its outcome: the missing outcomes of written
         documents are awaited in `coming`. If the length reached beyond its pages, a kill would
-        leave records without a page. A document that was dropped, because no writer came free in
-        time, is a try that failed. One that can't be written, or that the end of the shift cut off,
-        is no try at all: its URL is left to be given back.
+        leave records without a page. Documents that come meanwhile are for the next batch: a sync
+        for them, too, would find newer ones, and so on for as long as fetches are fast. A document
+        that was dropped, because no writer came free in time, is a try that failed. One that can't
+        be written, or that the end of the shift cut off, is no try at all: its URL is left to be
+        given back.
         """
         if self._writer is None or not (
             self._writer.has_aside or any(outcome.captured for outcome in outcomes)
         ):
-            return list(outcomes), {}
-        lengths = self._sync_all(outcomes, coming)
-        if self.trouble or self.lacks_memory or self._is_abandoned:
-            return [outcome for outcome in outcomes if outcome.captured is None], {}
-        kept = [
-            outcome for outcome in outcomes if outcome.captured is None or outcome.captured.place
-        ]
-        dropped = [
-            outcome for outcome in outcomes if outcome.captured and not outcome.captured.place
-        ]
-        return kept + ([] if is_ending else [_too_late(outcome) for outcome in dropped]), lengths
-
-    def _sync_all(
-        self, outcomes: list[UrlOutcome], coming: SimpleQueue[UrlOutcome]
-    ) -> dict[int, int]:
-        """Sync until each document that is written has its outcome in the list, and each outcome of
-        the list its document on the disk.
-
-        Meanwhile outcomes may come whose documents were handed in after the sync, and need another.
-        """
-        assert self._writer is not None
+            return SettledBatch(list(outcomes), {}, [])
         lengths, written = self._writer.sync()
-        synced = {id(captured): captured for captured in written}
-        while missing := synced.keys() - {id(outcome.captured) for outcome in outcomes}:
-            while missing:
-                outcomes.append(_next(coming))
-                missing.discard(id(outcomes[-1].captured))
-            later, written = self._writer.sync()
-            lengths |= later
-            synced |= {id(captured): captured for captured in written}
-        return lengths
+        awaited, later = _awaited(outcomes, written, coming)
+        batch = [*outcomes, *awaited]
+        without = [outcome for outcome in batch if outcome.captured is None]
+        if self.trouble or self.lacks_memory or self._is_abandoned:
+            return SettledBatch(without, {}, [])
+        kept = [outcome for outcome in batch if outcome.captured is None or outcome.captured.place]
+        dropped = [outcome for outcome in batch if outcome.captured and not outcome.captured.place]
+        failed = [] if is_ending else [_too_late(outcome) for outcome in dropped]
+        return SettledBatch(kept + failed, lengths, later)
 
     def abandon(self) -> None:
         """Commit nothing more: a batch could not be recorded, so its records in the file have no
@@ -195,6 +189,26 @@ def sought_by(crawl: CrawlJob) -> str:
     """Where payloads count as stored: what may be meant for this crawl alone refers to no other."""
     sought: str = crawl.reuse.get("deduplicate", DEDUPLICATE)
     return "crawl" if sought == "all" and shows_itself(crawl.fetching) else sought
+
+
+def _awaited(
+    outcomes: Iterable[UrlOutcome],
+    written: Iterable[CapturedExchange],
+    coming: SimpleQueue[UrlOutcome],
+) -> tuple[list[UrlOutcome], list[UrlOutcome]]:
+    """The outcomes of written documents that are not there yet, with those of no document that come
+    meanwhile; and those of further documents.
+    """
+    missing = {id(captured) for captured in written}
+    missing.difference_update(id(outcome.captured) for outcome in outcomes)
+    awaited: list[UrlOutcome] = []
+    later: list[UrlOutcome] = []
+    while missing:
+        outcome = _next(coming)
+        is_further = outcome.captured is not None and id(outcome.captured) not in missing
+        (later if is_further else awaited).append(outcome)
+        missing.discard(id(outcome.captured))
+    return awaited, later
 
 
 def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:

@@ -111,25 +111,28 @@ class OutcomeRecorder:
         """
         while not self._threads.outcomes.empty():
             self._outcomes.append(self._threads.outcomes.get())
-        known = {outcome.url_id for outcome in self._outcomes}
-        self._outcomes += [outcome for outcome in cut if outcome.url_id not in known]
-        self._write(is_ending=True)
+        self._write(is_ending=True, cut=cut)
+        while self._outcomes:  # of fetch threads that came late; they take no further URL
+            self._write(is_ending=True)
         if met := self._context.links.refusals.take():
             with locked_run(self._shift.process.run_id) as run:
                 keep_links(run.pk, met)
         self._count_links()
 
-    def _write(self, *, is_ending: bool) -> None:
-        outcomes, self._outcomes = self._outcomes, []
+    def _write(self, *, is_ending: bool, cut: Sequence[UrlOutcome] = ()) -> None:
+        taken, self._outcomes = self._outcomes, []
         try:
-            outcomes, lengths = self._archive.settle(
-                outcomes, self._threads.outcomes, is_ending=is_ending
+            outcomes, lengths, later = self._archive.settle(
+                taken, self._threads.outcomes, is_ending=is_ending
             )
             if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
                 self._context.links.forget()  # theirs do not reach the frontier
         except BaseException:
             self._archive.abandon()
             raise
+        self._outcomes, self._oldest = later, time.monotonic()
+        known = {outcome.url_id for outcome in (*taken, *outcomes, *later)}
+        outcomes += [outcome for outcome in cut if outcome.url_id not in known]
         self._lengths |= lengths
         if any(outcome.answer for outcome in outcomes):
             self._memory.links_part = self._links.open()

@@ -182,7 +182,7 @@ class ShiftWork:
 
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or no thread is at work; whether the frontier now
-        has all of them.
+        has all that were there.
         """
         if not self._archive.is_ready():
             time.sleep(WAIT_SECONDS)  # only this thread waits for the archive; fetches go on
@@ -190,6 +190,7 @@ class ShiftWork:
         if self._recorder.is_due(urls_in_hand=self._hosts.urls_in_hand()) or self._bench.is_idle():
             self._recorder.write()
             self._mind_the_archive()
+            return True
         return self._recorder.has_nothing
 
     def _mind_the_archive(self) -> None:

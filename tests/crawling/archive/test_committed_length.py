@@ -19,6 +19,7 @@ from crawling.shift.archive_stage import OUTCOME_LOOKS, ArchiveStage
 from crawling.shift.grants import ShiftGrants
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
+from crawling.web.statuses import FetchStatus
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier
 from tests.stack import wait_until
@@ -75,9 +76,9 @@ def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(archive, los
         archive.put(outcome.captured, outcome.answer)
     wait_until(archive.is_ready)
     coming.put(second)  # a fetch thread puts it right behind its document
-    kept, lengths = archive.settle([first], coming, is_ending=False)
+    kept, lengths, later = archive.settle([first], coming, is_ending=False)
 
-    assert kept == [first, second]
+    assert (kept, later) == ([first, second], [])
     assert lengths[first.captured.place.file_id] > second.captured.place.offset
 
 
@@ -97,19 +98,73 @@ class Overtaking(SimpleQueue):
         return outcome
 
 
-def test_an_outcome_that_comes_before_the_one_waited_for_has_its_document_on_the_disk_too(archive):
-    first, second, third, last = (outcome_of(number) for number in range(1, 5))
+def test_a_document_that_comes_while_a_batch_is_synced_is_of_the_next(archive):
+    first, second, third = (outcome_of(number) for number in range(1, 4))
     for outcome in (first, second):
         archive.put(outcome.captured, outcome.answer)
     wait_until(archive.is_ready)
 
-    kept, lengths = archive.settle([first], Overtaking(archive, third, second), is_ending=False)
-    archive.put(last.captured, last.answer)
-    after, _ = archive.settle([last], SimpleQueue(), is_ending=False)
+    batch = archive.settle([first], Overtaking(archive, third, second), is_ending=False)
+    after = archive.settle(batch.later, SimpleQueue(), is_ending=False)
 
-    assert kept == [first, third, second]
-    assert lengths[third.captured.place.file_id] > third.captured.place.offset
-    assert after == [last]
+    assert (batch.outcomes, batch.later) == ([first, second], [third])
+    assert (after.outcomes, after.later) == ([third], [])
+    (file,) = batch.lengths
+    assert second.captured.place.offset < batch.lengths[file] == third.captured.place.offset
+    assert after.lengths[file] > third.captured.place.offset
+
+
+def test_a_failure_that_comes_while_a_batch_is_synced_is_recorded_with_it(archive):
+    first, second = outcome_of(1), outcome_of(2)
+    failure = UrlOutcome(3, UrlState.FAILED, FetchStatus.TIMED_OUT)
+    for outcome in (first, second):
+        archive.put(outcome.captured, outcome.answer)
+    wait_until(archive.is_ready)
+    coming = SimpleQueue()
+    for outcome in (failure, second):
+        coming.put(outcome)
+
+    batch = archive.settle([first], coming, is_ending=False)
+
+    assert (batch.outcomes, batch.later) == ([first, failure, second], [])
+
+
+class FastFetches(SimpleQueue):
+    """Fetch threads that hand in the next document before they tell what became of the latest."""
+
+    def __init__(self, archive, coming):
+        super().__init__()
+        self.archive, self.coming = archive, coming
+
+    def get(self, *args, **options):
+        outcome = self.coming.pop(0)
+        if self.coming:
+            self.archive.put(self.coming[0].captured, self.coming[0].answer)
+        return outcome
+
+
+class Batch(list):
+    passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return super().__iter__()
+
+
+def test_a_batch_closes_with_its_first_sync_however_fast_fetches_are(archive):
+    batch = Batch(outcome_of(number) for number in range(1, 51))
+    coming = [outcome_of(number) for number in range(51, 151)]
+    latest = coming[0]
+    for outcome in (*batch, latest):
+        archive.put(outcome.captured, outcome.answer)
+    wait_until(archive.is_ready)
+    batch.passes = 0
+
+    settled = archive.settle(batch, FastFetches(archive, coming), is_ending=False)
+
+    assert settled.outcomes == [*list.__iter__(batch), latest]
+    assert (settled.later, len(coming)) == ([], 99)
+    assert batch.passes <= 5  # its time is linear in its size
 
 
 def test_an_outcome_that_never_comes_fails_the_shift_in_a_sentence(archive):

@@ -102,6 +102,11 @@ class Page(models.Model):
         db_default=False,
         help_text="asked for by headers, cookies, a login or a proxy: for its crawl alone",
     )
+    is_imported = models.BooleanField(
+        db_default=False,
+        help_text="of a file that was imported: no server here was asked, so its crawl alone "
+        "has it",
+    )
     links_part = models.BigIntegerField(
         null=True, help_text="id of the part of the links dataset that has, or will have, its links"
     )

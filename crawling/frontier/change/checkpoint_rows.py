@@ -112,6 +112,9 @@ OWN = (
             "links_part": "NULL",
             "reused_from": "CASE WHEN r.reused_from IS NOT NULL THEN 0 END",
             "payload_from": "CASE WHEN r.payload_from IS NOT NULL THEN 0 END",
+            # who made the file states them
+            "is_imported": "true",
+            "fetched_at": "least(r.fetched_at, clock_timestamp())",
         },
     ),
     CheckpointTable(

@@ -24,7 +24,7 @@ FROM unnest(%(ids)s::bigint[], %(marks)s::bigint[], %(urls)s::text[]) AS wanted(
 CROSS JOIN unnest(%(runs)s::bigint[]) AS of(run_id)
 JOIN crawling_url u ON u.run_id = of.run_id AND u.fingerprint = wanted.mark AND u.url = wanted.url
 JOIN crawling_page p ON p.url_id = u.id
-WHERE p.status = 200 AND NOT p.is_personal
+WHERE p.status = 200 AND NOT p.is_personal AND NOT p.is_imported
   AND p.archive_file_id IS NOT NULL AND p.digest IS NOT NULL
   AND p.fetched_at > clock_timestamp() - make_interval(secs => %(seconds)s)
   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
@@ -39,6 +39,8 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
 
     A crawl that shows who it is, by cookies, a login or headers of its own, is shown pages of its
     own: it takes and gives none. What it fetched so stays its own, whatever its order says later.
+    Nor is a page given that came in a file: who made the file decided what its server said, and
+    when.
     """
     if not claimed or shows_itself(run.crawl.fetching):
         return {}

@@ -104,6 +104,21 @@ def test_pages_of_a_stranger_refer_to_no_page_of_this_server(taken):
     assert places == {(None, 0, 0)}
 
 
+def test_pages_of_a_stranger_answer_no_request_of_another_crawl(taken, crawl_to_the_end):
+    ours = Page.objects.filter(status=200, is_imported=False).first()
+    ahead = timezone.now() + timedelta(hours=23)
+    rewrite(taken, "pages", fetched_at=ahead.isoformat(), is_imported=False, is_personal=False)
+    copy = import_checkpoint(taken)
+    # only the copy may be fresh
+    Page.objects.filter(run=ours.run_id).update(fetched_at=timezone.now() - timedelta(days=2))
+
+    other = crawl_to_the_end(ours.url.url, name="other", reuse_seconds=3600)
+
+    assert other.pages.exists()
+    assert not other.pages.exclude(reused_from=None).exists()
+    assert not copy.pages.filter(fetched_at__gt=timezone.now()).exists()
+
+
 def test_a_link_in_the_directory_is_not_followed(taken, secret):
     name = json.loads((taken / "manifest.json").read_text())["archive"][0]
     copy = secret.with_name("copy")

@@ -46,15 +46,17 @@ WHERE origin = %s AND fetched_at > clock_timestamp() - make_interval(secs => %s)
 """
 
 TRIM_ROBOTS = """
-DELETE FROM crawling_robotsfile WHERE origin IN (
-    SELECT origin FROM (
-        SELECT origin, row_number() OVER latest AS files,
+DELETE FROM {table} WHERE {key} IN (
+    SELECT {key} FROM (
+        SELECT {key}, row_number() OVER latest AS files,
             sum(octet_length(body)) OVER latest AS bytes
-        FROM crawling_robotsfile WINDOW latest
-            AS (ORDER BY fetched_at DESC, origin ROWS UNBOUNDED PRECEDING)
+        FROM {table} WINDOW latest
+            AS (ORDER BY fetched_at DESC, {key} ROWS UNBOUNDED PRECEDING)
     ) kept WHERE files > %s OR bytes > %s
 )
 """
+#: those of all crawls, and those that runs asked for in a way of their own
+ROBOTS_TABLES = (("crawling_robotsfile", "origin"), ("crawling_ownrobotsfile", "id"))
 Jar = list[dict[str, Any]]
 
 #: a shift that lost the host writes nothing over what its successor has
@@ -109,10 +111,11 @@ def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
 
 def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) -> None:
     """Store the answers of a run's shift, as (origin, status, body), and log them."""
-    write_all(run_id, [_robots_line(*answer, holds_on=keep_robots(*answer)) for answer in answers])
+    write_all(run_id, [robots_line(*answer, holds_on=keep_robots(*answer)) for answer in answers])
 
 
-def _robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
+def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
+    """What a run's log says of an answer; holds_on: of an earlier one that it does not replace."""
     address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
     if holds_on:
         return NewLogLine(
@@ -151,13 +154,16 @@ def keep_robots(origin: str, status: int, body: bytes) -> bool:
 
 
 def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> int:
-    """Forget the oldest files beyond the cache's size; returns how many.
+    """Forget the oldest files beyond the size of each cache; returns how many.
 
     They are asked for again when they are needed.
     """
+    gone = 0
     with connection.cursor() as cursor:
-        cursor.execute(TRIM_ROBOTS, [most_files, most_bytes])
-        return int(cursor.rowcount)
+        for table, key in ROBOTS_TABLES:
+            cursor.execute(TRIM_ROBOTS.format(table=table, key=key), [most_files, most_bytes])
+            gone += cursor.rowcount
+    return gone
 
 
 def jars_of(run_id: int, hosts: Collection[int]) -> dict[int, Jar]:

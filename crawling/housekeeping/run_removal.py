@@ -43,6 +43,7 @@ BY_SLICES = (
     ("crawling_trappattern", "id"),
     ("crawling_logline", "id"),
     ("crawling_cookiejar", "id"),
+    ("crawling_ownrobotsfile", "id"),
     ("crawling_hostqueue", "id"),
     ("crawling_runcount", "id"),
 )

@@ -87,6 +87,28 @@ class RobotsFile(models.Model):
         return self.origin
 
 
+class OwnRobotsFile(models.Model):
+    """An origin's robots.txt as one run had it by requests of its own kind: with its headers,
+    cookies or credentials, or through its proxy.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="robots_files", db_index=False)
+    revision = models.IntegerField(help_text="of the crawl's order for which it was had")
+    origin = models.CharField(max_length=270, db_collation="C")
+    status = models.SmallIntegerField()
+    body = models.BinaryField()
+    fetched_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "origin"], name="one_robots_file_an_origin")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.origin}"
+
+
 class HostQueue(models.Model):
     """A run's URLs on one host.
 

@@ -138,6 +138,12 @@ class Client:
     def fetching(self) -> FetchingPart:
         return self.policy.fetching
 
+    @property
+    def has_own_way(self) -> bool:
+        """Whether some hosts may answer this crawl in another way than others."""
+        asks = self.fetching
+        return bool(self.egress.proxy or asks.headers or asks.keeps_cookies or asks.credentials)
+
     def asks_like_others(self, host_key: str) -> bool:
         """Whether a host's answers to this crawl are the same as to every other."""
         asks = self.fetching

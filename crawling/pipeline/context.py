@@ -97,6 +97,11 @@ class ShiftPort:
     def keep_robots(self, origin: str, status: int, body: bytes) -> None:
         """Hand on a robots.txt, to be stored for all crawls."""
 
+    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
+        """Hand on one that was asked for in a way of this crawl's own, to be stored for the run
+        alone.
+        """
+
     def keep_cookies(self, host_id: int, jar: list[dict[str, Any]]) -> None:
         """Hand on a host's changed cookies."""
 
@@ -149,8 +154,6 @@ class RobotsPolicy:
     #: hosts whose robots.txt does not bind this crawl, because an administrator says why; the
     #: shift's own thread alone changes it
     unbound: frozenset[str] = frozenset()
-    #: status and body, by origin, of those that were asked for in a way that is this crawl's own
-    own: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
     def binds(self, host_key: str) -> bool:
         return host_key not in self.unbound

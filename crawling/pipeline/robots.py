@@ -22,7 +22,7 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
 from crawling.web.politeness import backoff_after
 from crawling.web.robots import MAX_ROBOTS_BYTES
-from crawling.web.statuses import OUTAGES, FetchStatus, is_answer
+from crawling.web.statuses import OUTAGES, FetchStatus
 
 #: the longest wait for another host; one that is leased, or rests for longer, is tried later
 SOON_SECONDS = 2.0
@@ -53,8 +53,8 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     status, body = as_read(answer)
     if context.client.asks_like_others(address.host_key):
         context.port.keep_robots(address.origin, status, body)
-    elif is_answer(status):
-        context.robots.own[address.origin] = (status, body)
+    else:
+        context.port.keep_own_robots(address.origin, status, body)
     robots = context.robots.read(status, body)
     if robots.unavailable and (old := visit.robots.outdated.get(address.origin)):
         robots = context.robots.read(*old)  # section 2.4: for as long as no newer one can be had

@@ -252,7 +252,7 @@ class HostLeases:
         self._fill_up(visits)
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
-        set_known_robots(opened, self._context)
+        set_known_robots(opened, self._context, self._shift.process.run)
         set_known_cookies(opened, self._context, self._shift.process.run_id)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit

@@ -68,6 +68,7 @@ class QueuedShiftPort(ShiftPort):
         self._lease, self._archive = lease, archive
         self._queries, self._look_ups = QueryThread(), QueryThread()
         self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
+        self._own_robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._jars: dict[int, Jar] = {}
         #: why the crawl could not log in; empty: it could
         self.login_trouble = ""
@@ -88,6 +89,9 @@ class QueuedShiftPort(ShiftPort):
     def keep_robots(self, origin: str, status: int, body: bytes) -> None:
         self._robots.put((origin, status, body))
 
+    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
+        self._own_robots.put((origin, status, body))
+
     def keep_cookies(self, host_id: int, jar: list[dict[str, Any]]) -> None:
         self._jars[host_id] = jar
 
@@ -101,10 +105,11 @@ class QueuedShiftPort(ShiftPort):
 
     def taken_robots(self) -> list[tuple[str, int, bytes]]:
         """The robots.txt files handed over since the last time."""
-        taken = []
-        while not self._robots.empty():
-            taken.append(self._robots.get())
-        return taken
+        return _taken(self._robots)
+
+    def taken_own_robots(self) -> list[tuple[str, int, bytes]]:
+        """Those of the run alone."""
+        return _taken(self._own_robots)
 
     def taken_jars(self) -> dict[int, Jar]:
         """The cookies handed over since the last time, by host."""
@@ -113,3 +118,10 @@ class QueuedShiftPort(ShiftPort):
     def close(self) -> None:
         self._queries.close()
         self._look_ups.close()
+
+
+def _taken(queue: SimpleQueue[T]) -> list[T]:
+    taken = []
+    while not queue.empty():
+        taken.append(queue.get())
+    return taken

@@ -14,6 +14,7 @@ from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
 from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.host_state import keep_all_robots, keep_jars
+from crawling.frontier.own_robots import keep_own_robots
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import UrlOutcome
@@ -175,6 +176,9 @@ class OutcomeRecorder:
             keep_jars(self._shift, jars)
         if robots := self._port.taken_robots():
             keep_all_robots(self._shift.process.run_id, robots)
+        if robots := self._port.taken_own_robots():
+            run = self._shift.process.run
+            keep_own_robots(run.pk, run.crawl.revision, robots)
 
     def _count_offers(self, outcomes: Sequence[UrlOutcome]) -> None:
         """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to

@@ -10,7 +10,8 @@ from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
 from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
 from crawling.frontier.host_state import jars_of, known_robots, old_robots
 from crawling.frontier.leases import ClaimedUrl, claim_urls
-from crawling.models import Shift
+from crawling.frontier.own_robots import own_robots
+from crawling.models import Run, Shift
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import set_robots
 from crawling.pipeline.visit import Visit
@@ -75,9 +76,10 @@ class HostRefill:
         )
 
 
-def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
+def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -> None:
     """Let what is kept of the origins of the visits' URLs hold, and of the same hosts' other
-    origins, with one query for all; a host that was found not to answer is asked itself.
+    origins; what the run itself has had goes before what all crawls share. A host that was found
+    not to answer is asked itself.
     """
     visits = [visit for visit in visits if not visit.availability.lacks_robots]
     origins = {
@@ -87,10 +89,14 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
         for visit in visits
     }
     every = set().union(*origins.values()) if visits else set()
-    known = (known_robots(every) if every else {}) | {
-        origin: context.robots.own[origin] for origin in every & context.robots.own.keys()
-    }
-    old = old_robots(every - known.keys()) if every - known.keys() else {}
+    if not every:
+        return
+    known, old = known_robots(every), {}
+    if context.client.has_own_way:
+        own = own_robots(run.pk, run.crawl.revision, every)
+        known, old = known | own.fresh, own.old
+    if lacking := every - known.keys():
+        old = old_robots(lacking) | old
     for visit in visits:
         for origin in origins[visit.host.queue_id] & known.keys():
             set_robots(visit, origin, context.robots.read(*known[origin]))

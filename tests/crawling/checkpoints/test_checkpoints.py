@@ -42,6 +42,7 @@ LEFT_BEHIND = {
     "crawling_logline",
     "crawling_checkpoint",
     "crawling_cookiejar",
+    "crawling_ownrobotsfile",
     "crawling_scheduledstart",
     "crawling_withdrawal",
     "crawling_watchevent",

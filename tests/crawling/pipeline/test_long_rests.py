@@ -16,7 +16,9 @@ from django.utils import timezone
 from allocation.models import Process
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.frontier.host_state import keep_robots, known_robots, trim_robots
-from crawling.models import Host, RobotsFile, Url
+from crawling.frontier.own_robots import keep_own_robots, own_robots
+from crawling.models import Host, OwnRobotsFile, RobotsFile, Shift, Url
+from crawling.shift import host_leases, work, workbench
 from crawling.web.addresses import read_address
 from tests.crawling.contexts import make_client
 from tests.crawling.frontiers import Frontier
@@ -131,3 +133,53 @@ def test_a_robots_txt_holds_for_a_day_and_that_there_was_none_to_be_had_for_a_mi
     RobotsFile.objects.update(expires_at=F("expires_at") - timedelta(seconds=seconds))
 
     assert {origins[origin] for origin in known_robots(origins)} == known
+
+
+@pytest.fixture
+def short_shifts(monkeypatch):
+    """A host that rests for a moment ends its visit, and with it the shift."""
+    for module in (workbench, host_leases):
+        monkeypatch.setattr(module, "LONG_REST_SECONDS", 0.1)
+    for module in (work, host_leases):
+        monkeypatch.setattr(module, "SOON_SECONDS", 0.1)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"headers": {"X-Key": "1"}}, {"cookies": True}, {"credentials": "me:pw"}, {}],
+    ids=["headers", "cookies", "credentials", "none"],
+)
+def test_what_a_crawl_learns_in_its_own_way_outlives_its_shifts(
+    make_site, order, work_off, short_shifts, own
+):
+    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /x", "/": links("/a", "/x")})
+    if "credentials" in own:
+        own = {"credentials": {read_address(site.url).host_key: own["credentials"]}}
+    site.pages["/a"] = "a"
+    run = start_run(create_crawl(order(f"{site.url}/", delay_seconds=0.3, max_seconds=30, **own)))
+
+    work_off(run)
+
+    assert [request.path for request in site.log] == ["/robots.txt", "/", "/a"]
+    assert Shift.objects.filter(process__run=run).count() >= 3
+
+
+def test_own_robots_files_end_with_the_order_that_they_were_had_for(db):
+    run, other = Frontier().run, Frontier().run
+    keep_own_robots(run.pk, 1, [("http://a.test", 200, b"x"), ("http://b.test", 404, b"")])
+    keep_own_robots(run.pk, 1, [("http://a.test", 503, b""), ("http://c.test", 503, b"")])
+
+    def had(run, revision):
+        return own_robots(run.pk, revision, ["http://a.test", "http://b.test", "http://c.test"])
+
+    assert had(run, 1) == ({"http://a.test": (200, b"x"), "http://b.test": (404, b"")}, {})
+    assert had(run, 2) == had(other, 1) == ({}, {})
+
+    OwnRobotsFile.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert had(run, 1).old == {"http://a.test": (200, b"x"), "http://b.test": (404, b"")}
+    keep_own_robots(run.pk, 1, [("http://a.test", 503, b"")])
+    assert had(run, 1).fresh == {"http://a.test": (200, b"x")}
+    OwnRobotsFile.objects.update(fetched_at=timezone.now() - timedelta(days=31))
+    assert had(run, 1) == ({}, {})
+
+    assert trim_robots(most_files=1) == 1

@@ -1,0 +1,77 @@
+"""robots.txt files that a run asked for in a way of its own: with its headers, cookies, credentials
+or proxy. They outlive its shifts, and no other run reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from django.db import connection
+
+from crawling.frontier.host_state import (
+    KEEP_SECONDS,
+    OLDEST_SECONDS,
+    RENEW_SECONDS,
+    robots_line,
+)
+from crawling.run_log import write_all
+from crawling.web.statuses import is_answer
+
+#: what was had for an order that was edited since may have been had in another way
+FIND = """
+SELECT origin, status, body, expires_at > clock_timestamp() FROM crawling_ownrobotsfile
+WHERE run_id = %s AND revision = %s AND origin = ANY(%s)
+    AND fetched_at > clock_timestamp() - make_interval(secs => %s)
+"""
+KEEP = """
+INSERT INTO crawling_ownrobotsfile (run_id, revision, origin, status, body, fetched_at, expires_at)
+VALUES (%s, %s, %s, %s, %s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (run_id, origin) DO UPDATE SET revision = excluded.revision, status = excluded.status,
+    body = excluded.body, fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+"""
+KEEP_ON = """
+UPDATE crawling_ownrobotsfile SET expires_at = clock_timestamp() + make_interval(secs => %s)
+WHERE run_id = %s AND revision = %s AND origin = %s
+    AND fetched_at > clock_timestamp() - make_interval(secs => %s)
+"""
+
+
+class OwnRobots(NamedTuple):
+    """Status and body by origin: of files that hold, and of those that hold on only while no newer
+    ones can be had.
+    """
+
+    fresh: dict[str, tuple[int, bytes]]
+    old: dict[str, tuple[int, bytes]]
+
+
+def own_robots(run_id: int, revision: int, origins: Collection[str]) -> OwnRobots:
+    """The run's files, as far as the order's revision is that for which they were had."""
+    found = OwnRobots({}, {})
+    with connection.cursor() as cursor:
+        cursor.execute(FIND, [run_id, revision, list(origins), OLDEST_SECONDS])
+        for origin, status, body, is_fresh in cursor.fetchall():
+            (found.fresh if is_fresh else found.old)[origin] = (status, bytes(body))
+    return found
+
+
+def keep_own_robots(
+    run_id: int, revision: int, answers: Collection[tuple[str, int, bytes]]
+) -> None:
+    """Store the answers of a run's shift, as (origin, status, body), and log them.
+
+    What is no answer is not stored: an earlier one holds on, or the host waits.
+    """
+    lines = [robots_line(*answer, holds_on=_keep(run_id, revision, *answer)) for answer in answers]
+    write_all(run_id, lines)
+
+
+def _keep(run_id: int, revision: int, origin: str, status: int, body: bytes) -> bool:
+    """Whether an earlier file holds on."""
+    with connection.cursor() as cursor:
+        if is_answer(status):
+            cursor.execute(KEEP, [run_id, revision, origin, status, body, KEEP_SECONDS])
+            return False
+        cursor.execute(KEEP_ON, [RENEW_SECONDS, run_id, revision, origin, OLDEST_SECONDS])
+        return bool(cursor.rowcount)

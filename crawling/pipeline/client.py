@@ -20,6 +20,7 @@ from crawling.web.fetch.host_session import Cookies, HostSession
 from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.scheme_task import FetchTask
+from crawling.web.forms.submission import Submission
 from crawling.web.protocols import PROTOCOLS
 from crawling.web.proxies import Proxy, ProxyRoute
 from crawling.web.robots import MAX_ROBOTS_BYTES
@@ -75,7 +76,7 @@ class RequestPolicy:
             headers["Authorization"] = answer
         if how.body is not None:
             is_json = how.body[:1] in (b"{", b"[")
-            headers["Content-Type"] = (
+            headers["Content-Type"] = how.body_type or (
                 "application/json" if is_json else "application/x-www-form-urlencoded"
             )
         return headers
@@ -167,11 +168,13 @@ class Client:
         judge: Judge | None = None,
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
+        login: Submission | None = None,
     ) -> Fetched:
         """Fetch from a vetted address, within bandwidth. Raises LeaseLost.
 
         keep: with the exchange, for the archive. judge: says of an answer's head whether to read
         on. asking: headers that ask for less than the whole document. form: what to post there.
+        login: the form whose address it is.
         """
         if self.lease_is_lost():
             raise LeaseLost
@@ -182,7 +185,7 @@ class Client:
         if refusal:
             return refusal
         session = self.session_of(address.host_key)
-        how = self._how(session, way, form)
+        how = self._how(session, way, form, login)
         fetched = fetch(
             self.connections,
             address.url,
@@ -198,11 +201,23 @@ class Client:
         return _read_as_asked(fetched, is_conditional=bool(asking), way=way)
 
     def _how(
-        self, session: HostSession, way: ProxyRoute | None, form: bytes | None
+        self,
+        session: HostSession,
+        way: ProxyRoute | None,
+        form: bytes | None,
+        login: Submission | None,
     ) -> RequestOptions:
         asks = self.fetching
-        timeouts = (asks.connect_seconds, asks.first_byte_seconds)
-        return RequestOptions(timeouts, form, way, session.cookies, asks.hidden_headers)
+        how = RequestOptions(
+            timeouts=(asks.connect_seconds, asks.first_byte_seconds),
+            body=form,
+            way=way,
+            cookies=session.cookies,
+            hidden=asks.hidden_headers,
+        )
+        if login is None:
+            return how
+        return replace(how, body=login.body, body_type=login.content_type, hides_query=True)
 
     def _get_by_scheme(self, address: Address, dial: str, max_bytes: int, *, keep: bool) -> Fetched:
         """Fetch what is not on the web; a package's fetcher is held to the limits, too."""

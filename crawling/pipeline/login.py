@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 
 from crawling.pipeline.address_rate_limit import wait_for_turn
 from crawling.pipeline.context import FetchContext
+from crawling.pipeline.preconditions import way_to
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address, BadUrl, read_address
-from crawling.web.documents.login_form import fill_in
-from crawling.web.documents.tree import parse_html
 from crawling.web.fetch.http import Fetched
+from crawling.web.forms.controls import FormPage, read_forms
+from crawling.web.forms.login_form import fill_in, is_same_form, login_form
+from crawling.web.forms.submission import NotSent, Submission
+from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import OUTAGES, explain, is_redirect, may_pass, succeeded
 
-#: from the form to the page behind it
+#: to the form, and from the form to the page behind it
 MOST_HOPS = 5
 #: a form is no larger
 MAX_BYTES = 2 * 1024 * 1024
 #: a failed login ends the shift; until then the host gets no request
 REST_SECONDS = 60.0
+#: redirects by which the form itself is sent on (RFC 9110, sections 15.4.8 and 15.4.9)
+KEEPING_METHOD = frozenset({307, 308})
 
 
 def must_log_in(address: Address, context: FetchContext) -> bool:
@@ -26,7 +32,7 @@ def must_log_in(address: Address, context: FetchContext) -> bool:
     url = context.client.fetching.login_url
     return (
         url is not None
-        and read_address(url).origin == address.origin
+        and read_address(url).host_key == address.host_key
         and not context.client.session_of(address.host_key).is_logged_in
     )
 
@@ -39,7 +45,8 @@ def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> 
     A fault of a moment lets the host wait. Any other pauses the run.
     """
     visit.repeats.login_status = 0
-    trouble = _log_in(visit, address, dial, context)
+    start = read_address(context.client.fetching.login_url or "")
+    trouble = _Login(visit, context, dial, start, Recipients.of_seeds([start])).trouble()
     if not trouble:
         context.client.session_of(address.host_key).is_logged_in = True
         return
@@ -56,56 +63,104 @@ def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> 
     context.port.login_failed(told)
 
 
-def _log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> str:
-    """Why it failed; empty if it did not."""
-    fields = context.client.fetching.login_fields
-    page = read_address(context.client.fetching.login_url or "")
-    shown = _get(visit, context, page, dial)
-    if not succeeded(shown.status):
-        return f"the page with the form could not be had ({shown.error or explain(shown.status)})"
-    form = fill_in(parse_html(shown.body, shown.charset).document, page.url, fields)
-    if form is None:
-        return f"the page has no form with the fields {', '.join(sorted(fields))}"
-    if form.address.origin != page.origin:
-        return f"its form is sent to another site, {form.address.origin}"
-    context.pace.pause(visit.clock.delay)
-    wait_for_turn(visit, dial, context)
-    answer, where = _follow(
-        _get(visit, context, form.address, dial, form.body), form.address, dial, visit, context
-    )
-    if not succeeded(answer.status) or is_redirect(answer.status):
-        return f"the site answered {answer.error or explain(answer.status)}"
-    if fill_in(parse_html(answer.body, answer.charset).document, where.url, fields):
-        return "the site shows its form again, so it did not take what was filled in"
-    return ""
+@dataclass(frozen=True)
+class _Login:
+    """One try to log in."""
 
+    visit: Visit
+    context: FetchContext
+    #: the host's address
+    dial: str
+    #: the page with the form, as the order has it
+    start: Address
+    #: the origins that the fields were typed for
+    trusted: Recipients
 
-def _follow(
-    answer: Fetched, where: Address, dial: str, visit: Visit, context: FetchContext
-) -> tuple[Fetched, Address]:
-    """Go where the site leads after its form, as long as that is the site itself; another site does
-    not hear of the login.
-    """
-    for _ in range(MOST_HOPS):
-        if not is_redirect(answer.status):
-            break
+    def trouble(self) -> str:
+        """Why it failed; empty if it did not."""
+        fields = self.context.client.fetching.login_fields
+        shown, where = self._follow(self._get(self.start), self.start)
+        if is_redirect(shown.status):
+            return f"the page with the form redirects to {shown.location[:200] or 'no address'}"
+        page = _page_of(shown, where)
+        form = login_form(page, fields) if page else None
+        if page is None or (form is None and not succeeded(shown.status)):
+            why = shown.error or explain(shown.status)
+            return f"the page with the form could not be had ({why})"
+        if form is None:
+            return f"the page has no form with the fields {', '.join(sorted(fields))}"
         try:
-            target = read_address(answer.location, where.url)
-        except BadUrl:
-            break
-        if target.origin != where.origin:
-            return Fetched(204), target
-        context.pace.pause(visit.clock.delay)
-        wait_for_turn(visit, dial, context)
-        answer, where = _get(visit, context, target, dial), target
-    return answer, where
+            sent = fill_in(form, page, fields)
+        except NotSent as reason:
+            return str(reason)
+        if not self.trusted.may_have_headers(sent.address):
+            return f"its form is sent to another site, {sent.address.origin}"
+        self._wait()
+        answer, where = self._follow(self._get(sent.address, sent), sent.address, sent)
+        if is_redirect(answer.status):
+            return self._trouble_with_redirect(answer, where, sent)
+        if not succeeded(answer.status):
+            return f"the site answered {answer.error or explain(answer.status)}"
+        behind = _page_of(answer, where)
+        if behind and is_same_form(behind, form, fields):
+            return "the site shows its form again, so it did not take what was filled in"
+        return ""
+
+    def _trouble_with_redirect(self, answer: Fetched, where: Address, sent: Submission) -> str:
+        """What is wrong with a redirect that was not followed; to another site nothing is, unless
+        that is to have the form.
+        """
+        target = _target(answer, where)
+        if target is None or self.trusted.may_have_headers(target):
+            return f"the site answered {explain(answer.status)}"
+        is_sent_on = answer.status in KEEPING_METHOD and sent.body is not None
+        return f"its form is sent on to another site, {target.origin}" if is_sent_on else ""
+
+    def _follow(
+        self, answer: Fetched, where: Address, sent: Submission | None = None
+    ) -> tuple[Fetched, Address]:
+        """Go where the site leads, as long as that is the site itself: another does not hear of the
+        login.
+        """
+        for _ in range(MOST_HOPS):
+            target = _target(answer, where) if is_redirect(answer.status) else None
+            if target is None or not self.trusted.may_have_headers(target):
+                break
+            is_sent_on = answer.status in KEEPING_METHOD and sent and sent.body is not None
+            sent = replace(sent, address=target) if sent and is_sent_on else None
+            self._wait()
+            answer, where = self._get(target, sent), target
+        return answer, where
+
+    def _wait(self) -> None:
+        """Until the host's next turn."""
+        self.context.pace.pause(self.visit.clock.delay)
+        wait_for_turn(self.visit, self.dial, self.context)
+
+    def _get(self, address: Address, sent: Submission | None = None) -> Fetched:
+        """One fetch, which the host's clock and budget count."""
+        assert self.visit.route.resolution is not None
+        dial, refusal = way_to(address, self.visit.route.resolution, self.context)
+        answer = refusal or self.context.client.get(address, dial, MAX_BYTES, login=sent)
+        fetched = answer.in_memory(MAX_BYTES)
+        self.visit.rest(fetched)
+        self.visit.repeats.login_status = fetched.status
+        return fetched
 
 
-def _get(
-    visit: Visit, context: FetchContext, address: Address, dial: str, form: bytes | None = None
-) -> Fetched:
-    """One fetch, which the host's clock and budget count."""
-    fetched = context.client.get(address, dial, MAX_BYTES, form=form).in_memory(MAX_BYTES)
-    visit.rest(fetched)
-    visit.repeats.login_status = fetched.status
-    return fetched
+def _target(answer: Fetched, where: Address) -> Address | None:
+    """Where a redirect leads."""
+    try:
+        return read_address(answer.location, where.url) if answer.location else None
+    except BadUrl:
+        return None
+
+
+def _page_of(shown: Fetched, where: Address) -> FormPage | None:
+    """The forms of an answer; of a refusal, too, since many sites show their form with it. None:
+    it is no page.
+    """
+    is_refusal = 400 <= shown.status < 500 and not may_pass(shown.status)
+    if not succeeded(shown.status) and not is_refusal:
+        return None
+    return read_forms(shown.body, shown.charset, where.url)

@@ -46,13 +46,17 @@ class ParsedTree(NamedTuple):
     unread: TruncationReason | None = None
 
 
-def parse_html(body: DocumentStream, charset: str | None) -> ParsedTree:
-    """Parse a document of any quality; charset: the one that the server named, if any."""
+def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = False) -> ParsedTree:
+    """Parse a document of any quality; charset: the one that the server named, if any.
+
+    positions: elements know where their tags stand.
+    """
     encoding = encoding_of(body, charset)
     # in every encoding of the web a tag begins with this byte
     if len(body) <= SMALL_BYTES and (text := body.read()).count(b"<") <= SMALL_TAGS:
-        return ParsedTree(turbohtml.parse(text, encoding=encoding, positions=False), encoding)
-    parser = turbohtml.IncrementalParser(encoding=encoding, positions=False)
+        document = turbohtml.parse(text, encoding=encoding, positions=positions)
+        return ParsedTree(document, encoding)
+    parser = turbohtml.IncrementalParser(encoding=encoding, positions=positions)
     limits, unread = _Limits(), None
     for part, read in _slices(body, encoding):
         parser.feed(part)
@@ -126,8 +130,13 @@ def encoding_of(body: DocumentStream, charset: str | None) -> str:
 def _known(label: str) -> str:
     """The standard's name for a label; "" if it has none, or if what says so cannot be read by
     it."""
+    name = encoding_named(label)
+    return "UTF-8" if name.startswith("UTF-16") else name
+
+
+def encoding_named(label: str) -> str:
+    """The Encoding Standard's name for a label; "" if it has none."""
     try:
-        name = turbohtml.parse(b"", encoding=label, positions=False).encoding or ""
+        return turbohtml.parse(b"", encoding=label, positions=False).encoding or ""
     except LookupError:
         return ""
-    return "UTF-8" if name.startswith("UTF-16") else name

@@ -133,6 +133,10 @@ class RequestOptions:
     #: for connecting, and for the answer to begin
     timeouts: tuple[float, float] = (5.0, 5.0)
     body: bytes | None = None
+    #: of the body; empty: as it looks
+    body_type: str = ""
+    #: the query has secrets, which no page shows
+    hides_query: bool = False
     #: through a proxy
     way: ProxyRoute | None = None
     #: the host's, sent and kept
@@ -172,7 +176,7 @@ def fetch(
     answer's head whether to read on.
     """
     started = time.monotonic()
-    report_step(FetchStep.FETCHING, url)
+    report_step(FetchStep.FETCHING, url.partition("?")[0] if how.hides_query else url)
     body: ResponseBody | None = None
     fetched = Fetched(FetchStatus.BROKEN_ANSWER)
     try:

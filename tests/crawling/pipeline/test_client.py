@@ -10,7 +10,6 @@ import json
 from urllib.parse import parse_qs
 
 import pytest
-import turbohtml
 from requests.utils import parse_dict_header
 from urllib3 import HTTPHeaderDict
 
@@ -21,7 +20,6 @@ from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.web.addresses import read_address
-from crawling.web.documents.login_form import fill_in
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.host_session import LONGEST, MOST_COOKIES, Cookies, HostSession
 from crawling.web.fetch.http import RequestOptions
@@ -357,26 +355,6 @@ def test_mistakes_are_told_beside_their_field(field, value, sentence):
     _, errors = read_order({"name": "a crawl", "seeds": ["http://a.test/"], field: value})
 
     assert sentence in next(text for key, text in errors.items() if key.startswith(field))
-
-
-def test_a_form_goes_as_a_browser_would_send_it():
-    page = b"""<form action=/other><input name=q></form>
-        <form method=POST action=/in><input name=u><input name=p type=password>
-        <input type=checkbox name=keep checked><input type=checkbox name=no>
-        <select name=l><option value=1><option value=2 selected></select>
-        <textarea name=n>x</textarea><input type=submit name=go value=Go></form>"""
-
-    sent = fill_in(turbohtml.parse(page), "http://a.test/login", {"u": "me", "p": "p&w"})
-
-    assert sent.address.url == "http://a.test/in"
-    assert parse_qs(sent.body.decode()) == {
-        "u": ["me"],
-        "p": ["p&w"],
-        "keep": ["on"],
-        "l": ["2"],
-        "n": ["x"],
-    }
-    assert fill_in(turbohtml.parse(page), "http://a.test/", {"missing": ""}) is None
 
 
 def test_a_record_of_a_request_has_no_secrets_and_all_the_rest():

@@ -1,0 +1,305 @@
+"""The forms of an HTML document, each with its controls as they are before anything is typed
+(HTML Standard, sections 4.10.5 to 4.10.18).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import turbohtml
+from turbohtml import TokenType
+
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.charsets import decode
+from crawling.web.documents.tree import encoding_of, parse_html
+from crawling.web.links import Links
+
+#: of a page with more the first are looked at
+MOST_FORMS = 50
+MOST_ELEMENTS = 20_000
+#: elements that a form can have and send (section 4.10.2, submittable elements)
+SUBMITTABLE = frozenset({"button", "input", "select", "textarea"})
+#: of `input`, states of the `type` that this module distinguishes; any other is a text (4.10.5)
+KINDS = frozenset(
+    {
+        *("hidden", "search", "tel", "url", "email", "password", "date", "month", "week", "time"),
+        *("datetime-local", "number", "range", "color", "checkbox", "radio", "file", "submit"),
+        *("image", "reset", "button"),
+    }
+)
+BUTTONS = frozenset({"submit", "image", "reset", "button"})
+#: kinds that send a form
+SUBMITTERS = frozenset({"submit", "image"})
+#: kinds whose value is one line (value sanitization algorithms, section 4.10.5.1)
+LINES = frozenset({"text", "search", "tel", "password", "url", "email"})
+#: the form of a value; of other values such a control is empty
+WELL_FORMED = {
+    "number": re.compile(r"-?+(?:\d++(?:\.\d++)?+|\.\d++)(?:[eE][+-]?+\d++)?+"),
+    "date": re.compile(r"\d{4,9}-\d\d-\d\d"),
+    "month": re.compile(r"\d{4,9}-\d\d"),
+    "week": re.compile(r"\d{4,9}-W\d\d"),
+    "time": re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+"),
+    "datetime-local": re.compile(r"\d{4,9}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+"),
+}
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+BLANKS = "\t\n\f\r "
+NEWLINES = str.maketrans("", "", "\r\n")
+
+
+@dataclass(slots=True)
+class Option:
+    value: str
+    text: str
+    is_selected: bool
+    is_disabled: bool
+
+
+@dataclass(slots=True)
+class Control:
+    """A control as it stands; what a user would change changes here."""
+
+    element: turbohtml.Element
+    #: of `input` and `button` the state of its type, else the element's name
+    kind: str
+    name: str
+    value: str
+    is_disabled: bool
+    is_checked: bool = False
+    options: list[Option] = field(default_factory=list)
+
+    @property
+    def is_button(self) -> bool:
+        return self.kind in BUTTONS
+
+    @property
+    def is_submitter(self) -> bool:
+        return self.kind in SUBMITTERS
+
+
+@dataclass(slots=True)
+class Form:
+    element: turbohtml.Element
+    #: in tree order
+    controls: list[Control] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class FormPage:
+    """A document with forms."""
+
+    url: str
+    #: what relative addresses start from
+    base: str
+    #: the Encoding Standard's name
+    encoding: str
+    forms: list[Form]
+
+
+@dataclass(slots=True)
+class _Place:
+    """What an open element means for the controls within it."""
+
+    element: turbohtml.Element
+    form: turbohtml.Element | None = None
+    #: by a `fieldset` around it
+    is_disabled: bool = False
+    #: a `datalist` or a `template` is around it
+    is_out: bool = False
+    #: a `fieldset` whose first `legend` was met
+    has_legend: bool = False
+
+
+def read_forms(body: DocumentStream, charset: str | None, url: str) -> FormPage:
+    """Read the forms of a document of any quality; charset: the one that the server named."""
+    encoding = encoding_of(body, charset)
+    text, _ = decode(body.read(), encoding)
+    whole = DocumentStream.of(text.encode(errors="replace"))
+    document = parse_html(whole, "utf-8", positions=True).document
+    written = (document.base_url() if document.find_all("base") else "") or ""
+    base = Links(url).join(written) if written else ""
+    return FormPage(url, base or url, encoding, list(_forms(document, text)))
+
+
+def _forms(document: turbohtml.Document, text: str) -> Iterable[Form]:
+    if not document.find_all("form"):
+        return ()
+    forms: dict[turbohtml.Element, Form] = {}
+    found: list[tuple[Control, turbohtml.Element, turbohtml.Element | None]] = []
+    ids: dict[str, turbohtml.Element] = {}
+    for element, place in _elements(document):
+        if (name := element.attr("id")) is not None:
+            ids.setdefault(name, element)
+        if element.tag == "form":
+            forms[element] = Form(element)
+        elif element.tag in SUBMITTABLE and not place.is_out:
+            found.append((_control(element, place), element, place.form))
+    by_parser = _parser_owners(forms, [element for _, element, _ in found], text)
+    for control, element, around in found:
+        named = element.attr("form")
+        owner = by_parser.get(element, around) if named is None else ids.get(named)
+        if owner in forms and owner is not None:
+            forms[owner].controls.append(control)
+    for form in forms.values():
+        _uncheck_all_but_the_last(form)
+    return list(forms.values())[:MOST_FORMS]
+
+
+def _elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element, _Place]]:
+    """The HTML elements outside of templates in tree order, with what is around them."""
+    open_places: list[_Place] = []
+    for number, element in enumerate(document.iter_elements()):
+        if number > MOST_ELEMENTS:
+            return
+        parent = element.parent
+        while open_places and open_places[-1].element != parent:
+            if parent is not None and not isinstance(parent, turbohtml.Element):
+                parent = parent.parent  # the content of a template
+                continue
+            open_places.pop()
+        around = open_places[-1] if open_places else _Place(element)
+        place = _place_within(around, element)
+        open_places.append(place)
+        if element.namespace is turbohtml.Namespace.HTML and not around.is_out:
+            yield element, place
+
+
+def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
+    """What an element adds to what is around it (section 4.10.15: a fieldset's first legend stays
+    enabled)."""
+    place = _Place(element, around.form, around.is_disabled, around.is_out)
+    if around.element.tag == "fieldset" and around.element != element:
+        is_first = element.tag == "legend" and not around.has_legend
+        around.has_legend |= is_first
+        place.is_disabled |= _has(around.element, "disabled") and not is_first
+    place.is_out |= element.tag in ("template", "datalist")
+    if element.tag == "form":
+        place.form = element
+    return place
+
+
+def _parser_owners(
+    forms: Iterable[turbohtml.Element], controls: Iterable[turbohtml.Element], text: str
+) -> dict[turbohtml.Element, turbohtml.Element]:
+    """The forms that controls belong to by where their tags stand, not by the tree: between the
+    tags of a form that a table or a mistake has ended earlier (section 13.2.6.1, the form element
+    pointer).
+    """
+    begun = {_position(form): form for form in forms}
+    wanted = {_position(control): control for control in controls}
+    owners: dict[turbohtml.Element, turbohtml.Element] = {}
+    pointer, templates = None, 0
+    for token in turbohtml.tokenize(text):
+        if token.type is TokenType.END_TAG:
+            templates -= token.tag == "template" and templates > 0
+            pointer = None if token.tag == "form" and not templates else pointer
+        elif token.type is TokenType.START_TAG:
+            templates += token.tag == "template"
+            place = token.line, token.col
+            pointer = begun.get(place, pointer)
+            if pointer is not None and place in wanted:
+                owners[wanted[place]] = pointer
+    return owners
+
+
+def _position(element: turbohtml.Element) -> tuple[int | None, int | None]:
+    return element.source_line, element.source_col
+
+
+def _control(element: turbohtml.Element, place: _Place) -> Control:
+    control = Control(
+        element,
+        _kind(element),
+        element.attr("name") or "",
+        element.attr("value") or "",
+        place.is_disabled or _has(element, "disabled"),
+        _has(element, "checked"),
+    )
+    if control.kind == "select":
+        control.options = _options(element)
+    elif control.kind == "textarea":
+        control.value = element.text.replace("\r\n", "\n").replace("\r", "\n")
+    elif element.tag == "input":
+        control.value = _sanitized(control.kind, control.value, element)
+    return control
+
+
+def _kind(element: turbohtml.Element) -> str:
+    stated = (element.attr("type") or "").lower()
+    if element.tag == "input":
+        return stated if stated in KINDS else "text"
+    if element.tag == "button":
+        return stated if stated in ("reset", "button") else "submit"
+    return element.tag
+
+
+def one_line(value: str) -> str:
+    return value.translate(NEWLINES)
+
+
+def _sanitized(kind: str, value: str, element: turbohtml.Element) -> str:
+    """A value as such a control can have it."""
+    if kind in LINES:
+        line = one_line(value)
+        return line.strip(BLANKS) if kind in ("url", "email") else line
+    if kind == "color":
+        return value.lower() if COLOUR.fullmatch(value) else "#000000"
+    if kind == "range":
+        return value if WELL_FORMED["number"].fullmatch(value) else _middle(element)
+    if kind in WELL_FORMED:
+        return value if WELL_FORMED[kind].fullmatch(value) else ""
+    return "" if kind == "file" else value
+
+
+def _middle(element: turbohtml.Element) -> str:
+    """Where a slider stands that says nothing (section 4.10.5.1.13)."""
+    least, most = (
+        float(text) if WELL_FORMED["number"].fullmatch(text := element.attr(name) or "") else usual
+        for name, usual in (("min", 0.0), ("max", 100.0))
+    )
+    middle = least if most < least else least + (most - least) / 2
+    return f"{middle:.15g}"
+
+
+def _options(select: turbohtml.Element) -> list[Option]:
+    """A choice's options, with those selected that a browser selects (section 4.10.7)."""
+    options = [
+        Option(
+            text if (stated := option.attr("value")) is None else stated,
+            text,
+            _has(option, "selected"),
+            _has(option, "disabled") or _is_in_disabled_group(option),
+        )
+        for option in select.find_all("option")
+        for text in [" ".join(option.text.split())]
+    ]
+    if _has(select, "multiple"):
+        return options
+    chosen = [option for option in options if option.is_selected]
+    if not chosen and (select.attr("size") or "1").strip() in ("", "0", "1"):
+        chosen = [option for option in options if not option.is_disabled][:1]
+    for option in options:
+        option.is_selected = bool(chosen) and option is chosen[-1]
+    return options
+
+
+def _is_in_disabled_group(option: turbohtml.Element) -> bool:
+    group = option.parent
+    return isinstance(group, turbohtml.Element) and (
+        group.tag == "optgroup" and _has(group, "disabled")
+    )
+
+
+def _uncheck_all_but_the_last(form: Form) -> None:
+    """Of the radio buttons of a name one is checked (section 4.10.5.1.16)."""
+    last: dict[str, Control] = {}
+    for control in form.controls:
+        if control.kind == "radio" and control.is_checked and control.name:
+            if control.name in last:
+                last[control.name].is_checked = False
+            last[control.name] = control
+
+
+def _has(element: turbohtml.Element, attribute: str) -> bool:
+    return attribute in element.attrs

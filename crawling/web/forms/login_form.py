@@ -1,0 +1,101 @@
+"""The form of a page to log in with, filled in as a person would (SEEDS B14, JoBo)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crawling.web.addresses import BadUrl
+from crawling.web.forms.controls import BUTTONS, LINES, Control, Form, FormPage, one_line
+from crawling.web.forms.submission import Entry, NotSent, Submission, default_button, submit
+
+#: kinds that a person types nothing into
+UNTYPED = BUTTONS | {"hidden", "file"}
+
+
+def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
+    """The form that is meant by the fields: that with most of them, then one with a password (a
+    single one, where another is to register), then the first.
+
+    None: no form has any of them.
+    """
+    ranks = [_rank(form, fields) for form in page.forms]
+    best = max(ranks, default=(0, 0))
+    return page.forms[ranks.index(best)] if best[0] else None
+
+
+def _rank(form: Form, fields: Mapping[str, str]) -> tuple[int, int]:
+    passwords = sum(control.kind == "password" for control in form.controls)
+    return len(fields.keys() & _names(form)), 2 if passwords == 1 else passwords > 0
+
+
+def _names(form: Form) -> set[str]:
+    return {control.name for control in form.controls}
+
+
+def is_same_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> bool:
+    """Whether a page has a form with the fields that this one had."""
+    asked = fields.keys() & _names(form)
+    return any(asked <= _names(other) for other in page.forms)
+
+
+def fill_in(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission:
+    """Send the form with the fields filled in, and its others as they are. A field that it has not
+    is sent, too: scripts would have added it.
+
+    Raises NotSent.
+    """
+    button = _button(form, fields)
+    missing = [
+        Entry(name, value)
+        for name, value in fields.items()
+        if not (button and button.name == name) and not _fill(form, name, value)
+    ]
+    try:
+        return submit(form, page, button or default_button(form), missing)
+    except BadUrl as error:
+        raise NotSent(f"its form is sent to what is no address ({error})") from error
+
+
+def _button(form: Form, fields: Mapping[str, str]) -> Control | None:
+    """The button that a field names, by its value if several have the name; it sends the value of
+    the field."""
+    named = [
+        control
+        for control in form.controls
+        if control.is_submitter and not control.is_disabled and control.name in fields
+    ]
+    exact = (control for control in named if control.value == fields[control.name])
+    if button := next(exact, named[0] if named else None):
+        button.value = fields[button.name]
+    return button
+
+
+def _fill(form: Form, name: str, value: str) -> bool:
+    """Set the control of that name; whether it sends the value then."""
+    there = [
+        control for control in form.controls if control.name == name and not control.is_disabled
+    ]
+    choices = [control for control in there if control.kind in ("radio", "checkbox", "select")]
+    chosen = [_choose(control, value) for control in choices]
+    if any(chosen):
+        return True
+    texts = [control for control in there if control.kind not in UNTYPED and control not in choices]
+    hidden = [control for control in there if control.kind == "hidden"]
+    for control in [*texts, *hidden][:1]:
+        control.value = one_line(value) if control.kind in LINES else value
+        return True
+    return False
+
+
+def _choose(control: Control, value: str) -> bool:
+    """Choose what has the value, or the text; nothing is chosen of a list without it. Whether that
+    is what a browser would send then.
+    """
+    if control.kind == "select":
+        chosen = next((one for one in control.options if value in (one.value, one.text)), None)
+        for option in control.options:
+            option.is_selected = option is chosen
+        return chosen is not None and not chosen.is_disabled
+    stated = control.element.attr("value")
+    control.is_checked = value == ("on" if stated is None else stated)
+    return control.is_checked or (control.kind == "checkbox" and not value)

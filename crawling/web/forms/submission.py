@@ -1,0 +1,186 @@
+"""A form as it is sent (HTML Standard, section 4.10.22)."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import NamedTuple
+from unicodedata import bidirectional
+from urllib.parse import quote
+
+from crawling.web.addresses import WEB, Address, read_address
+from crawling.web.documents.charsets import LARGER
+from crawling.web.documents.tree import encoding_named
+from crawling.web.forms.controls import Control, Form, FormPage
+
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+PLAIN = "text/plain"
+ENCODING_TYPES = (URLENCODED, MULTIPART, PLAIN)
+#: controls that say which way their text is written
+WITH_DIRECTION = frozenset(
+    {"hidden", "text", "search", "tel", "url", "email", "password", "submit", "textarea"}
+)
+#: in the name of a field of multipart/form-data
+ESCAPES = str.maketrans({"\n": "%0A", "\r": "%0D", '"': "%22"})
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A form as it is sent: by POST if there is a body, else by GET."""
+
+    address: Address
+    body: bytes | None
+    content_type: str = ""
+
+
+class Entry(NamedTuple):
+    name: str
+    value: str
+    #: none is chosen, which is sent as an empty one
+    is_file: bool = False
+
+
+class NotSent(ValueError):
+    """The form leads to no request; the message says why."""
+
+
+def default_button(form: Form) -> Control | None:
+    """The first button that sends the form; one that is switched off cannot be pressed."""
+    return next(
+        (control for control in form.controls if control.is_submitter and not control.is_disabled),
+        None,
+    )
+
+
+def submit(
+    form: Form, page: FormPage, button: Control | None, more: Sequence[Entry] = ()
+) -> Submission:
+    """Send a form by one of its buttons, or by none; `more`: entries beside those of its controls.
+
+    Raises NotSent, or BadUrl for an action that is no address.
+    """
+    encoding = _encoding(form, page)
+    entries = [
+        *(entry for control in form.controls for entry in _entries(control, button, encoding)),
+        *more,
+    ]
+    action = _stated(form, button, "action")
+    address = read_address(action, page.base) if action else read_address(page.url)
+    if address.scheme not in WEB:
+        raise NotSent(f"its form is sent by {address.scheme}, which takes no forms")
+    match _stated(form, button, "method").lower():
+        case "post":
+            kind = _stated(form, button, "enctype").lower()
+            content_type, body = _body(kind, entries, encoding)
+            return Submission(address, body, content_type)
+        case "dialog":
+            raise NotSent("its form only closes a dialog")
+    query = _urlencoded(entries, encoding).decode()
+    return Submission(read_address(f"{address.url.partition('?')[0]}?{query}"), None)
+
+
+def _stated(form: Form, button: Control | None, name: str) -> str:
+    """What the button says of the request, else what the form says."""
+    said = button.element.attr(f"form{name}") if button else None
+    return (form.element.attr(name) or "" if said is None else said).strip("\t\n\f\r ")
+
+
+def _encoding(form: Form, page: FormPage) -> str:
+    """The one that the form asks for, else the page's (pick an encoding for the form)."""
+    asked = form.element.attr("accept-charset")
+    if asked is None:
+        name = page.encoding
+    else:
+        name = next(filter(None, map(encoding_named, asked.split())), "UTF-8")
+    return "UTF-8" if name.startswith("UTF-16") or name == "replacement" else name
+
+
+def _entries(control: Control, button: Control | None, encoding: str) -> Iterator[Entry]:
+    """What a control sends (section 4.10.22.4, constructing the entry list)."""
+    if control.is_disabled or (control.is_button and control is not button):
+        return
+    if control.name or control.kind == "image":
+        is_file = control.kind == "file"
+        yield from (Entry(*entry, is_file) for entry in _values(control, encoding))
+        written = control.element.attr("dirname")
+        if written and control.kind in WITH_DIRECTION:
+            yield Entry(written, _direction(control))
+
+
+def _values(control: Control, encoding: str) -> Iterator[tuple[str, str]]:
+    name = control.name
+    match control.kind:
+        case "image":  # pressed at its corner
+            yield from ((f"{name}.{axis}" if name else axis, "0") for axis in "xy")
+        case "select":
+            for option in control.options:
+                if option.is_selected and not option.is_disabled:
+                    yield name, option.value
+        case "checkbox" | "radio":
+            if control.is_checked:
+                value = control.element.attr("value")
+                yield name, "on" if value is None else value
+        case "hidden" if name.lower() == "_charset_":
+            yield name, encoding
+        case _:
+            yield name, control.value
+
+
+def _direction(control: Control) -> str:
+    """Which way the text of a control is written (section 3.2.6.4)."""
+    around = control.element.closest("[dir]")
+    said = (around.attr("dir") or "").lower() if around else ""
+    if around == control.element and said == "auto":
+        strong = (bidirectional(mark) for mark in control.value)
+        said = next(("rtl" for kind in strong if kind in ("R", "AL")), "ltr")
+    return "rtl" if said == "rtl" else "ltr"
+
+
+def _body(kind: str, entries: Sequence[Entry], encoding: str) -> tuple[str, bytes]:
+    if kind == MULTIPART:
+        boundary = f"----formdata{token_hex(12)}"
+        return f"{MULTIPART}; boundary={boundary}", _multipart(entries, encoding, boundary)
+    if kind == PLAIN:
+        lines = (f"{_crlf(name)}={_crlf(value)}\r\n" for name, value, _ in entries)
+        return PLAIN, _encoded("".join(lines), encoding)
+    return URLENCODED, _urlencoded(entries, encoding)
+
+
+def _urlencoded(entries: Sequence[Entry], encoding: str) -> bytes:
+    """application/x-www-form-urlencoded (URL Standard, section 5.2)."""
+    return "&".join(
+        f"{_percent(name, encoding)}={_percent(value, encoding)}" for name, value, _ in entries
+    ).encode()
+
+
+def _percent(text: str, encoding: str) -> str:
+    written = quote(_encoded(_crlf(text), encoding), safe=" *")
+    return written.replace("~", "%7E").replace(" ", "+")
+
+
+def _multipart(entries: Sequence[Entry], encoding: str, boundary: str) -> bytes:
+    """multipart/form-data (RFC 7578, with the names as section 4.10.22.8 writes them)."""
+    body = b""
+    for name, value, is_file in entries:
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_escaped(name)}"'
+        head += '; filename=""\r\nContent-Type: application/octet-stream' if is_file else ""
+        body += _encoded(f"{head}\r\n\r\n{_crlf(value)}\r\n", encoding)
+    return body + f"--{boundary}--\r\n".encode()
+
+
+def _escaped(name: str) -> str:
+    return _crlf(name).translate(ESCAPES)
+
+
+def _crlf(text: str) -> str:
+    """With the ends of lines as forms send them."""
+    return "\r\n".join(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    """In the encoding; a character that it has not as a reference (Encoding Standard, 6.1)."""
+    name = codecs.lookup(encoding).name
+    return text.encode(LARGER.get(name, name), "xmlcharrefreplace")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from allocation.rules import banker
-from allocation.rules.banker import BankVerdict, State, Vector, plus
+from allocation.rules.banker import BankVerdict, State, Vector, fits, plus
 from allocation.rules.fairness import (
     URGENT,
     AnyVerdict,
@@ -17,6 +18,7 @@ from allocation.rules.fairness import (
     kept_back,
 )
 from allocation.rules.shares import ShareUse, beyond
+from allocation.wait_ends import UnitHolder, by_whose_release, total
 from allocation.wording import UnitWords, clock, listed, some
 
 
@@ -88,16 +90,24 @@ class Explanation:
     verdict: AnyVerdict
     why: str
     blockers: tuple[Blocker, ...]
-    what_ends_it: str
+    #: says what ends the wait; computed when it is read, as it may take many safety checks
+    ending: Callable[[], str] = field(compare=False)
     short: tuple[ShortClass, ...] = ()
     stuck: tuple[StuckProcess, ...] = ()
+    #: more is asked for, or claimed, than the pool has: no release ends that
+    is_beyond_pool: bool = False
+
+    @cached_property
+    def what_ends_it(self) -> str:
+        return self.ending()
 
     @property
     def reason(self) -> str:
         """The reason, and the holders of the scarce class."""
-        if self.verdict is BankVerdict.GRANT or isinstance(self.verdict, QueueVerdict):
+        is_about_holders = isinstance(self.verdict, BankVerdict) and not self.is_beyond_pool
+        if self.verdict is BankVerdict.GRANT or not is_about_holders:
             return self.why
-        holders = some([_holding(blocker) for blocker in self.blockers])
+        holders = some([_holding(blockers) for blockers in _by_holder(self.blockers)])
         return (
             f"{self.why} Held by {holders}."
             if holders
@@ -112,12 +122,12 @@ def explain(
     if verdict is BankVerdict.WAIT_UNAVAILABLE:
         return _unavailable(state, parties, process, request)
     if verdict is BankVerdict.WAIT_UNSAFE:
-        return _unsafe(banker.granted(state, process, request), parties, process)
+        return _unsafe(state, parties, process, request)
     return Explanation(
         BankVerdict.GRANT,
         "The request can be granted now.",
         (),
-        "It is granted within seconds.",
+        lambda: "It is granted within seconds.",
     )
 
 
@@ -160,7 +170,7 @@ def explain_queue(
             f"waits since {clock(ahead.since)} and was overtaken {times} (limit "
             f"{rules.limit:,}): until it is served, only processes that hold units overtake it.",
             (),
-            f"Ends when {ahead.label} is served or withdraws its request.",
+            lambda: f"Ends when {ahead.label} is served or withdraws its request.",
         )
     kept = listed(
         [
@@ -175,7 +185,7 @@ def explain_queue(
         verdict,
         f"Enough is free, but the last {kept} are reserved for {whom}.",
         (),
-        "Ends when more is released.",
+        lambda: "Ends when more is released.",
     )
 
 
@@ -194,7 +204,7 @@ def _beyond_limit(
         QueueVerdict.WAIT_SHARE,
         f"Enough is free, but the limit of {terms.name} is {listed(parts)}.",
         (),
-        f"Ends when a process of {terms.name} releases all its units: {holders}.",
+        lambda: f"Ends when a process of {terms.name} releases all its units: {holders}.",
         short=_short(measures, {j: claimed[j] + asker.claim[j] - terms.limits[j] for j in short}),
     )
 
@@ -212,6 +222,10 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     short = {
         j: r - s for j, (r, s) in enumerate(zip(request, state.available, strict=True)) if r > s
     }
+    others = _others(parties, process)
+    units = total(state, others)
+    if any(request[j] > units[j] for j in short):
+        return _beyond_pool(BankVerdict.WAIT_UNAVAILABLE, "Needs", request, units, parties.measures)
     holders = [party for i, party in enumerate(parties.rows) if i != process]
     blockers = _blockers([*holders, *parties.kept], parties.measures, short)
     parts = [
@@ -223,7 +237,10 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         BankVerdict.WAIT_UNAVAILABLE,
         f"Needs {'; and '.join(parts)}.",
         blockers,
-        f"Ends with the release of {missing}{_by(blockers)}.",
+        lambda: (
+            f"Ends with the release of {missing}"
+            f"{by_whose_release(state, others, process, request, short)}."
+        ),
         short=_short(parties.measures, short),
     )
 
@@ -232,15 +249,51 @@ def _free(units: int) -> str:
     return "none is free" if units == 0 else "1 is free" if units == 1 else f"{units:,} are free"
 
 
-def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
-    """`after` is the state that the grant would make: which processes finish in it, and which would
-    be stuck for which units?
+def _others(parties: Parties, process: int) -> list[UnitHolder]:
+    """Who holds units, but for the process itself."""
+    rows = [
+        UnitHolder(party.label, party.allocation, i)
+        for i, party in enumerate(parties.rows)
+        if i != process and any(party.allocation)
+    ]
+    return rows + [UnitHolder(party.label, party.allocation, None) for party in parties.kept]
+
+
+def _beyond_pool(
+    verdict: BankVerdict, who: str, wanted: Vector, units: Vector, measures: Sequence[UnitWords]
+) -> Explanation:
+    """`who` wants more than there is, held units included."""
+    beyond = {j: w - u for j, (w, u) in enumerate(zip(wanted, units, strict=True)) if w > u}
+    parts = [f"{measures[j].amount(wanted[j])}, but the pool has {units[j]:,}" for j in beyond]
+    whose = "claim" if who == "Needs" else f"claim of {who.removesuffix(' claims')}"
+    return Explanation(
+        verdict,
+        f"{who} {'; and '.join(parts)}. No release is enough.",
+        (),
+        lambda: f"Ends when the {whose} is lowered or the capacity raised.",
+        short=_short(measures, beyond),
+        is_beyond_pool=True,
+    )
+
+
+def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Explanation:
+    """Which processes finish in the state that the grant would make, and which would be stuck for
+    which units?
     """
+    after = banker.granted(state, process, request)
     order = banker.finishable(after)
     work = banker.work_along(after, order)[-1]
     stuck = [i for i in range(len(parties.rows)) if i not in order]
     # From a safe state the requester is always among the stuck; from a flagged one it may not be.
     first = process if process in stuck else stuck[0]
+    others = _others(parties, process)
+    units = total(state, others)
+    for row in (first, *stuck):
+        if not fits(state.maximum[row], units):
+            who = f"{parties.rows[row].label} claims"
+            return _beyond_pool(
+                BankVerdict.WAIT_UNSAFE, who, state.maximum[row], units, parties.measures
+            )
     short = {
         j: n - w for j, (n, w) in enumerate(zip(after.need[first], work, strict=True)) if n > w
     }
@@ -252,10 +305,10 @@ def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
         "released"
         for j in short
     ]
-    others = [parties.rows[i].label for i in stuck if i != process]
+    rivals = [parties.rows[i].label for i in stuck if i != process]
     harm = (
-        f"{some(others)} and this process could block each other forever"
-        if others
+        f"{some([*rivals, 'this process'])} could block each other forever"
+        if rivals
         else "it could wait for as long as they are reserved"
     )
     return Explanation(
@@ -264,8 +317,10 @@ def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
         f"{parties.rows[first].label} could still request "
         f"{listed(parts)}, so {harm}.",
         blockers,
-        f"Ends with the release of {listed([parties.measures[j].name for j in short])}"
-        f"{_by(blockers)}.",
+        lambda: (
+            f"Ends with the release of {listed([parties.measures[j].name for j in short])}"
+            f"{by_whose_release(state, others, process, request, short)}."
+        ),
         short=_short(parties.measures, short),
         stuck=tuple(_stuck(after, parties, i, work) for i in stuck),
     )
@@ -317,14 +372,18 @@ def _blockers(
     return tuple(blocker for _, _, blocker in sorted(found, key=lambda entry: entry[:2]))
 
 
-def _holding(blocker: Blocker) -> str:
-    if blocker.kept_until:
-        return f"{blocker.label} ({blocker.amount}, reserved until {clock(blocker.kept_until)})"
-    since = f" since {clock(blocker.since)}" if blocker.since else ""
-    return f"{blocker.label} ({blocker.amount}{since})"
+def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
+    """The classes of each holder together, in the order in which the holders come first."""
+    found: dict[int, list[Blocker]] = {}
+    for blocker in blockers:
+        found.setdefault(blocker.process, []).append(blocker)
+    return list(found.values())
 
 
-def _by(blockers: Sequence[Blocker]) -> str:
-    return (
-        f" by {some(list(dict.fromkeys(b.label for b in blockers)), last='or')}" if blockers else ""
-    )
+def _holding(blockers: Sequence[Blocker]) -> str:
+    """What one process holds."""
+    one, amount = blockers[0], listed([blocker.amount for blocker in blockers])
+    if one.kept_until:
+        return f"{one.label} ({amount}, reserved until {clock(one.kept_until)})"
+    since = f" since {clock(one.since)}" if one.since else ""
+    return f"{one.label} ({amount}{since})"

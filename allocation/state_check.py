@@ -11,7 +11,8 @@ from allocation.errors import RequestExceedsNeed
 from allocation.reasons import Parties, Party, excess, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
-from allocation.wording import UnitWords
+from allocation.wait_ends import total
+from allocation.wording import UnitWords, listed, some
 
 EXCEEDS_NEED = "exceeds_need"
 
@@ -90,12 +91,29 @@ def _is_safe(state: State) -> bool:
 
 
 def _stuck(state: State, parties: Parties | None) -> str:
+    """Why the state is unsafe: claims that are beyond what there is, or mutual waits."""
+    parties, units = parties or counted(state), total(state, ())
     finish = set(banker.finishable(state))
-    stuck = [
-        party.label for i, party in enumerate((parties or counted(state)).rows) if i not in finish
-    ]
-    more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
-    return f"Unsafe: {', '.join(stuck[:5])}{more} could block each other forever."
+    stuck = [i for i in range(len(state.maximum)) if i not in finish]
+    beyond = [i for i in stuck if not banker.fits(state.maximum[i], units)]
+    waiting = some([parties.rows[i].label for i in stuck if i not in beyond])
+    if not beyond:
+        return f"Unsafe: {waiting} could block each other forever."
+    claims = some([_beyond(state, parties, i, units) for i in beyond])
+    others = f" {waiting} could wait forever for what it holds." if waiting else ""
+    return f"Unsafe: {claims}. Lower the claim or raise the capacity.{others}"
+
+
+def _beyond(state: State, parties: Parties, row: int, units: Vector) -> str:
+    return f"{parties.rows[row].label} claims " + listed(
+        [
+            f"{measure.amount(most)} of {there:,} that there are"
+            for measure, most, there in zip(
+                parties.measures, state.maximum[row], units, strict=True
+            )
+            if most > there
+        ]
+    )
 
 
 def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Parties:

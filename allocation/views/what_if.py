@@ -33,7 +33,7 @@ from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import CheckView, judge, matrix
-from allocation.wording import whole_number
+from allocation.wording import some, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
 #: the initial state without a request
@@ -80,7 +80,7 @@ def shown(request: HttpRequest, page: WhatIfView, *, status: int = 200) -> HttpR
         "request_cell": Cell("request", page.draft.request, faults.get("request", "")),
         "file_fault": faults.get("file", ""),
         "examples": EXAMPLES.values(),
-        "pools": Pool.objects.order_by("name"),
+        "pools": Pool.objects.filter(is_experiment=False).order_by("name"),
     }
     if page.sandbox is not None:
         units = zip(
@@ -188,9 +188,8 @@ def _copied(request: HttpRequest, number: str) -> HttpResponse:
     if copy.left_out:
         note += (
             " Not copied, as no safety depends on them: "
-            f"{', '.join(process.label for process in copy.left_out[:5])}"
+            f"{some([process.label for process in copy.left_out])}."
         )
-        note += f" and {len(copy.left_out) - 5} more." if len(copy.left_out) > 5 else "."
     return shown(request, replace(_page(SharedState(copy.sandbox)), note=note))
 
 

@@ -57,14 +57,14 @@ def test_view_explains_a_wait_for_what_is_not_there(contended):
     since = f"since {wait.blockers[0].since:%H:%M} UTC"
     assert wait.reason == (
         "Needs 5 a, 4 are free: 1 short; and 5 b, 4 are free: 1 short. Held by a (4 a "
-        f"{since}), b (2 a {since}) and b (1 b {since})."
+        f"{since}) and b (2 a and 1 b {since})."
     )
     assert [(blocker.label, blocker.key, blocker.units) for blocker in wait.blockers] == [
         ("a", "a", 4),
         ("b", "a", 2),
         ("b", "b", 1),
     ]
-    assert wait.what_ends_it == "Ends with the release of 1 a and 1 b by a or b."
+    assert wait.what_ends_it == "Ends with the release of 1 a and 1 b by b."
     assert (wait.position, wait.deadline is None) == (2, False)
 
 

@@ -1,0 +1,86 @@
+"""Find out whose release would end a wait, and whose claim no release can meet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, State, Vector, fits, plus
+from allocation.rules.remedies import ALONE, cheapest_release
+from allocation.wording import NAMES_AT_MOST, listed, some
+
+
+@dataclass(frozen=True)
+class UnitHolder:
+    """Who holds units that others may wait for."""
+
+    label: str
+    allocation: Vector
+    #: in the State; None for one that is no row of it, as its units are reserved
+    row: int | None
+
+
+def total(state: State, holders: Collection[UnitHolder]) -> Vector:
+    """The units that there are: free, held and reserved."""
+    units = state.available
+    for held in state.allocation:
+        units = plus(units, held)
+    for holder in holders:
+        if holder.row is None:
+            units = plus(units, holder.allocation)
+    return units
+
+
+def by_whose_release(
+    state: State,
+    holders: Sequence[UnitHolder],
+    process: int,
+    request: Vector,
+    short: Collection[int],
+) -> str:
+    """Name the holders of whom one is enough, ` by a or b`, or who are enough together, ` by a and
+    b together`; empty if not even all of them are.
+
+    `short` are the classes that are scarce: who holds most of them is named first. At most some
+    hundred safety checks, however many hold units.
+    """
+    cost = {i: -float(sum(one.allocation[j] for j in short)) for i, one in enumerate(holders)}
+    ordered = sorted(cost, key=lambda i: (cost[i], i))
+
+    def ends_wait(gone: frozenset[int]) -> bool:
+        return _is_granted_without([holders[i] for i in gone], state, process, request)
+
+    alone = [holders[i].label for i in ordered[:ALONE] if ends_wait(frozenset([i]))]
+    if alone:
+        is_more = len(alone) > NAMES_AT_MOST or len(ordered) > ALONE
+        return f" by {listed([*alone[:NAMES_AT_MOST], *['others'] * is_more], last='or')}"
+    chosen = cheapest_release(cost, ends_wait)
+    if not chosen:
+        return ""
+    everyone = frozenset(ordered)
+    is_only_way = not any(ends_wait(everyone - {i}) for i in chosen)
+    example = "" if is_only_way else ", for example"
+    names = some([holders[i].label for i in sorted(chosen, key=ordered.index)])
+    return f"{example} by {names} together"
+
+
+def _is_granted_without(
+    gone: Sequence[UnitHolder], state: State, process: int, request: Vector
+) -> bool:
+    """Whether the request could be granted if `gone` had given back all and asked for no more."""
+    available = state.available
+    for holder in gone:
+        available = plus(available, holder.allocation)
+    if not fits(request, available):
+        return False
+    rows = {holder.row for holder in gone}
+    left = [i for i in range(len(state.maximum)) if i not in rows]
+    after = State.of_checked(
+        available,
+        tuple(state.maximum[i] for i in left),
+        tuple(state.allocation[i] for i in left),
+        tuple(state.need[i] for i in left),
+    )
+    verdict = banker.decide(after, left.index(process), request, state_is_safe=False)
+    return verdict is BankVerdict.GRANT

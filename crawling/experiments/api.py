@@ -98,7 +98,7 @@ class ResultOut(Schema):
     pool: int | None = Field(description="its pool; null before it begins")
     requests_done: int
     seconds: float | None = Field(
-        description="from the first start to the last end, retries included"
+        description="of its rounds, each from the first start to the last end, retries included"
     )
     waited_seconds: float
     waited_with_retries_seconds: float
@@ -106,7 +106,7 @@ class ResultOut(Schema):
         description="from asking the pool to its answers, with retries; the searches differ here"
     )
     unsafe_grants: int | None = Field(
-        description="grants that left the pool in an unsafe state; null: not counted for threads"
+        description="grants that left the pool in an unsafe state; null: not counted yet"
     )
     locked: int
     locked_percent: float
@@ -133,10 +133,6 @@ class ExperimentHead(Schema):
     started_at: datetime | None
     finished_at: datetime | None
     by: str | None = Field(description="user who started it; null: the command line")
-    ratio: float | None = Field(
-        description="total waiting under the Banker's algorithm divided by that under plain "
-        "requests; 0.763 in the paper"
-    )
 
 
 class ExperimentOut(ExperimentHead):

@@ -122,7 +122,8 @@ class RequestAttempt:
         self, context: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int
     ) -> None:
         self._context, self._session, self._job, self._number = context, session, job, number
-        self._process: int | None = None
+        #: None until the pool knows it
+        self.process: int | None = None
         self._epoch: int | None = None
         self._waited = self._deciding = 0.0
         self._pages = 0
@@ -159,7 +160,7 @@ class RequestAttempt:
     def _work(self) -> None:
         label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
         reference = f"{EXPERIMENT_REF}{self._context.experiment.pk}/{label}"
-        self._process = register_process(
+        self.process = register_process(
             pool=self._context.pool.pk,
             label=label,
             run_ref=reference,
@@ -173,12 +174,12 @@ class RequestAttempt:
 
     def _take(self, amounts: Vector) -> None:
         """Request, and wait for the grant. Raises OverBound."""
-        assert self._process is not None
+        assert self.process is not None
         request_id = uuid4()
         with self._context.waits.expecting(request_id) as served:
             began = time.monotonic()
             outcome = request_resources(
-                process=self._process,
+                process=self.process,
                 amounts=by_key(amounts),
                 request_id=request_id,
                 kind=RequestKind.STAGE if self._epoch else RequestKind.START,
@@ -222,7 +223,7 @@ class RequestAttempt:
     def _give_up(self, request_id: UUID) -> RequestOutcome:
         """Raise OverBound, with what the pool's rows say at this moment, unless a grant came
         first."""
-        deadlocked = self._process in self._context.deadlocked_now()
+        deadlocked = self.process in self._context.deadlocked_now()
         outcome = cancel_request(request_id=request_id)
         if not outcome.granted:
             raise WaitBoundExceeded(deadlocked=deadlocked)
@@ -230,25 +231,25 @@ class RequestAttempt:
 
     def _begin(self, outcome: RequestOutcome) -> None:
         if self._epoch is None:
-            assert self._process is not None
+            assert self.process is not None
             assert outcome.epoch is not None
             if not take_lease(
-                process=self._process,
+                process=self.process,
                 epoch=outcome.epoch,
                 worker=f"experiment {self._context.experiment.pk}",
             ):
                 raise AttemptLost("The lease of its units was over before it began.")
             self._epoch = outcome.epoch
-            self._context.leases[self._process] = outcome.epoch
+            self._context.leases[self.process] = outcome.epoch
 
     def _leave(self) -> None:
         """Give everything back, and wake whom that served.
 
         Should the database be out of reach, the lease runs out.
         """
-        if self._process is not None:
-            self._context.leases.pop(self._process, None)
-            finish_process(process=self._process)
+        if self.process is not None:
+            self._context.leases.pop(self.process, None)
+            finish_process(process=self.process)
             self._context.waits.wake()
 
 

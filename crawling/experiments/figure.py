@@ -5,17 +5,21 @@ places out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 WIDTH, HEIGHT = 860.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 12.0, 12.0, 40.0
+#: height of the line of times of day
+TIMES = 16.0
 #: about as many marks as an axis has
 MARKS = 6
-#: height of a line of times of day
-ROW = 16.0
 STEPS = (1, 2, 5, 10, 20)  # the last one for rounding errors
+
+#: of a request: seconds until it began, seconds waited, whether that was over the bound
+Point = tuple[float, float, bool]
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,19 @@ class PolicyLine:
     name: str
     #: from 0; the style of the line
     index: int
-    dots: tuple[FigureDot, ...]
-    #: its time of day at each mark of the axis, as policies run one after the other; and where
-    times: tuple[AxisMark, ...] = ()
-    times_at: float = 0.0
+    #: of each of its rounds, in which it alone had a turn
+    rounds: tuple[tuple[FigureDot, ...], ...]
 
     @property
-    def points(self) -> str:
-        return " ".join(f"{dot.x:.1f},{dot.y:.1f}" for dot in self.dots)
+    def dots(self) -> Iterator[FigureDot]:
+        return chain.from_iterable(self.rounds)
+
+    @property
+    def path(self) -> str:
+        """A line through the dots of each round."""
+        return "".join(
+            f"M{' '.join(f'{dot.x:.1f},{dot.y:.1f}' for dot in dots)}" for dots in self.rounds
+        )
 
     @property
     def small_dots(self) -> str:
@@ -68,32 +77,29 @@ class PolicyLine:
 class WaitingFigure:
     lines: tuple[PolicyLine, ...]
     across: tuple[AxisMark, ...]
+    #: the time of day at each mark of the axis
+    times: tuple[AxisMark, ...]
     up: tuple[AxisMark, ...]
     bound_at: float
     width: float = WIDTH
-    height: float = HEIGHT
+    height: float = HEIGHT + TIMES
     left: float = LEFT
     right: float = WIDTH - RIGHT
     top: float = TOP
     foot: float = HEIGHT - BOTTOM
+    times_at: float = HEIGHT
 
 
 def draw(
-    series: Mapping[str, Sequence[tuple[float, float, bool]]],
-    *,
-    bound_seconds: float,
-    starts: Mapping[str, datetime] | None = None,
+    series: Mapping[str, Sequence[Sequence[Point]]], *, bound_seconds: float, began: datetime
 ) -> WaitingFigure:
-    """Lay out, for each policy by name, its (seconds since its start, seconds waited, over the
-    bound) in order of time.
+    """Lay out, for each policy by name, the points of each of its rounds.
 
-    starts: when each policy began, for the time of day beneath the axis.
+    began: the moment from which seconds count.
     """
-    longest = max((at for points in series.values() for at, _, _ in points), default=0.0) or 1.0
-    highest = (
-        max(bound_seconds, *(waited for points in series.values() for _, waited, _ in points), 0.0)
-        * 1.05
-    )
+    points = [point for rounds in series.values() for one in rounds for point in one]
+    longest = max((at for at, _, _ in points), default=0.0) or 1.0
+    highest = max(bound_seconds, *(waited for _, waited, _ in points), 0.0) * 1.05
 
     def x(seconds: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * seconds / longest
@@ -101,29 +107,18 @@ def draw(
     def y(seconds: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / highest
 
-    marks = _round_numbers(longest)
-
-    def times(name: str) -> tuple[AxisMark, ...]:
-        began = (starts or {}).get(name)
-        if began is None:
-            return ()
-        moments = ((at, began + timedelta(seconds=at)) for at in marks)
-        return tuple(AxisMark(x(at), f"{moment:%H:%M:%S}") for at, moment in moments)
+    def dots(one: Sequence[Point]) -> tuple[FigureDot, ...]:
+        return tuple(FigureDot(x(at), y(waited), over) for at, waited, over in sorted(one))
 
     lines = tuple(
-        PolicyLine(
-            name,
-            index,
-            tuple(FigureDot(x(at), y(waited), over) for at, waited, over in sorted(points)),
-            times(name),
-            HEIGHT + ROW * index,
-        )
-        for index, (name, points) in enumerate(series.items())
+        PolicyLine(name, index, tuple(map(dots, rounds)))
+        for index, (name, rounds) in enumerate(series.items())
     )
-    across = tuple(AxisMark(x(at), f"{at:g}") for at in marks)
+    marks = [(x(at), at, began + timedelta(seconds=at)) for at in _round_numbers(longest)]
+    across = tuple(AxisMark(place, f"{at:g}") for place, at, _ in marks)
+    times = tuple(AxisMark(place, f"{moment:%H:%M:%S}") for place, _, moment in marks)
     up = tuple(AxisMark(y(at), f"{at:g}") for at in _round_numbers(highest))
-    height = HEIGHT + ROW * len(lines) * bool(starts)
-    return WaitingFigure(lines, across, up, y(bound_seconds), height=height)
+    return WaitingFigure(lines, across, times, up, y(bound_seconds))
 
 
 def _dots(dots: Iterable[FigureDot]) -> str:

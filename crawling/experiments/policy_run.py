@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from crawling.experiments.attempt import (
     RequestAttempt,
     WaitRegistry,
 )
-from crawling.experiments.pool_state import deadlocked_in
+from crawling.experiments.pool_state import deadlocked_in, unsafe_grants
 from crawling.experiments.synthetic_web import HOST
 from crawling.experiments.workload import CLASSES, Workload, WorkloadJob
 from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentPolicy
@@ -38,16 +39,13 @@ HEADERS = {"User-Agent": "crawlsite-experiment", "Connection": "keep-alive"}
 
 
 class PolicyRun:
-    """Runs a workload under one policy, in a pool made for it, which is left to be looked at."""
+    """Runs rounds of a workload under one policy, in a pool made for it, which is left to be looked
+    at.
+    """
 
     def __init__(self, experiment: Experiment, policy: str, workload: Workload, web: str) -> None:
         self.experiment, self.policy = experiment, policy
-        at_once = policy == ExperimentPolicy.ALL_AT_ONCE
-        self._workload = (
-            replace(workload, jobs=tuple(job.at_once() for job in workload.jobs))
-            if at_once
-            else workload
-        )
+        self._at_a_time = workload.at_a_time
         classes = [
             NewClass(*one, capacity)
             for one, capacity in zip(CLASSES, workload.capacity, strict=True)
@@ -62,29 +60,37 @@ class PolicyRun:
         self.stopping = threading.Event()
         self._is_told_to_stop = False
         self._web = web
-        self._to_do = deque((job, 1) for job in self._workload.jobs)
+        self._round = 0
+        self._to_do: deque[tuple[WorkloadJob, int]] = deque()
+        #: number and attempt of each process of the pool
+        self._tries: dict[int, tuple[int, int]] = {}
 
-    def run(self) -> None:
-        """Work everything off.
+    def run(self, number: int, jobs: Sequence[WorkloadJob]) -> None:
+        """Work the jobs of a round off, and count the unsafe grants so far.
 
         Raises a thread's exception, and ExperimentStopped, after all threads have released their
         units.
         """
+        at_once = self.policy == ExperimentPolicy.ALL_AT_ONCE
+        self._round, self.stopping = number, threading.Event()
+        self._to_do.extend((job.at_once() if at_once else job, 1) for job in jobs)
         over = threading.Event()
         keeping = threading.Thread(
             target=self._keep_alive, args=(over,), name="experiment leases", daemon=True
         )
         keeping.start()
         try:
-            with ThreadPoolExecutor(
-                self._workload.at_a_time, thread_name_prefix="experiment"
-            ) as threads:
-                self._await([threads.submit(self._work) for _ in range(self._workload.at_a_time)])
+            with ThreadPoolExecutor(self._at_a_time, thread_name_prefix="experiment") as threads:
+                self._await([threads.submit(self._work) for _ in range(self._at_a_time)])
         finally:
             over.set()
             keeping.join()
         if self._is_told_to_stop:
             raise ExperimentStopped
+        unsafe = unsafe_grants(self.pool)
+        store.count_unsafe_grants(
+            self.experiment, self.policy, {self._tries[one]: n for one, n in unsafe.items()}
+        )
 
     def fetch(self, session: PinnedSession, page: int) -> None:
         """Fetch a page of the experiment's web. Raises Lost."""
@@ -119,8 +125,11 @@ class PolicyRun:
         try:
             while not self.stopping.is_set() and (task := self._next()):
                 job, attempt = task
-                tried = RequestAttempt(self, session, job, attempt).run()
-                store.record(self.experiment, self.policy, tried)
+                trying = RequestAttempt(self, session, job, attempt)
+                tried = trying.run()
+                if trying.process is not None:
+                    self._tries[trying.process] = job.number, attempt
+                store.record(self.experiment, self.policy, replace(tried, round=self._round))
                 if tried.outcome == ExperimentOutcome.LOCKED and attempt < MOST_ATTEMPTS:
                     self._to_do.append((job, attempt + 1))
         except ExperimentStopped:

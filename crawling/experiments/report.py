@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Max, Min, Q, Sum
 from django.utils import timezone
@@ -34,7 +34,6 @@ NUMBERS = {
     "breaches": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.BREACH)),
     "crashes": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.CRASHED)),
     "pages": Sum("pages"),
-    "took": Max("ended_at") - Min("started_at"),
 }
 
 
@@ -77,7 +76,7 @@ class PolicyResult:
     waited_seconds: float = 0.0
     waited_with_retries_seconds: float = 0.0
     deciding_seconds: float = 0.0
-    #: None: they were not counted
+    #: None: a round of the policy has not ended
     unsafe_grants: int | None = None
     locked: int = 0
     deadlocked: int = 0
@@ -104,19 +103,6 @@ class ExperimentView:
     state: ExperimentState
     reason: str
     columns: tuple[PolicyResult, ...]
-
-    @property
-    def ratio(self) -> float | None:
-        """The Banker's total waiting as a part of plain requests'; None until both have ended."""
-        waited = {column.policy: column.waited_seconds for column in self.columns}
-        plain = waited.get(ExperimentPolicy.NAIVE)
-        if (
-            self.state != ExperimentState.FINISHED
-            or not plain
-            or ExperimentPolicy.BANKER not in waited
-        ):
-            return None
-        return waited[ExperimentPolicy.BANKER] / plain
 
     @property
     def is_on_shifts(self) -> bool:
@@ -164,24 +150,33 @@ def request_results(
     return {policy: tuple(map(_entry, by.values())) for policy, by in tries.items()}
 
 
-#: of each policy the first try of each request, by number: its number, when it began, how long it
-#: waited, and whether that was over the time limit
-FirstTries = dict[str, list[tuple[int, datetime, float, bool]]]
+class FirstTry(NamedTuple):
+    """The first try of a request: how long it waited, and whether that was over the time limit."""
+
+    number: int
+    round: int
+    started_at: datetime
+    waited_seconds: float
+    is_over: bool
+
+
+#: of each policy, by number
+FirstTries = dict[str, list[FirstTry]]
 
 
 def first_tries(experiment: Experiment) -> FirstTries:
     """What figure 3 is drawn from."""
     tries: FirstTries = {}
     rows = ExperimentRequest.objects.filter(FIRST, experiment=experiment).order_by("number")
-    columns = ("policy", "number", "started_at", "waited_seconds", "outcome")
-    for policy, number, began, waited, outcome in rows.values_list(*columns):
+    columns = ("policy", "number", "round", "started_at", "waited_seconds", "outcome")
+    for policy, number, turn, began, waited, outcome in rows.values_list(*columns):
         is_over = outcome == ExperimentOutcome.LOCKED
-        tries.setdefault(policy, []).append((number, began, waited, is_over))
+        tries.setdefault(policy, []).append(FirstTry(number, turn, began, waited, is_over))
     return tries
 
 
 def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
-    """Experiments without their requests, by two queries for all."""
+    """Experiments without their requests, by three queries for all."""
     # a field's own name cannot be used again
     sums = {f"all_{name}": expression for name, expression in NUMBERS.items()}
     rows = (
@@ -197,16 +192,15 @@ def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
         experiment.pool_name(policy) for experiment in experiments for policy in experiment.policies
     ]
     pools = dict(Pool.objects.filter(name__in=names).values_list("name", "pk"))
+    durations = _durations(experiments)
 
     def column(experiment: Experiment, policy: str) -> PolicyResult:
-        found = dict(numbers.get((experiment.pk, policy), {}))
-        took: timedelta | None = found.pop("took", None)
         return PolicyResult(
             ExperimentPolicy(policy),
             pools.get(experiment.pool_name(policy)),
             experiment.policies.index(policy) + 1,
-            seconds=took.total_seconds() if took else None,
-            **found,
+            seconds=durations.get((experiment.pk, policy)),
+            **numbers.get((experiment.pk, policy), {}),
         )
 
     now = timezone.now()
@@ -218,6 +212,20 @@ def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
         )
         for experiment in experiments
     ]
+
+
+def _durations(experiments: Sequence[Experiment]) -> dict[tuple[int, str], float]:
+    """The seconds of all rounds of each policy, by experiment and policy."""
+    found: dict[tuple[int, str], float] = {}
+    for experiment, policy, took in (
+        ExperimentRequest.objects.filter(experiment__in=experiments)
+        .order_by()
+        .values("experiment", "policy", "round")
+        .annotate(took=Max("ended_at") - Min("started_at"))
+        .values_list("experiment", "policy", "took")
+    ):
+        found[experiment, policy] = found.get((experiment, policy), 0.0) + took.total_seconds()
+    return found
 
 
 def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, str]:
@@ -276,7 +284,6 @@ def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
         "started_at": experiment.started_at,
         "finished_at": experiment.finished_at,
         "by": experiment.by.get_username() if experiment.by else None,
-        "ratio": view.ratio,
         "results": [_result(column, with_requests=with_requests) for column in view.columns],
     }
 

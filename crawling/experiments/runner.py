@@ -1,4 +1,4 @@
-"""The run of an experiment from the first policy to the last, here or as a background job."""
+"""The run of an experiment by turns of its policies, here or as a background job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawling.experiments.report import state_of
 from crawling.experiments.shift_run import ShiftPolicyRun, clear_up
 from crawling.experiments.shift_workers import running_workers
 from crawling.experiments.synthetic_web import serve_web
-from crawling.experiments.workload import Workload, make_workload
+from crawling.experiments.workload import Workload, make_workload, rounds
 from crawling.models.experiments import (
     Experiment,
     ExperimentKind,
@@ -69,8 +69,11 @@ def run_experiment(experiment: Experiment, workload: Workload | None = None) -> 
 def _run_threads(experiment: Experiment, workload: Workload | None) -> None:
     workload = workload or make_workload(requests=experiment.requests, seed=experiment.seed)
     with serve_web() as web:
-        for policy in experiment.policies:
-            PolicyRun(experiment, policy, workload, web).run()
+        runs: dict[str, PolicyRun] = {}
+        for number, policy, jobs in rounds(workload.jobs, experiment.policies):
+            if policy not in runs:
+                runs[policy] = PolicyRun(experiment, policy, workload, web)
+            runs[policy].run(number, jobs)
 
 
 def _run_shifts(experiment: Experiment) -> None:
@@ -78,8 +81,11 @@ def _run_shifts(experiment: Experiment) -> None:
     workload = plan_crawls(crawls=experiment.requests, seed=experiment.seed)
     with running_workers(WORKERS) as workers:
         try:
-            for policy in experiment.policies:
-                ShiftPolicyRun(experiment, policy, workload, workers).run()
+            runs: dict[str, ShiftPolicyRun] = {}
+            for number, policy, sites in rounds(workload.sites, experiment.policies):
+                if policy not in runs:
+                    runs[policy] = ShiftPolicyRun(experiment, policy, workload, workers)
+                runs[policy].run(number, sites)
         finally:
             clear_up(experiment)
 

@@ -51,7 +51,7 @@ class WorkersLost(CrawlError):
 
 
 class ShiftPolicyRun:
-    """Lets the crawls run under one policy, in a pool made for it, which stays."""
+    """Lets crawls run in rounds under one policy, in a pool made for it, which stays."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ShiftPolicyRun:
         workload: CrawlWorkload,
         workers: Sequence[BaseProcess],
     ) -> None:
-        self._experiment, self._policy, self._workload = experiment, policy, workload
+        self._experiment, self._policy = experiment, policy
         self._workers = workers
         classes = [
             replace(one, capacity=workload.capacity[one.key]) for one in default_classes(WORKERS)
@@ -71,20 +71,22 @@ class ShiftPolicyRun:
             policy=Policy(policy),
             is_experiment=True,
         )
+        #: of the round
         self._runs: dict[int, Run] = {}
         #: waits that passed the bound, and those of processes that were truly deadlocked then
         self._judged: set[object] = set()
         self._deadlocked: set[int] = set()
 
-    def run(self) -> None:
-        """Start the crawls, wait for their ends, and store what became of each.
+    def run(self, round_: int, sites: Sequence[PlannedSite]) -> None:
+        """Start the crawls of a round, wait for their ends, and store what became of each.
 
         Raises ExperimentStopped, WorkersLost.
         """
-        with serve_sites(self._workload.sites) as addresses:
+        self._runs = {}
+        with serve_sites(sites) as addresses:
             for address in addresses.values():
                 self._allow(urlsplit(address).port or 0)
-            to_do = deque(self._workload.sites)
+            to_do = deque(sites)
             while (going_on := self._going_on()) or to_do:
                 for _ in range(min(AT_A_TIME - going_on, len(to_do))):
                     site = to_do.popleft()
@@ -92,7 +94,8 @@ class ShiftPolicyRun:
                 time.sleep(LOOK_SECONDS)  # workers of their own change the rows
         unsafe = unsafe_grants(self.pool)
         for number, run in self._runs.items():
-            store.record(self._experiment, self._policy, self._result(number, run, unsafe))
+            result = replace(self._result(number, run, unsafe), round=round_)
+            store.record(self._experiment, self._policy, result)
 
     def _allow(self, port: int) -> None:
         note = note_of(self._experiment)

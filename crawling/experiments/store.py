@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -38,6 +38,7 @@ class AttemptResult:
     deciding_seconds: float = 0.0
     unsafe_grants: int | None = None
     detail: str = ""
+    round: int = 1
 
 
 def make_experiment(
@@ -96,6 +97,18 @@ def ask_to_stop(experiment: Experiment, *, by: User | None) -> None:
 
 def record(experiment: Experiment, policy: str, tried: AttemptResult) -> None:
     ExperimentRequest.objects.create(experiment=experiment, policy=policy, **asdict(tried))
+
+
+def count_unsafe_grants(
+    experiment: Experiment, policy: str, found: Mapping[tuple[int, int], int]
+) -> None:
+    """Store how many grants to each try, by number and attempt, were unsafe; to all others none."""
+    tries = ExperimentRequest.objects.filter(experiment=experiment, policy=policy)
+    with transaction.atomic():
+        tries.update(unsafe_grants=0)
+        for (number, attempt), units in found.items():
+            if units:
+                tries.filter(number=number, attempt=attempt).update(unsafe_grants=units)
 
 
 def finish(experiment: Experiment) -> None:

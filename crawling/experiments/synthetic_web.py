@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -144,7 +144,7 @@ def serve_web(answer: Callable[[str], SyntheticPage] = _shared_page) -> Iterator
 
 
 @contextmanager
-def serve_sites(sites: tuple[PlannedSite, ...]) -> Iterator[dict[int, str]]:
+def serve_sites(sites: Sequence[PlannedSite]) -> Iterator[dict[int, str]]:
     """Serve each site on a port of its own, as crawls take turns at a host; yield their addresses
     by number.
     """

@@ -31,6 +31,11 @@ PAPER_ROWS = (
 )
 #: the Banker's total waiting as a part of plain requests'
 PAPER_RATIO = PAPER_ROWS[1].waited_seconds / PAPER_ROWS[0].waited_seconds
+#: what is claimed of an experiment, and what is not
+WAITS_DEPEND = (
+    "Unsafe grants and deadlocks depend on the policy. Waits also depend on how busy the machine "
+    "is, so one experiment does not show under which policy requests wait less."
+)
 ERRATA = (
     "Table 3 prints 20 deadlocks for the Banker's algorithm; the text and the rate of 2 % say 2.",
     "Table 1 logs Request5 as Completed with a wait of 0:02:00, the time limit itself. Here such a "

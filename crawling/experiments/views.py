@@ -3,6 +3,9 @@ algorithm."""
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
+
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
@@ -25,7 +28,7 @@ from crawling.experiments.report import (
     request_results,
 )
 from crawling.experiments.store import ask_to_stop
-from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
+from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS, WAITS_DEPEND
 from crawling.models.experiments import Experiment
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import cell_file, send
@@ -38,6 +41,7 @@ REQUESTS = 25
 #: the columns of a try in a file
 TRIED = (
     "policy",
+    "round",
     "number",
     "attempt",
     "started_at",
@@ -75,6 +79,7 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "paper_ratio": PAPER_RATIO,
         "errata": ERRATA,
         "workers": WORKERS,
+        "claim": WAITS_DEPEND,
     }
     return render_live(
         request, "experiments/experiment.html", "experiments/_experiment.html", context
@@ -128,7 +133,7 @@ def _tables(
     """
     pages = {
         column.policy: Paginator(
-            [number for number, *_ in tries.get(column.policy, ())], REQUESTS
+            [one.number for one in tries.get(column.policy, ())], REQUESTS
         ).get_page(shown)
         for column in view.columns
     }
@@ -147,14 +152,20 @@ def _tables(
 
 
 def _figure(view: ExperimentView, tries: FirstTries) -> WaitingFigure | None:
-    """Figure 3, each policy from its own first request on; nothing until there is one."""
-    series, starts = {}, {}
-    for column in view.columns:
-        if points := tries.get(column.policy):
-            began = min(at for _, at, *_ in points)
-            starts[column.policy.label] = timezone.localtime(began)
-            series[column.policy.label] = [
-                ((at - began).total_seconds(), waited, is_over) for _, at, waited, is_over in points
+    """Figure 3, from the first request on; nothing until there is one."""
+    if not tries:
+        return None
+    began = min(one.started_at for found in tries.values() for one in found)
+    series = {
+        column.policy.label: [
+            [
+                ((one.started_at - began).total_seconds(), one.waited_seconds, one.is_over)
+                for one in found
             ]
+            for _, found in groupby(tries[column.policy], key=attrgetter("round"))
+        ]
+        for column in view.columns
+        if column.policy in tries
+    }
     bound = view.experiment.bound_seconds
-    return draw(series, bound_seconds=bound, starts=starts) if series else None
+    return draw(series, bound_seconds=bound, began=timezone.localtime(began))

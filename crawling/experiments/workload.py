@@ -5,8 +5,11 @@ Pure: a seed in, the same workload out, for every policy.
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from allocation.rules.banker import Vector, plus
 
@@ -30,6 +33,11 @@ STEPS = 3
 PAGES_PER_STEP = (1, 2)
 #: pages of the experiment's web; page n is the same, and takes as long, each time
 PAGES = 97
+#: requests of a round, see `rounds`: fewer would hardly wait for each other, and of more the
+#: policies would take turns too rarely
+LEAST_ROUND, MOST_ROUND = 4, 50
+
+J = TypeVar("J")
 
 
 @dataclass(frozen=True)
@@ -70,12 +78,29 @@ class Workload:
 def make_workload(*, requests: int, seed: int) -> Workload:
     """Draw a workload.
 
-    Fewer requests than AT_A_TIME are all at work at once, and share as much less.
+    In rounds of fewer requests than AT_A_TIME all are at work at once, and share as much less.
     """
     draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
     jobs = tuple(_job(draw, number) for number in range(1, requests + 1))
-    at_a_time = min(AT_A_TIME, requests)
+    at_a_time = min(AT_A_TIME, requests, _round_size(requests))
     return Workload(_capacity(jobs, at_a_time), jobs, at_a_time)
+
+
+def rounds(jobs: Sequence[J], policies: Sequence[str]) -> Iterator[tuple[int, str, Sequence[J]]]:
+    """Let the policies take turns: for each turn its round, from 1 on, its policy and its jobs.
+
+    Each policy gets the same jobs in each round. The order of the policies is reversed from round
+    to round, so that a machine that becomes slower or faster meanwhile favours none of two.
+    """
+    size = _round_size(len(jobs))
+    for number, first in enumerate(range(0, len(jobs), size), 1):
+        for policy in policies if number % 2 else reversed(policies):
+            yield number, policy, jobs[first : first + size]
+
+
+def _round_size(jobs: int) -> int:
+    """Two rounds, or more of many jobs; one of few."""
+    return min(MOST_ROUND, max(LEAST_ROUND, math.ceil(jobs / 2)))
 
 
 def _job(draw: random.Random, number: int) -> WorkloadJob:

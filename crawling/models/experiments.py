@@ -44,7 +44,7 @@ class ExperimentState(models.TextChoices):
 
 
 class Experiment(models.Model):
-    """One experiment: the same requests under each of its policies, one policy after the other,
+    """One experiment: the same requests under each of its policies, which take turns in rounds,
     each with a pool of its own.
     """
 
@@ -125,6 +125,9 @@ class ExperimentRequest(models.Model):
         help_text="grants to it that left the pool unsafe; empty: not counted",
     )
     pages = models.PositiveIntegerField(help_text="pages it fetched while it held units")
+    round = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="the turn of its policy, from 1 on"
+    )
     detail = models.TextField(
         blank=True, help_text="what went wrong, where it is no matter of waiting"
     )

@@ -39,18 +39,30 @@ def experiment():
     }
     for policy, rows in tries.items():
         for number, attempt, waited, is_locked in rows:
-            outcome = ExperimentOutcome.LOCKED if is_locked else ExperimentOutcome.COMPLETED
-            started = BEGAN + timedelta(seconds=number)
-            ended = started + timedelta(seconds=waited + 1)
             store.record(
-                experiment,
-                policy,
-                store.AttemptResult(
-                    number, attempt, started, ended, waited, outcome, deadlocked=is_locked, pages=4
-                ),
+                experiment, policy, tried(number, attempt, number, waited, is_locked=is_locked)
             )
+    store.count_unsafe_grants(experiment, "naive", {(2, 1): 2, (1, 1): 0})
     store.finish(experiment)
     return experiment
+
+
+def tried(number, attempt, began, waited, *, is_locked=False, round=1):
+    """A try that began so many seconds after BEGAN, and took a second more than it waited."""
+    outcome = ExperimentOutcome.LOCKED if is_locked else ExperimentOutcome.COMPLETED
+    started = BEGAN + timedelta(seconds=began)
+    ended = started + timedelta(seconds=waited + 1)
+    return store.AttemptResult(
+        number,
+        attempt,
+        started,
+        ended,
+        waited,
+        outcome,
+        deadlocked=is_locked,
+        pages=4,
+        round=round,
+    )
 
 
 def cells(page, heading):
@@ -64,14 +76,32 @@ def cells(page, heading):
 def test_the_three_tables_are_those_of_the_paper_beside_its_own(experiment):
     page = soup(browser("viewer").get(experiment.get_absolute_url()))
 
-    assert [row[:6] for row in cells(page, "table-3")] == [
-        ["plain requests", "6.0 s", "6.3 s", "1", "50 %", "1"],
-        ["Banker's algorithm", "4.5 s", "4.5 s", "0", "0 %", "0"],
+    assert [row[:7] for row in cells(page, "table-3")] == [
+        ["plain requests", "6.0 s", "6.3 s", "1", "50 %", "1", "2"],
+        ["Banker's algorithm", "4.5 s", "4.5 s", "0", "0 %", "0", "–"],
     ]
     assert cells(page, "table-1")[1][:5] == ["Locked:Request2", "12:00:02", "5.00 s", "5 s", "yes"]
     assert cells(page, "table-2")[1][0] == "Completed:Request2"
     assert cells(page, "paper")[1] == ["Banker's algorithm", "1:38:28", "2 (printed: 20)", "2 %"]
-    assert "here: 0.750" in cells(page, "paper")[2][1]
+    assert cells(page, "paper")[2][1] == "0.763"
+
+
+def test_no_more_is_claimed_than_unsafe_grants_and_deadlocks_show(experiment):
+    client = browser("viewer")
+    page = soup(client.get(experiment.get_absolute_url()))
+
+    meaning = page.find(id="meaning").parent.get_text(" ", strip=True)
+    assert "1 of them deadlocked; 2 grants were unsafe." in " ".join(meaning.split())
+    assert "does not show under which policy requests wait less" in meaning
+    row = soup(client.get("/experiments/")).select_one("tbody tr").find_all("td")[-1]
+    assert row.get_text(" ", strip=True) == "plain requests: 2 Banker's algorithm: –"
+
+
+def test_a_policy_took_as_long_as_its_rounds(experiment):
+    store.record(experiment, "naive", tried(3, 1, 100.0, 1.0, round=2))
+
+    plain = experiment_view(experiment).columns[0]
+    assert plain.seconds == 7.0 + 2.0, "from 1 to 8 s, and from 100 to 102 s"
 
 
 def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(experiment):
@@ -83,16 +113,18 @@ def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(experim
     )
     dots = [path["d"].count("h0") for path in figure.select("path.dots")]
     assert dots == [1, 1, 2, 0], "within the limit and over it, of each policy"
-    times = [text.get_text() for text in figure.find_all("text", class_=["line-0", "line-1"])]
+    times = [text.get_text() for text in figure.find_all("text", class_="time")]
     first = experiment.tries.order_by("started_at").first().started_at
-    assert times[0] == f"{first:%H:%M:%S}", "the time of day at which the first policy began"
-    assert len(times) >= 4
+    assert times[0] == f"{first:%H:%M:%S}", "the time of day at which the first request began"
+    assert len(times) >= 2
 
 
 def test_the_figure_keeps_within_its_frame_and_marks_round_numbers():
-    figure = draw({"one": [(0.0, 0.0, False), (33.0, 5.3, True)], "none": []}, bound_seconds=5.0)
+    rounds = [[(0.0, 0.0, False), (3.0, 1.0, False)], [(33.0, 5.3, True)]]
+    figure = draw({"one": rounds, "none": []}, bound_seconds=5.0, began=BEGAN)
 
-    dots = figure.lines[0].dots
+    assert figure.lines[0].path.count("M") == 2, "no line leads through the turn of another policy"
+    dots = [figure.lines[0].rounds[0][0], figure.lines[0].rounds[1][0]]
     assert (dots[0].x, dots[0].y, dots[1].x) == (figure.left, figure.foot, figure.right)
     assert figure.top <= dots[1].y < figure.bound_at < figure.foot
     assert [mark.label for mark in figure.across] == ["0", "10", "20", "30"]

@@ -64,6 +64,7 @@ def test_plain_requests_that_cross_lock_each_other_and_are_tried_again_after_the
     assert first.waited_seconds >= 1.0
     assert first.retries >= 1
     assert (second.label, second.deadlocked, second.retries) == ("Completed:Request2", False, 0)
+    assert plain.unsafe_grants >= 1, "the second unit was granted although both could be stuck"
 
 
 @pytest.mark.parametrize("policy", ["banker", "all_at_once"])
@@ -73,6 +74,7 @@ def test_the_same_requests_never_lock_where_units_are_dealt_out_safely(policy):
 
     assert [entry.label for entry in column.entries] == ["Completed:Request1", "Completed:Request2"]
     assert (column.locked, column.deadlocked, column.pages) == (0, 0, 15)
+    assert column.unsafe_grants == 0
     assert OutboxKind.START in {message.kind for message in unsent_outbox()}
     deliver()
     assert get_queue("shifts").count == 0  # the scheduler makes no shifts of threads

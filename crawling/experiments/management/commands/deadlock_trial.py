@@ -24,7 +24,7 @@ from crawling.experiments.form import (
 )
 from crawling.experiments.report import ExperimentView, as_dict, experiment_view
 from crawling.experiments.runner import interrupted_by_sigterm, run_experiment
-from crawling.experiments.tables import PAPER_RATIO, policy_table, request_table
+from crawling.experiments.tables import WAITS_DEPEND, policy_table, request_table
 from crawling.models.experiments import ExperimentKind
 
 
@@ -39,8 +39,8 @@ class Command(BaseCommand):
             "--policy",
             choices=list(CHOICES),
             default="both",
-            help="both: naive, then banker (default); searches: banker with each search of its "
-            "safety check",
+            help="both: naive and banker, by turns (default); searches: banker with each search "
+            "of its safety check",
         )
         parser.add_argument(
             "--kind",
@@ -114,8 +114,4 @@ class Command(BaseCommand):
             console.print(request_table(column.table, column, view.experiment.bound_seconds))
             console.print()
         console.print(policy_table(view))
-        if view.ratio is not None:
-            console.print(
-                f"The Banker's requests waited {view.ratio:.3f} of what plain requests did; in "
-                f"the paper {PAPER_RATIO:.3f}."
-            )
+        console.print(WAITS_DEPEND)

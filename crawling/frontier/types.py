@@ -34,7 +34,8 @@ class Candidate:
     is_link: bool = True
     #: links in a row outside the scope, this one included
     hops: int = 0
-    #: sitemap indexes in a row that led here
+    #: sitemap indexes in a row that led here, a robots.txt that names sitemaps among them; with any
+    #: it is a sitemap, and the depth is that of the pages that it lists
     nesting: int = 0
     #: that is expected of it, to the topic of a focused crawl; 0 to 1
     similarity: float = 0.0

@@ -48,6 +48,8 @@ NOTHING = Document()
 COPY = Document(unread=TruncationReason.COPY)
 MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
 ABSTRACT_LENGTH = 300
+#: of which a robots.txt may name sitemaps
+MOST_OTHER_HOSTS = 10
 
 
 def conclude(
@@ -61,7 +63,7 @@ def conclude(
 ) -> UrlOutcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
-    sitemaps: those of the site, which count as links of this page.
+    sitemaps: those of the site, as its robots.txt writes them; they come with this page.
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
     is_checked = context.links.filters.only_checks(claimed.hops)
@@ -119,12 +121,18 @@ def _without_answer(
 
 
 def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
+    """The sitemaps that a robots.txt names (sitemaps.org, *Submitting your Sitemap*): those of its
+    own host, and of some others, which may list its pages, too.
+    """
     if not sitemaps:
         return []
-    maps = Links(address.url)
+    maps = Links(f"{address.origin}/robots.txt")
     for sitemap in sitemaps:
         maps.add(sitemap)
-    return maps.found
+    others = dict.fromkeys(found.host_key for found in maps.found)
+    others.pop(address.host_key, None)
+    near = {address.host_key, *list(others)[:MOST_OTHER_HOSTS]}
+    return [found for found in maps.found if found.host_key in near]
 
 
 def _captured(
@@ -163,7 +171,7 @@ def _astray(
     document: Document,
 ) -> FetchStatus | None:
     """What is wrong with where it leads, as far as it can be seen from itself."""
-    if document.is_index and claimed.nesting >= MOST_INDEXES:
+    if document.is_index and claimed.nesting > MOST_INDEXES:
         return FetchStatus.NESTED_SITEMAPS
     if not is_redirect(fetched.status):
         return None
@@ -205,28 +213,47 @@ def _links(
     target: Address | None,
     judge: LinkJudge,
 ) -> tuple[list[Candidate], list[Refusal]]:
-    """The links of a page for the frontier, and those that the rules exclude."""
-    depth = claimed.depth + 1
+    """The links of a page for the frontier, and those that the rules exclude.
+
+    What a sitemap lists is as deep as the sitemap; of what is none, though it was named as one, the
+    links count only if the rules let it in as a page.
+    """
+    is_map = claimed.nesting > 0
     gate = _Gate(claimed, judge)
     scheme = claimed.url.partition(":")[0]
-    written = [*document.links, *_maps(address, sitemaps)]
-    links = gate.candidates(
-        [link for link in written if may_lead(scheme, link.scheme)],
+    written = [link for link in document.links if may_lead(scheme, link.scheme)]
+    if is_map and document.written and not judge.filters.judge(address, depth=claimed.depth).admits:
+        written = []
+    depth = claimed.depth if is_map and not document.written else claimed.depth + 1
+    links = gate.sitemaps(_maps(address, sitemaps), depth) if claimed.hops == 0 else []
+    if document.is_index:
+        links += gate.sitemaps(_near(written, address, judge), depth)
+    named = {candidate.address.url for candidate in links}
+    links += gate.candidates(
+        [link for link in written if link.url not in named] if named else written,
         depth,
         counts_all=judge.counts_links,
     )
-    if judge.ascends and not judge.filters.only_checks(claimed.hops):
+    if judge.ascends and not is_map and not judge.filters.only_checks(claimed.hops):
         links += [
             replace(candidate, is_link=False)
             for candidate in gate.candidates(directories_above(address), depth, are_links=False)
         ]
     if target and (candidate := gate.redirected(target)):
         links.append(candidate)
-    if document.is_index:
-        links = [replace(link, nesting=claimed.nesting + 1) for link in links]
     if judge.topic:
         links = with_similarity(links, judge.topic, claimed, address, document)
     return links, gate.refusals
+
+
+def _near(maps: Iterable[Address], address: Address, judge: LinkJudge) -> list[Address]:
+    """Those of an index's sitemaps that lie on its own host (sitemaps.org), or on a host of the
+    crawl's sites; another's are links, or its index could send the crawl anywhere.
+    """
+    scope = judge.filters.scope
+    return [
+        found for found in maps if found.host_key == address.host_key or scope.has_host_of(found)
+    ]
 
 
 class _Gate:
@@ -263,6 +290,25 @@ class _Gate:
         )
         return [candidate for candidate in made if candidate]
 
+    def sitemaps(self, maps: Iterable[Address], depth: int) -> list[Candidate]:
+        """What is named as a sitemap: no rule for pages keeps it out, as long as what it lists may
+        be fetched at that depth.
+        """
+        claimed = self._claimed
+        scheme = claimed.url.partition(":")[0]
+        nesting = max(claimed.nesting, int(claimed.depth == 0)) + 1
+        news = self._judge.seen.unseen(maps, depth, are_links=False)
+        admitted = [
+            link
+            for link in news
+            if may_lead(scheme, link.scheme)
+            and self.judge(link, depth=depth, hops=claimed.hops, is_map=True)
+        ]
+        self._judge.seen.remember(admitted, depth)
+        return [
+            Candidate(link, depth, claimed.id, is_link=False, nesting=nesting) for link in admitted
+        ]
+
     def redirected(self, target: Address) -> Candidate | None:
         """Where a redirect leads, if that is let in.
 
@@ -271,7 +317,11 @@ class _Gate:
         """
         claimed = self._claimed
         ruling = self.judge(
-            target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0
+            target,
+            depth=claimed.depth,
+            hops=max(0, claimed.hops - 1),
+            is_seed=claimed.depth == 0,
+            is_map=claimed.nesting > 0,
         )
         return ruling and Candidate(
             target,
@@ -283,12 +333,20 @@ class _Gate:
         )
 
     def judge(
-        self, link: Address, *, depth: int, hops: int, is_seed: bool = False
+        self,
+        link: Address,
+        *,
+        depth: int,
+        hops: int,
+        is_seed: bool = False,
+        is_map: bool = False,
     ) -> Ruling | None:
         """The ruling that lets a link in; None: it stays out."""
-        if not is_seed and self._judge.refusals.again(link.url):
+        if not is_seed and not is_map and self._judge.refusals.again(link.url):
             return None
-        ruling = self._judge.filters.judge(link, depth=depth, hops=hops, is_seed=is_seed)
+        ruling = self._judge.filters.judge(
+            link, depth=depth, hops=hops, is_seed=is_seed, is_map=is_map
+        )
         if ruling.admits:
             return ruling
         refusal = self._judge.refusals.first(

@@ -241,19 +241,22 @@ class FetchContext:
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
         is_checked: bool = False,
+        is_map: bool = False,
     ) -> Fetched:
         """Fetch a URL of the crawl's: no more of it than its filters let in.
 
-        is_checked: of an answer that has a document only the head.
+        is_checked: of an answer that has a document only the head. is_map: filters are for pages,
+        which a sitemap is not.
         """
         granted = self.client.max_document_bytes
-        most = min(granted, self.links.filters.max_document_bytes or granted)
+        most = granted if is_map else min(granted, self._most_of_a_page)
+        judge = self._judge_size if is_map else self._judge_answer
         fetched = self.client.get(
             address,
             dial,
             most,
             keep=self.archives,
-            judge=_only_head if is_checked else self._judge_answer,
+            judge=_only_head if is_checked else judge,
             asking=asking,
             form=form,
         )
@@ -264,11 +267,20 @@ class FetchContext:
             return replace(fetched, status=FetchStatus.TOO_LARGE, error=error)
         return fetched
 
+    @property
+    def _most_of_a_page(self) -> int:
+        return self.links.filters.max_document_bytes or self.client.max_document_bytes
+
+    def _judge_size(self, _content_type: str, length: int | None) -> tuple[FetchStatus, str] | None:
+        if length and length > self.client.max_document_bytes:
+            return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
+        return None
+
     def _judge_answer(
         self, content_type: str, length: int | None
     ) -> tuple[FetchStatus, str] | None:
-        if length and length > self.client.max_document_bytes:
-            return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
+        if refusal := self._judge_size(content_type, length):
+            return refusal
         ruling = self.links.filters.judge_answer(content_type, length)
         if ruling is None:
             return None

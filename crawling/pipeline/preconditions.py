@@ -27,7 +27,11 @@ def refusal_by_rules(
     No request was made yet.
     """
     ruling = context.links.filters.judge(
-        address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0
+        address,
+        depth=claimed.depth,
+        hops=max(0, claimed.hops - 1),
+        is_seed=claimed.depth == 0,
+        is_map=claimed.nesting > 0,
     )
     return None if ruling.admits else Fetched(status_of(ruling), error=describe_ruling(ruling))
 

@@ -42,6 +42,7 @@ def fetch_anew(
             dial,
             asking=earlier.questions if earlier and stored else None,
             is_checked=context.links.filters.only_checks(claimed.hops),
+            is_map=claimed.nesting > 0,
         )
         if stored and fetched.status == NOT_MODIFIED_STATUS:
             unneeded.pop_all()

@@ -94,9 +94,17 @@ class UrlFilters:
         return replace(self, scope=self.scope.with_seeds(seeds))
 
     def judge(
-        self, address: Address, *, depth: int, hops: int = 0, is_seed: bool = False
+        self,
+        address: Address,
+        *,
+        depth: int,
+        hops: int = 0,
+        is_seed: bool = False,
+        is_map: bool = False,
     ) -> Ruling:
-        """hops: those of the page that leads there."""
+        """hops: those of the page that leads there. is_map: a robots.txt or an index names it as a
+        sitemap, which is no page: rules for pages are for what it lists.
+        """
         if entry := self.blocklist.find(address):
             return Ruling(False, Rule.BLOCKLIST, entry.sentence)
         if is_seed:
@@ -107,6 +115,8 @@ class UrlFilters:
             )
         if not self.scope.admits_depth(depth):
             return Ruling(False, Rule.DEPTH, self.scope.why_not_so_deep())
+        if is_map:
+            return Ruling(True, Rule.SCOPE, "it is named as a sitemap, which is no page")
         if excluding := self.exclude.find(address.url):
             return Ruling(False, Rule.EXCLUDE, excluding)
         return self._judge_place(address, depth, hops)

@@ -18,9 +18,9 @@ from crawling.web.addresses import fingerprint
 #: it is now said to be found on the page from which the way to it is shortest
 SHORTEN = """
 UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects,
-    rank = coalesce(short.rank, u.rank)
-FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[]) AS short(fingerprint,
-    depth, via, redirects, rank)
+    rank = coalesce(short.rank, u.rank), nesting = greatest(u.nesting, short.nesting)
+FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[], %s::int[])
+    AS short(fingerprint, depth, via, redirects, rank, nesting)
 WHERE u.run_id = %s AND u.fingerprint = short.fingerprint
 """
 
@@ -91,6 +91,7 @@ def update_known_urls(
                     else ranking.rank(row.candidate.address.url, row.candidate.depth, 0.0)
                     for row in shorter
                 ],
+                [row.candidate.nesting for row in shorter],
                 run_id,
             ],
         )

@@ -62,13 +62,13 @@ MOST_READ = 100_000
 #: an address looks like. So the first ones are a sample, the same at each look, and an operator who
 #: tries on expressions sees what these change.
 SAMPLE = f"""
-SELECT id, queue_id, url, depth, hops
+SELECT id, queue_id, url, depth, hops, nesting
 FROM (SELECT * FROM crawling_url WHERE run_id = %s ORDER BY fingerprint LIMIT %s) AS u
 WHERE u.state = '{UrlState.QUEUED}' LIMIT %s
 """  # noqa: S608 - the states are constants
 
 ALL_WAITING = f"""
-SELECT u.id, u.queue_id, u.url, u.depth, u.hops FROM crawling_hostqueue q
+SELECT u.id, u.queue_id, u.url, u.depth, u.hops, u.nesting FROM crawling_hostqueue q
 JOIN crawling_url u ON u.queue_id = q.id
     AND u.state = '{UrlState.QUEUED}'
 WHERE q.run_id = %s AND q.queued > 0 LIMIT %s
@@ -141,6 +141,7 @@ def judge(row: Url, filters: UrlFilters) -> Ruling:
         depth=row.depth,
         hops=max(0, row.hops - 1),
         is_seed=row.depth == 0,
+        is_map=row.nesting > 0,
     )
 
 

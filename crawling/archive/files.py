@@ -23,6 +23,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from crawling.archive.records import new_namespace
 from crawling.errors import ArchiveTrouble
 from crawling.frontier.run_lock import locked_run
 from crawling.models import ArchiveFile
@@ -159,7 +160,11 @@ def open_next(slot: Slot) -> OpenFile:
     name = f"run{slot.run_id}-{slot.machine}-{slot.number}-{number:05}.warc.gz"
     return OpenFile(
         ArchiveFile.objects.create(
-            run_id=slot.run_id, name=name, machine=slot.machine, slot=slot.number
+            run_id=slot.run_id,
+            name=name,
+            namespace=new_namespace(),
+            machine=slot.machine,
+            slot=slot.number,
         )
     )
 

@@ -11,8 +11,9 @@ from base64 import b32encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache
 from typing import TypeAlias
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 from zlib_ng import zlib_ng
 
@@ -45,15 +46,24 @@ class Payload:
         return len(self.content)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Capture:
-    """What is said of an exchange in the headers of its records."""
+    """What is said of an exchange in the headers of its records, in lines that are made once."""
 
     url: str
     began_at: datetime
     seconds: float
     address: str
     depth: int | None
+
+    @cached_property
+    def target(self) -> str:
+        return f"WARC-Date: {_date(self.began_at)}\r\nWARC-Target-URI: {self.url}\r\n"
+
+    @cached_property
+    def target_and_server(self) -> str:
+        server = f"WARC-IP-Address: {self.address}\r\n" if self.address else ""
+        return f"{self.target}{server}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +96,33 @@ def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
     return Payload(content, _labelled(payload.digest()), _labelled(block.digest()), sha256)
 
 
+#: of UUIDs of which only their maker knows what their bits are (RFC 9562, 5.8)
+OWN_VERSION = 8
+#: of a record's id, its place in the file
+OFFSET_BITS = 48
+
+
+def new_namespace() -> UUID:
+    """Random, but for the last bits, which are for offsets."""
+    drawn = uuid4().int >> OFFSET_BITS << OFFSET_BITS
+    return UUID(int=drawn & ~(15 << 76) | OWN_VERSION << 76)
+
+
 def record_id(file: UUID, offset: int) -> str:
     """The id of the record that begins there.
 
-    It need not be kept anywhere, and no other committed record ever has it.
+    It need not be kept anywhere, and no other committed record ever has it. In files of another
+    kind of id, as imports and the first crawls made them, it is a hash: pages point there by place,
+    and records by the id that this gives.
     """
-    return f"<urn:uuid:{uuid5(file, str(offset))}>"
+    begin = _begin_of_ids(file)
+    return f"{begin}{offset:012x}>" if begin else f"<urn:uuid:{uuid5(file, str(offset))}>"
+
+
+@lru_cache(maxsize=64)
+def _begin_of_ids(file: UUID) -> str:
+    is_for_offsets = file.version == OWN_VERSION and not file.node
+    return f"<urn:uuid:{str(file)[: -OFFSET_BITS // 4]}" if is_for_offsets else ""
 
 
 def began(fetched_at: datetime, seconds: float) -> datetime:
@@ -102,23 +133,19 @@ def began(fetched_at: datetime, seconds: float) -> datetime:
 def warcinfo(
     identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]
 ) -> WarcRecord:
-    fields: Fields = (("WARC-Filename", file_name),)
-    return _plain(
-        "warcinfo", identity, at, fields, "application/warc-fields", _fields(facts.items())
-    )
+    lines = f"WARC-Date: {_date(at)}\r\nWARC-Filename: {file_name}\r\n"
+    block = "".join(f"{name}: {value}\r\n" for name, value in facts.items()).encode()
+    return _plain("warcinfo", identity, lines, "application/warc-fields", block)
 
 
 def response(
     identity: str, capture: Capture, head: bytes, payload: Payload, *, is_cut_short: bool = False
 ) -> WarcRecord:
-    fields: Fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
-    if is_cut_short:
-        fields += (("WARC-Truncated", "unspecified"),)
+    truncated = "WARC-Truncated: unspecified\r\n" if is_cut_short else ""
     header = _header(
         "response",
         identity,
-        capture.began_at,
-        fields,
+        f"{capture.target_and_server}WARC-Payload-Digest: {payload.digest}\r\n{truncated}",
         "application/http; msgtype=response",
         len(head) + payload.size,
         payload.block_digest,
@@ -128,12 +155,10 @@ def response(
 
 def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> WarcRecord:
     """A document that came by another protocol than HTTP: the document alone."""
-    fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
     header = _header(
         "resource",
         identity,
-        capture.began_at,
-        fields,
+        f"{capture.target_and_server}WARC-Payload-Digest: {payload.digest}\r\n",
         content_type,
         payload.size,
         payload.block_digest,
@@ -153,14 +178,12 @@ def revisit(
     """A payload that is in the archive already, or that the server says has not changed: the head
     alone, and where the payload is.
     """
-    fields = (*_of(capture), ("WARC-Profile", profile))
+    lines = f"{capture.target_and_server}WARC-Profile: {profile}\r\n"
     if digest:
-        fields += (("WARC-Payload-Digest", digest),)
+        lines += f"WARC-Payload-Digest: {digest}\r\n"
     if original:
-        fields += reference(original)
-    return _plain(
-        "revisit", identity, capture.began_at, fields, "application/http; msgtype=response", head
-    )
+        lines += "".join(f"{name}: {value}\r\n" for name, value in reference(original))
+    return _plain("revisit", identity, lines, "application/http; msgtype=response", head)
 
 
 def reference(original: Original) -> Fields:
@@ -173,10 +196,8 @@ def reference(original: Original) -> Fields:
 
 
 def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> WarcRecord:
-    fields = (*_of(capture), ("WARC-Concurrent-To", answer))
-    return _plain(
-        "request", identity, capture.began_at, fields, "application/http; msgtype=request", sent
-    )
+    lines = f"{capture.target_and_server}WARC-Concurrent-To: {answer}\r\n"
+    return _plain("request", identity, lines, "application/http; msgtype=request", sent)
 
 
 def metadata(
@@ -185,13 +206,12 @@ def metadata(
     """What the crawl knew of the fetch that the exchange does not say, and where the document
     leads: all of them are the link graph.
     """
-    fields = (("WARC-Target-URI", capture.url), ("WARC-Concurrent-To", answer))
-    facts = [("fetchTimeMs", str(round(1000 * capture.seconds)))]
-    facts += [] if capture.depth is None else [("linksFromSeed", str(capture.depth))]
-    facts += [("outlink", url) for url in outlinks]
-    return _plain(
-        "metadata", identity, capture.began_at, fields, "application/warc-fields", _fields(facts)
-    )
+    lines = f"{capture.target}WARC-Concurrent-To: {answer}\r\n"
+    depth = "" if capture.depth is None else f"linksFromSeed: {capture.depth}\r\n"
+    block = f"fetchTimeMs: {round(1000 * capture.seconds)}\r\n{depth}"
+    if links := "\r\noutlink: ".join(outlinks):
+        block += f"outlink: {links}\r\n"
+    return _plain("metadata", identity, lines, "application/warc-fields", block.encode())
 
 
 def packed(record: WarcRecord) -> Iterator[bytes]:
@@ -208,50 +228,24 @@ def packed(record: WarcRecord) -> Iterator[bytes]:
     yield press.compress(END) + press.flush()
 
 
-def _of(capture: Capture) -> Fields:
-    fields: Fields = (("WARC-Target-URI", capture.url),)
-    return (*fields, ("WARC-IP-Address", capture.address)) if capture.address else fields
-
-
-def _plain(
-    kind: str, identity: str, at: datetime, fields: Fields, content_type: str, block: bytes
-) -> WarcRecord:
+def _plain(kind: str, identity: str, lines: str, content_type: str, block: bytes) -> WarcRecord:
     digest = _labelled(hashlib.sha1(block, usedforsecurity=False).digest())
-    return WarcRecord(_header(kind, identity, at, fields, content_type, len(block), digest), block)
+    return WarcRecord(_header(kind, identity, lines, content_type, len(block), digest), block)
 
 
 def _header(
-    kind: str,
-    identity: str,
-    at: datetime,
-    fields: Fields,
-    content_type: str,
-    length: int,
-    digest: str,
+    kind: str, identity: str, lines: str, content_type: str, length: int, digest: str
 ) -> bytes:
-    lines = [
-        "WARC/1.1",
-        f"WARC-Type: {kind}",
-        f"WARC-Record-ID: {identity}",
-        f"WARC-Date: {_date(at)}",
-    ]
-    lines += [f"{name}: {value}" for name, value in fields]
-    lines += [
-        f"WARC-Block-Digest: {digest}",
-        f"Content-Type: {content_type}",
-        f"Content-Length: {length}",
-        "",
-        "",
-    ]
-    return "\r\n".join(lines).encode()
-
-
-def _fields(facts: Iterable[tuple[str, str]]) -> bytes:
-    return "".join(f"{name}: {value}\r\n" for name, value in facts).encode()
+    """lines: further fields, each with its end."""
+    return (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {identity}\r\n{lines}"
+        f"WARC-Block-Digest: {digest}\r\nContent-Type: {content_type}\r\n"
+        f"Content-Length: {length}\r\n\r\n"
+    ).encode()
 
 
 def _date(at: datetime) -> str:
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return f"{at.astimezone(UTC).isoformat(timespec='microseconds')[: -len('+00:00')]}Z"
 
 
 def _labelled(digest: bytes) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from io import BytesIO
-from uuid import UUID
+from uuid import RFC_4122, UUID, uuid4
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,14 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive import records
 from crawling.archive.decoded_documents import decoded
-from crawling.archive.records import IDENTICAL, Capture, Original, record_id
+from crawling.archive.records import (
+    IDENTICAL,
+    NOT_MODIFIED,
+    Capture,
+    Original,
+    new_namespace,
+    record_id,
+)
 from crawling.web.addresses import read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.links import surt
@@ -79,17 +86,195 @@ def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
     ]
 
 
-def test_dates_are_utc_and_to_the_microsecond():
-    content = gzip.decompress(packed(records.metadata("<x>", CAPTURE, answer="<y>", outlinks=[])))
+@pytest.mark.parametrize(
+    ("at", "date"),
+    [
+        (CAPTURE.began_at, "2026-01-02T03:04:05.000678Z"),
+        (datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2))), "2025-12-31T22:00:00.000000Z"),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_dates_are_utc_and_to_the_microsecond(at, date):
+    capture = Capture("http://a.test/", at, 0.25, "", None)
+    content = gzip.decompress(packed(records.metadata("<x>", capture, answer="<y>", outlinks=[])))
 
-    assert b"WARC-Date: 2026-01-02T03:04:05.000678Z\r\n" in content
+    assert f"WARC-Date: {date}\r\n".encode() in content
 
 
-def test_ids_differ_by_file_and_place():
-    ids = {record_id(UUID(int=file), offset) for file in range(3) for offset in range(3)}
+PLACES = (0, 1, 2**40)
 
-    assert len(ids) == 9
-    assert all(one.startswith("<urn:uuid:") and one.endswith(">") for one in ids)
+
+@pytest.mark.parametrize("make", [new_namespace, uuid4])
+def test_ids_are_uuids_that_differ_by_file_and_place_and_are_the_same_each_time(make):
+    files = [make() for _ in range(3)]
+    ids = [record_id(file, place) for file in files for place in PLACES]
+
+    assert ids == [record_id(UUID(str(file)), place) for file in files for place in PLACES]
+    assert len({UUID(one.removeprefix("<urn:uuid:").removesuffix(">")) for one in ids}) == 9
+    assert {len(one) for one in ids} == {len("<urn:uuid:>") + 36}
+
+
+def test_an_id_of_our_version_is_its_file_s_with_the_place_in_it():
+    file = new_namespace()
+
+    assert (file.version, file.variant) == (8, RFC_4122)
+    assert record_id(file, 2**40).removesuffix(">")[-12:] == f"{2**40:012x}"
+    assert record_id(file, 0) == f"<{file.urn}>"
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "identity"),
+    [
+        ("8b1c4f6e-2c1e-4f7b-9a35-0d2f6f1f7a11", 0, "df490509-36af-59e9-987d-3b8268c3f0cb"),
+        ("8b1c4f6e-2c1e-4f7b-9a35-0d2f6f1f7a11", 123_456, "dbb50f1b-e0f2-54a5-ba44-8cd52180d7b8"),
+        ("8b1c4f6e-2c1e-8f7b-9a35-0d2f6f1f7a11", 1, "c100b345-8ac0-56a2-9bd8-2f754abb174a"),
+    ],
+    ids=["first", "later", "our version without room for places"],
+)
+def test_records_of_files_that_are_there_keep_their_ids(file, place, identity):
+    assert record_id(UUID(file), place) == f"<urn:uuid:{identity}>"
+
+
+HTTP = b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n"
+OF_ALL = {"WARC-Record-ID": "<urn:a>", "WARC-Date": "2026-01-02T03:04:05.000678Z"}
+OF_EXCHANGES = {**OF_ALL, "WARC-Target-URI": "http://a.test/ä"}
+SERVED = {**OF_EXCHANGES, "WARC-IP-Address": "192.0.2.1"}
+HI = "sha1:YIVV7ELYGQTASQUNN5I3FRNPJQF542SC"
+ORIGINAL = Original("<urn:o>", "http://o.test/", CAPTURE.began_at)
+NOWHERE = Capture("http://a.test/ä", CAPTURE.began_at, 0.0, "", None)
+
+
+def measured(head: bytes) -> records.Payload:
+    return records.measure(head, DocumentStream.of(b"hi"), b"")
+
+
+def headers_of(record) -> dict[str, str]:
+    """Without the digest and length of the block, which the check of digests judges."""
+    (found,) = ArchiveIterator(BytesIO(packed(record)), check_digests="raise")
+    headers = found.rec_headers.headers
+    assert found.rec_headers.protocol == "WARC/1.1"
+    assert len(headers) == len(dict(headers))
+    return {
+        name: value
+        for name, value in headers
+        if name not in ("WARC-Block-Digest", "Content-Length")
+    }
+
+
+@pytest.mark.parametrize(
+    ("make", "fields"),
+    [
+        (
+            lambda payload: records.response("<urn:a>", CAPTURE, HTTP, payload),
+            {
+                **SERVED,
+                "WARC-Type": "response",
+                "WARC-Payload-Digest": HI,
+                "Content-Type": "application/http; msgtype=response",
+            },
+        ),
+        (
+            lambda payload: records.response("<urn:a>", NOWHERE, HTTP, payload, is_cut_short=True),
+            {
+                **OF_EXCHANGES,
+                "WARC-Type": "response",
+                "WARC-Payload-Digest": HI,
+                "WARC-Truncated": "unspecified",
+                "Content-Type": "application/http; msgtype=response",
+            },
+        ),
+        (
+            lambda _: records.resource("<urn:a>", CAPTURE, "text/x; a=b", measured(b"")),
+            {
+                **SERVED,
+                "WARC-Type": "resource",
+                "WARC-Payload-Digest": HI,
+                "Content-Type": "text/x; a=b",
+            },
+        ),
+        (
+            lambda payload: records.revisit(
+                "<urn:a>", CAPTURE, HTTP, profile=IDENTICAL, digest=HI, original=ORIGINAL
+            ),
+            {
+                **SERVED,
+                "WARC-Type": "revisit",
+                "WARC-Profile": IDENTICAL,
+                "WARC-Payload-Digest": HI,
+                "WARC-Refers-To": "<urn:o>",
+                "WARC-Refers-To-Target-URI": "http://o.test/",
+                "WARC-Refers-To-Date": "2026-01-02T03:04:05.000678Z",
+                "Content-Type": "application/http; msgtype=response",
+            },
+        ),
+        (
+            lambda payload: records.revisit(
+                "<urn:a>", NOWHERE, HTTP, profile=NOT_MODIFIED, digest=None, original=None
+            ),
+            {
+                **OF_EXCHANGES,
+                "WARC-Type": "revisit",
+                "WARC-Profile": NOT_MODIFIED,
+                "Content-Type": "application/http; msgtype=response",
+            },
+        ),
+        (
+            lambda payload: records.request(
+                "<urn:a>", CAPTURE, b"GET / HTTP/1.1\r\n\r\n", answer="<urn:b>"
+            ),
+            {
+                **SERVED,
+                "WARC-Type": "request",
+                "WARC-Concurrent-To": "<urn:b>",
+                "Content-Type": "application/http; msgtype=request",
+            },
+        ),
+        (
+            lambda payload: records.metadata("<urn:a>", CAPTURE, answer="<urn:b>", outlinks=()),
+            {
+                **OF_EXCHANGES,
+                "WARC-Type": "metadata",
+                "WARC-Concurrent-To": "<urn:b>",
+                "Content-Type": "application/warc-fields",
+            },
+        ),
+        (
+            lambda payload: records.warcinfo(
+                "<urn:a>", at=CAPTURE.began_at, file_name="f.warc.gz", facts={}
+            ),
+            {
+                **OF_ALL,
+                "WARC-Type": "warcinfo",
+                "WARC-Filename": "f.warc.gz",
+                "Content-Type": "application/warc-fields",
+            },
+        ),
+    ],
+    ids=[
+        *("response", "cut short", "resource", "revisit", "not modified", "request", "metadata"),
+        "warcinfo",
+    ],
+)
+def test_each_kind_of_record_has_the_named_fields_of_warc_1_1_and_each_once(make, fields):
+    assert headers_of(make(measured(HTTP))) == fields
+
+
+@pytest.mark.parametrize(
+    ("capture", "outlinks", "block"),
+    [
+        (CAPTURE, (), "fetchTimeMs: 250\r\nlinksFromSeed: 3\r\n"),
+        (NOWHERE, iter(["http://b.test/"]), "fetchTimeMs: 0\r\noutlink: http://b.test/\r\n"),
+        (
+            NOWHERE,
+            ["http://b.test/ö", "http://c.test/"],
+            "fetchTimeMs: 0\r\noutlink: http://b.test/ö\r\noutlink: http://c.test/\r\n",
+        ),
+    ],
+)
+def test_the_metadata_of_a_fetch_have_a_line_for_each_fact_and_link(capture, outlinks, block):
+    record = records.metadata("<urn:a>", capture, answer="<urn:b>", outlinks=outlinks)
+
+    assert record.start.decode() == block
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from crawling.audit import note
@@ -82,13 +83,16 @@ def set_identity(
 ) -> Identity:
     """Set who crawls; None leaves a field as it is.
 
-    Raises ValidationError with messages by field; then nothing has changed.
+    Raises ValidationError with messages by field, also for an empty contact: without one no public
+    site is fetched. Then nothing has changed.
     """
+    if not contact_url.strip():
+        raise ValidationError({"contact_url": "Enter a page (https://…) or an e-mail address."})
     with transaction.atomic():
         Identity.objects.get_or_create(pk=1)
         row = Identity.objects.select_for_update().get(pk=1)
         before = {"user_agent": row.user_agent, "purpose": row.purpose, "addresses": row.addresses}
-        row.product_token, row.contact_url = product_token, _full_contact(contact_url)
+        row.product_token, row.contact_url = product_token, full_contact(contact_url)
         row.purpose = row.purpose if purpose is None else purpose
         row.addresses = row.addresses if addresses is None else addresses
         row.clean_fields()
@@ -99,7 +103,7 @@ def set_identity(
     return row
 
 
-def _full_contact(text: str) -> str:
+def full_contact(text: str) -> str:
     """An e-mail address as the URL that requests carry; everything else as it is."""
     is_mailbox = "@" in text and "://" not in text and not text.lower().startswith("mailto:")
     return f"mailto:{text}" if is_mailbox else text

@@ -13,6 +13,13 @@
     timer = setTimeout(check, WAIT_MS);
   });
 
+  // The page that comes back has the sections open that are open now.
+  form.addEventListener("submit", () => {
+    form.querySelectorAll("input[name=unfolded]").forEach((input) => input.remove());
+    form.querySelectorAll("details[data-section][open]").forEach(({ dataset }) =>
+      form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "unfolded", value: dataset.section })));
+  });
+
   async function check() {
     const number = ++asked;
     const answers = new FormData(form);

@@ -14,7 +14,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from crawling.installation import ACCESS_RULES, allow, disallow, identity, set_identity
+from crawling.installation import (
+    ACCESS_RULES,
+    allow,
+    disallow,
+    full_contact,
+    identity,
+    set_identity,
+)
 from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
 from serving.access import AuthenticatedRequest, authenticated, require
 
@@ -32,12 +39,20 @@ class IdentityForm(forms.ModelForm):
             "product_token": "Product token",
             "contact_url": "Contact",
             "purpose": "Purpose",
-            "addresses": "Addresses",
+            "addresses": "IP ranges",
+        }
+        help_texts = {
+            "contact_url": "a page about your crawls (https://…) or an e-mail address, for site "
+            "owners; every request carries it",
         }
         widgets = {
             "purpose": forms.Textarea(attrs={"rows": 3}),
             "addresses": forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         }
+
+    def clean_contact_url(self) -> str:
+        """An e-mail address is stored as the URL that requests carry."""
+        return full_contact(self.cleaned_data["contact_url"])
 
 
 class NetworkForm(forms.ModelForm):

@@ -58,7 +58,12 @@ def test_the_identity_is_set_on_its_page_and_shown_to_site_owners_without_a_log_
 
 @pytest.mark.parametrize(
     ("field", "text"),
-    [("product_token", "two words"), ("contact_url", "nowhere"), ("addresses", "10.0.0.0/99")],
+    [
+        ("product_token", "two words"),
+        ("contact_url", "nowhere"),
+        ("contact_url", ""),
+        ("addresses", "10.0.0.0/99"),
+    ],
 )
 def test_a_wrong_identity_is_refused_at_its_field_and_what_was_typed_stays(roles, field, text):
     before = identity().user_agent
@@ -69,6 +74,13 @@ def test_a_wrong_identity_is_refused_at_its_field_and_what_was_typed_stays(roles
     control = page.select_one(f"#id_{field}")
     assert text in (control.get("value") or control.get_text())
     assert identity().user_agent == before
+
+
+def test_a_contact_may_be_typed_as_an_e_mail_address(roles):
+    fields = {"product_token": "librarybot", "contact_url": "librarian@example.org"}
+    browser("operator").post(IDENTITY, fields)
+
+    assert identity().user_agent == "librarybot/1.0 (+mailto:librarian@example.org)"
 
 
 def test_a_program_that_sets_the_name_alone_leaves_the_purpose(roles):

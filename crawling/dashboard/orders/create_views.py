@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 from uuid import uuid4
@@ -18,9 +18,9 @@ from django.utils.text import capfirst
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
-from allocation.wording import listed, whole_number
+from allocation.wording import listed, some, whole_number
 from crawling.crawls.creation import check_order, create_crawl, start_run
-from crawling.crawls.seed_checks import closed_addresses
+from crawling.crawls.seed_checks import ClosedAddress, closed_addresses
 from crawling.crawls.tags import set_tags
 from crawling.crawls.templates import as_crawl, remove_template, save_template
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers
@@ -40,7 +40,6 @@ from serving.requests import wants_fragment
 
 #: that are offered
 TEMPLATES = 50
-NOT_ALLOWED = "has addresses that no crawl may fetch from yet; they are named below"
 #: the note of a rule of access that was made beside the seeds
 ALLOWED_HERE = "allowed on the form of a new crawl"
 
@@ -79,9 +78,8 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
         if is_to_start:
             await_names(seeds, by=request.user)
         closed = closed_addresses(seeds)
-        if is_to_start and closed:
-            form.blame({"seeds": NOT_ALLOWED})
-        made = _make(form, request.user, key) or _made_before(request.user, key)
+        mistakes = {"seeds": _not_allowed(closed)} if is_to_start and closed else {}
+        made = _make(form, request.user, key, mistakes) or _made_before(request.user, key)
         if made is None:
             return _page(request, form, closed=closed)
     if is_to_start:
@@ -220,7 +218,7 @@ def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
         "who": who,
         "asks_who": not who.contact_url,
         "key": key,
-        "sections": sections_of(form),
+        "sections": sections_of(form, unfolded=request.POST.getlist("unfolded")),
         "templates": OrderTemplate.objects.all()[:TEMPLATES],
     }
     return render(request, "crawling/new.html", facts)
@@ -256,22 +254,28 @@ def _made_before(by: User, key: str) -> CrawlJob | None:
     return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
 
 
-def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
-    """The crawl, or None with the errors in the form, which was read before.
+def _make(form: CrawlForm, by: User, key: str, known: Mapping[str, str]) -> CrawlJob | None:
+    """The crawl, or None with the errors in the form, which was read before. With `known` mistakes
+    it is not made, and the others are told as well.
 
     The identity is saved together with the crawl or not at all.
     """
-    mistakes: dict[str, str] = {}
+    mistakes = dict(known)
     try:
         with transaction.atomic():
-            mistakes = _say_who(form, by)
+            mistakes |= _say_who(form, by)
             crawl = create_crawl(form.as_order(), by=by, idempotency_key=key)
             if mistakes or form.errors:
-                raise BadOrder(mistakes)
+                raise BadOrder({})
             return set_tags(crawl, form.cleaned_data["tags"], by=by)
     except BadOrder as error:
         form.blame({**error.errors, **mistakes})
         return None
+
+
+def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
+    named = some([f"{one.address} port {one.port}" for one in closed])
+    return f"no crawl may fetch from these addresses yet: {named}; allow them below"
 
 
 def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
@@ -291,11 +295,11 @@ def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
 
 def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
     try:
-        run = start_run(crawl, by=by)
+        start_run(crawl, by=by)
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{crawl.name} is {run.state}. {run.reason}")
+        messages.success(request, f"{crawl.name} is saved, and its start was requested.")
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -168,10 +168,9 @@ class CrawlForm(OrderForm):
         """A browser does not send a chosen file twice: its lines move into the box."""
         from_file = self.cleaned_data.get("seeds_file")
         if from_file:
-            self.data = {
-                **self.answers,
-                "seeds": "\n".join([*lines(self.data.get("seeds", "")), *from_file]),
-            }
+            seeds = "\n".join([*lines(self.data.get("seeds", "")), *from_file])
+            self.data = {**self.answers, "seeds": seeds}
+            self.cleaned_data |= {"seeds": seeds, "seeds_file": []}
 
     @property
     def answers(self) -> dict[str, Any]:

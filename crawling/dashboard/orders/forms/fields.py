@@ -14,8 +14,9 @@ from crawling.orders.order import FIELDS
 from crawling.runs.grants import crawl_pools
 from crawling.web.secret_headers import MASK
 
-#: a browser neither corrects nor keeps what is typed here
-PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
+#: a browser does not correct what is typed here; with `autocomplete="off"` it would not restore it
+#: either when a user comes back to the page
+PLAIN = {"spellcheck": "false", "autocapitalize": "off"}
 INPUTS = {one.name: one.input for one in FIELDS}
 
 
@@ -65,13 +66,30 @@ class OrderForm(forms.Form):
         }
 
     def blame(self, errors: Mapping[str, str]) -> None:
-        """Put each of an order's mistakes beside the field that it is about."""
+        """Put each of an order's mistakes beside the field that it is about. The answers stay as
+        they were read: what is asked of them later must not depend on mistakes of others.
+        """
+        read = dict(self.cleaned_data)
         for key, message in errors.items():
             name = self.input_of(key)
             self.add_error(
                 name if name in self.fields else None,
-                self._no_number(name) or as_sentence(message),
+                self._no_number(name) or self._of_entry(key, name) or as_sentence(message),
             )
+        self.cleaned_data = read
+
+    def _of_entry(self, key: str, name: str) -> str:
+        """What to say of a line of a table that has no mark between name and value; empty: it is
+        another mistake.
+        """
+        entry = key.partition(".")[2]
+        one = next((one for one in self.asked if one.input == name), None)
+        if not entry or one is None or one.kind is not dict:
+            return ""
+        mark = one.question.mark.strip() or one.question.mark
+        if any(line.strip() == entry for line in str(self.cleaned_data.get(name, "")).splitlines()):
+            return f"“{entry}” has no “{mark}”; write a name, “{mark}” and a value in each line."
+        return ""
 
     def input_of(self, key: str) -> str:
         """The form's name for what a mistake is about: a field, or an entry of it."""
@@ -118,7 +136,7 @@ def number_field(*, mode: str = "numeric", **common: Any) -> forms.CharField:
     """A number is checked as text by the order, which says what is wrong with it; a browser would
     throw the text away.
     """
-    widget = forms.TextInput(attrs={"inputmode": mode, "autocomplete": "off"})
+    widget = forms.TextInput(attrs={"inputmode": mode})
     return forms.CharField(max_length=40, widget=widget, **{"required": False, **common})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -122,6 +122,8 @@ class FoldedSection:
 
     section: FormSection
     fields: Sequence[forms.BoundField]
+    #: the user had it open when the form was sent
+    was_open: bool = False
 
     @property
     def rows(self) -> list[FieldRow]:
@@ -144,11 +146,13 @@ class FoldedSection:
     @property
     def is_open(self) -> bool:
         """What is wrong must be seen."""
-        return any(field.errors for field in self.fields)
+        return self.was_open or any(field.errors for field in self.fields)
 
 
-def sections_of(form: forms.Form) -> dict[str, FoldedSection]:
-    """The sections of which the form has the first question, by key."""
+def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str, FoldedSection]:
+    """The sections of which the form has the first question, by key; `unfolded` are keys of those
+    that were open.
+    """
     return {
         section.key: FoldedSection(
             section,
@@ -156,6 +160,7 @@ def sections_of(form: forms.Form) -> dict[str, FoldedSection]:
                 *(form[name] for name in section.names if name in form.fields),
                 *(form[name] for name in form.fields if name.startswith(section.prefix)),
             ],
+            section.key in unfolded,
         )
         for section in SECTIONS
         if section.names[0] in form.fields

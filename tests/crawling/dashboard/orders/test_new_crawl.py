@@ -394,3 +394,37 @@ def test_a_viewer_makes_nothing(pool):
         viewer.post(reverse("crawling:test-fetch"), {"seeds": "http://127.0.0.1:8900/"}).status_code
         == 403
     )
+
+
+def test_addresses_that_are_not_allowed_are_named_together_with_other_mistakes(pool):
+    typed = {"seeds": "http://10.0.0.7:81/\nhttp://10.0.0.8/", "max_pages": "-5", "start": "1"}
+    answer = browser("operator").post(reverse(NEW), {"preset": "normal", **typed})
+
+    said = complaint(answer, "seeds")
+    assert "10.0.0.7 port 81 and 10.0.0.8 port 80" in said
+    assert "at least one entry" not in said
+    assert complaint(answer, "max_pages") == "Must be 1 or more"
+    closed = soup(answer).find(id="closed-addresses").get_text()
+    assert closed.count("Ask an administrator") == 2
+    assert not CrawlJob.objects.exists()
+
+
+def test_what_was_blamed_is_still_read_when_the_form_is_checked(operator):
+    typed = {"seeds": "http://10.0.0.7/\nno address", "preset": "normal", "max_pages": "-5"}
+    found = operator.post(reverse(CHECK), typed).json()
+
+    assert "10.0.0.7" in found["closed"]
+    assert set(found["errors"]) == {"seeds", "max_pages"}
+
+
+def test_a_line_without_its_mark_is_named_with_the_remedy(send):
+    said = complaint(send(extract="price = .price\ntitle span.title"), "extract")
+
+    assert said == "“title span.title” has no “=”; write a name, “=” and a value in each line."
+
+
+def test_sections_that_were_open_are_open_on_the_page_that_comes_back(send):
+    page = soup(send(name="n" * 101, unfolded=["fetching", "reuse"]))
+
+    opened = [one["data-section"] for one in page.select("details[data-section][open]")]
+    assert opened == ["fetching", "reuse"]

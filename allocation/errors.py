@@ -12,7 +12,7 @@ class AllocationError(Exception):
     def __init__(self, **facts: object) -> None:
         self.facts = facts
         message = " ".join((self.__doc__ or "").split())
-        tail = ", ".join(f"{name}={value}" for name, value in facts.items())
+        tail = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
         super().__init__(f"{message} ({tail})" if tail else message)
 
 

@@ -43,6 +43,11 @@ class ResourceRow:
         return 100 * self.used // self.capacity if self.capacity else 0
 
     @property
+    def free_percent(self) -> int:
+        """How much of the capacity is available, rounded up, as its counterpart is rounded down."""
+        return 100 - self.percent if self.capacity else 0
+
+    @property
     def in_use_percent(self) -> int:
         """How much of the capacity is used at the moment, rounded up, so that little shows."""
         return min(100, -(-100 * (self.in_use or 0) // self.capacity)) if self.capacity else 0

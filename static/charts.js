@@ -57,7 +57,7 @@
         x: { time: false, range: () => [times[0] - step / 2, times.at(-1) + step / 2] },
         y: { range: (_, least, most) => [Math.min(0, least), Number(top) || Math.max(1, most * 1.05)] },
       },
-      axes: [seconds, { ...axis, size: 56, label: unit, labelSize: 20, labelGap: 0, labelFont: axis.font, space: 24 }],
+      axes: [seconds, { ...axis, size: room, label: unit, labelSize: 20, labelGap: 0, labelFont: axis.font, space: 24 }],
       cursor: { drag: { x: false, y: false } },
       // Without a pointer the legend tells of the latest interval.
       hooks: { ready: [latest], setCursor: [(chart) => { if (chart.cursor.idx == null) latest(chart); }] },
@@ -65,12 +65,18 @@
     };
   }
 
+  // Numbers of the vertical axis stand beside its label, not on it.
+  function room(_, values) {
+    return 24 + 8 * Math.max(4, ...(values || []).map((value) => String(value).length));
+  }
+
   function latest(chart) {
     chart.setLegend({ idx: chart.data[0].length - 1 });
   }
 
   function series(label, colour) {
-    return { label, stroke: colour, fill: colour, width: 1, paths: bars, points: { show: false } };
+    // Without an outline a bar of zero is not seen: a dash a minute would read as failures.
+    return { label, stroke: colour, fill: colour, width: 0, paths: bars, points: { show: false } };
   }
 
   // A chart is no news to who cannot see it: its table has the same numbers.

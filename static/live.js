@@ -48,7 +48,12 @@
     if (event.target !== live) return;
     const { xhr, pathInfo } = event.detail;
     const isOurs = new URL(xhr.responseURL).pathname === new URL(pathInfo.finalRequestPath, location).pathname;
-    if (!isOurs) location.reload(); // logged out meanwhile: the page itself leads to the log-in and back
+    if (!isOurs) { // logged out meanwhile: the log-in says so, and leads back
+      const login = new URL(xhr.responseURL);
+      login.searchParams.set("next", location.pathname + location.search);
+      login.searchParams.set("ended", "1");
+      location.assign(login);
+    }
     const fresh = parsed(xhr.responseText);
     const isNew = isOurs && xhr.status === 200 && fresh !== shown;
     isHeld = isNew && (inUse() || box.checked);

@@ -9,6 +9,10 @@
     message.append(close);
     if (!message.matches(".success, .info")) return;
     // Not while somebody is at it.
+    // Not beside a state that has changed since: it would seem to deny it.
+    const state = () => document.querySelector("main .state")?.textContent;
+    const before = state();
+    document.body.addEventListener("htmx:afterSwap", () => { if (state() !== before) message.remove(); });
     setTimeout(function go() {
       if (message.matches(":hover, :focus-within")) setTimeout(go, 1000);
       else message.remove();

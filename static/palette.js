@@ -10,7 +10,7 @@
   const sources = [
     { kind: "Crawl", ask: "crawls", name: (one) => one.name, href: (one) => `${home("c")}${one.id}/` },
     { kind: "Host", ask: "hosts", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
-    { kind: "Page", ask: "pages", name: (one) => one.title || one.url, href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
+    { kind: "Page", ask: "pages", name: (one) => one.title || one.url, where: (one) => `${one.url.split("/")[2] || "file"}, ${one.crawl_name}`, href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
   ];
   let asked = 0, timer, last = Promise.resolve();
 
@@ -54,7 +54,7 @@
           continue;
         }
         if (!answer.ok) return [];
-        return (await answer.json()).items.slice(0, MOST).map((one) => row(source.kind, source.name(one), source.href(one)));
+        return (await answer.json()).items.slice(0, MOST).map((one) => row(source.where ? `${source.kind} · ${source.where(one)}` : source.kind, source.name(one), source.href(one)));
       } catch { return []; } // no answer: what the page offers is still there
     }
     return [];

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from html import escape
 from typing import Any
@@ -36,8 +36,18 @@ def time_ago(at: datetime | None) -> SafeString | str:
     # no more than letters, digits and signs of a time zone
     return mark_safe(  # noqa: S308
         f'<time datetime="{iso}"\n  title="{iso[:10]} {iso[11:19]} '
-        f'{escape(local.tzname() or "")}">{humanize.naturaltime(at)}</time>'
+        f'{escape(local.tzname() or "")}">{_in_words(at)}</time>'
     )
+
+
+def _in_words(at: datetime) -> str:
+    """Days ahead are rounded, and have their date: what was just set to end in a week is not six
+    days and 23 hours away.
+    """
+    days = round((at - timezone.now()) / timedelta(days=1))
+    if days < 1:
+        return str(humanize.naturaltime(at))
+    return f"{days} day{'s' if days > 1 else ''} from now, {timezone.localdate(at):%Y-%m-%d}"
 
 
 @register.filter(is_safe=True)

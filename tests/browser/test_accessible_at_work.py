@@ -57,7 +57,9 @@ def test_the_page_of_a_crawl_that_runs(page, crawl, browse):
     page.goto(f"/crawls/{crawl.pk}/")
     expect(page.locator(".crawl-head .state")).to_have_text("running")
     expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 3")
-    expect(page.get_by_role("region", name="Errors by cause")).to_contain_text("404 Not Found")
+    expect(page.get_by_role("region", name="Failed and excluded, by cause")).to_contain_text(
+        "404 Not Found"
+    )
 
     is_fit(page)
     takes_three_screens_of_a_phone_and_every_tab_begins_on_the_first(

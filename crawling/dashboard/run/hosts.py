@@ -47,6 +47,8 @@ class HostRow:
     is_at_gate: bool
     #: why nothing can be fetched from it, in a sentence
     outage: str
+    #: the run is paused or waits, so that nothing is fetched however long it is due
+    is_resting: bool
 
     @property
     def due_in(self) -> float | None:
@@ -146,6 +148,7 @@ def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
         robots=robots,
         is_at_gate=is_at_gate,
         outage=outage.sentence if outage else "",
+        is_resting=run.state not in {*WORKING_STATES, *ENDED_STATES},
     )
 
 

@@ -35,6 +35,8 @@ from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.scope.scope import Reach
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
+#: two estimates whose ratio is no more are told as one
+CLOSE = 1.25
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
@@ -110,10 +112,12 @@ def remaining(
     left = known if to_limit is None else min(known, to_limit)
     if not moving or not left:
         return ""
-    shortest, longest = duration(left / max(moving)), duration(left / min(moving))
+    quickest, slowest = left / max(moving), left / min(moving)
+    shortest, longest = duration(quickest, to=5), duration(slowest, to=5)
     count, unit = shortest.split()
     least = count if longest.endswith(unit) else shortest
-    span = longest if shortest == longest else f"{least} to {longest}"
+    is_one = slowest <= CLOSE * quickest or shortest == longest
+    span = longest if is_one else f"{least} to {longest}"
     what = (
         "to the limit on pages"
         if to_limit is not None and to_limit <= known
@@ -122,12 +126,13 @@ def remaining(
     return f"About {span} {what}."
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float, *, to: int = 1) -> str:
     """In the largest unit that gives at least one and a half, rounded: `90 seconds`, `2 minutes`,
-    `36 hours`.
+    `36 hours`; beyond ten to multiples of `to`.
     """
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 1.5 * size), UNITS[-1])
     count = max(1, round(seconds / size))
+    count = count if count <= 10 else to * round(count / to)
     return f"{count:,} {unit}{'s' if count > 1 else ''}"
 
 
@@ -191,6 +196,11 @@ class RunOverview:
     @property
     def is_alive(self) -> bool:
         return self.run is not None and self.run.state not in ENDED_STATES
+
+    @property
+    def is_working(self) -> bool:
+        """It fetches, or will as soon as a host is due; not so while it is paused or waits."""
+        return self.run is not None and self.run.state in WORKING_STATES
 
     @property
     def steps(self) -> list[tuple[str, int]]:

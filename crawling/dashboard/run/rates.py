@@ -15,6 +15,7 @@ from crawling.models import Run, RunCount, Shift
 MINUTES = 30
 #: the box of the bars, in units of its own
 WIDTH, HEIGHT = 240, 40
+WIDEST = WIDTH / 20
 MINUTE = timedelta(minutes=1)
 
 
@@ -46,12 +47,16 @@ class FetchRates:
 
     @property
     def bars(self) -> list[MinuteBar]:
-        """A bar a minute, for SVG."""
+        """A bar a minute, for SVG: in the middle of its minute, and never a slab."""
         step = WIDTH / max(1, len(self.minutes))
+        width = min(0.8 * step, WIDEST)
         heights = [HEIGHT * pages / max(1, self.most) for _, pages in self.minutes]
         return [
             MinuteBar(
-                f"{i * step:.2f}", f"{HEIGHT - height:.2f}", f"{0.8 * step:.2f}", f"{height:.2f}"
+                f"{(i + 0.5) * step - width / 2:.2f}",
+                f"{HEIGHT - height:.2f}",
+                f"{width:.2f}",
+                f"{height:.2f}",
             )
             for i, height in enumerate(heights)
         ]

@@ -123,7 +123,7 @@ class StructuredDataReader:
     def read_text(self, text: PageText, language: str) -> None:
         """Read the text of the same page; language: its code, as its letters say."""
         length = DataRow(DataKind.METADATA, name="text length", value=str(len(text.text)))
-        stated = DataRow(DataKind.METADATA, name="language", value=language)
+        stated = DataRow(DataKind.METADATA, name="detected language", value=language)
         self._take(DataKind.METADATA, [length, *([stated] if language else [])])
         self._take_contacts(_contacts_in(f"{text.text}\n{text.around}"))
 

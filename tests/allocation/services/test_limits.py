@@ -107,7 +107,7 @@ def test_capacity_falls_no_lower_than_use_or_claims(make_pool, make_process):
     pool = make_pool(10)
     process = make_process(pool, "p", (6,), (4,))
 
-    with pytest.raises(CapacityBelowUse, match="resource=a, capacity=3, in_use=4"):
+    with pytest.raises(CapacityBelowUse, match="resource: a, capacity: 3, in use: 4"):
         set_capacity(pool=pool.pk, capacity={"a": 3})
     with pytest.raises(CapacityBelowClaim, match="resource=a, capacity=5, process=p, claim=6"):
         set_capacity(pool=pool.pk, capacity={"a": 5})

@@ -77,7 +77,7 @@ def linked(site, user_of) -> CrawlJob:
 
 
 def errors(page: Page) -> Locator:
-    return page.get_by_role("region", name="Errors by cause")
+    return page.get_by_role("region", name="Failed and excluded, by cause")
 
 
 def lines(page: Page) -> Locator:

@@ -39,13 +39,14 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := consequence(job, verb)):
             return _confirm(request, job, verb, sentence)
-        run = DO[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
+        DO[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
     except ValueError:
         messages.error(request, "Minutes to keep are a number, like 30.")
     except (CrawlError, BadKeepTime) as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{job.name} is {run.state}. {run.reason}")
+        # not its state, which has changed again when the page is read
+        messages.success(request, f"{verb.capitalize()} of {job.name} requested.")
     return back(request)
 
 

@@ -1,0 +1,172 @@
+"""What pages say is so: names of data, bars, times, counts and messages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.template import Context, Template
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.schedules import set_schedule
+from crawling.crawls.share_links import create_share_link
+from crawling.dashboard.run.overview import remaining
+from crawling.dashboard.run.rates import WIDTH, FetchRates
+from crawling.models import Run, RunCount
+from crawling.runs.steering import pause
+from tests.crawling.pages import browser, soup
+from tests.crawlsite.test_preferences import prefer
+
+
+def page_of(client, name, *args, **query):
+    return soup(client.get(reverse(name, args=args), query)).main
+
+
+def words_of(element):
+    return " ".join(element.get_text(" ", strip=True).split())
+
+
+def test_each_kind_of_derived_data_has_its_own_name(make_site, crawl_to_the_end):
+    run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
+
+    page = page_of(browser("viewer"), "crawling:archive", run.crawl_id)
+
+    table = page.find(id="derived").parent
+    names = [words_of(cell) for cell in table.select("tbody th")]
+    assert names == ["Links", "Texts, ids and errors of HTML", "Structured data", "Search index"]
+
+
+def test_the_bar_under_what_is_available_shows_what_is_available(pool):
+    page = page_of(browser("viewer"), "allocation:pool", pool.pk)
+
+    bars = page.select("tr.available progress")
+    assert bars
+    assert {bar["value"] for bar in bars} == {"100"}
+    assert all("available" in bar["title"] for bar in bars)
+
+
+def test_next_starts_are_told_twice_only_where_the_zones_differ(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    set_schedule(crawl, {"cron": "30 2 * * *", "time_zone": "Europe/Berlin"}, by=None)
+    operator = browser("operator")
+
+    def starts():
+        page = page_of(operator, "crawling:schedule", crawl.pk)
+        return [
+            words_of(one) for one in page.find("h2", string="Next starts").find_next("ul")("li")
+        ]
+
+    assert all("(" in one for one in starts())
+    prefer(operator, time_zone="Europe/Berlin")
+    assert not [one for one in starts() if "(" in one]
+
+
+@pytest.fixture
+def run(order):
+    """A run that has fetched in its only minute."""
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/", name="Atlas")))
+    began = datetime(2026, 1, 5, 12, 0, 10, tzinfo=UTC)
+    Run.objects.filter(pk=run.pk).update(
+        state="finished", started_at=began, finished_at=began + timedelta(seconds=30)
+    )
+    RunCount.objects.create(run=run, process_number=1, minute=began.replace(second=0), fetched=72)
+    run.refresh_from_db()
+    return run
+
+
+def test_times_of_a_crawl_page_are_in_the_zone_of_the_account_which_it_names(run):
+    operator = browser("operator")
+    prefer(operator, time_zone="Europe/Berlin")
+
+    page = page_of(operator, "crawling:crawl", run.crawl_id)
+
+    speed = page.find(id="speed").parent
+    assert "13:00 at most 72 pages in a minute 13:01 CET" in words_of(speed)
+    assert speed.select_one("table tbody th").get_text() == "13:00"
+    assert words_of(page.find(id="log")) in ("Log CET", "Log CEST")
+
+
+def test_a_single_minute_is_a_bar_in_the_middle_of_the_drawing(run):
+    (bar,) = FetchRates([(run.started_at, 72)], None).bars
+
+    assert float(bar.width) <= WIDTH / 10
+    assert float(bar.x) + float(bar.width) / 2 == pytest.approx(WIDTH / 2)
+
+
+def test_hosts_of_a_paused_crawl_are_not_due(order):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    pause(run.crawl, by=None)
+    Run.objects.filter(pk=run.pk).update(state="paused")
+
+    page = page_of(browser("viewer"), "crawling:crawl", run.crawl_id)
+
+    hosts = words_of(page.find(id="hosts").parent)
+    assert "when the crawl goes on" in hosts
+    assert "1 with URLs to fetch" in hosts
+    assert not [word for word in (" due ", "0 active") if word in hosts]
+
+
+def test_what_is_excluded_is_not_called_an_error(make_site, crawl_to_the_end):
+    site = make_site({"/": '<a href="/no">x</a>', "/robots.txt": "User-agent: *\nDisallow: /no"})
+    run = crawl_to_the_end(f"{site.url}/")
+
+    causes = page_of(browser("viewer"), "crawling:crawl", run.crawl_id).find(id="errors").parent
+
+    assert words_of(causes).startswith("Failed and excluded, by cause")
+    assert "robots.txt forbids" in words_of(causes)
+
+
+@pytest.mark.parametrize(
+    ("left", "rates", "words"),
+    [
+        (240, (10.0, 9.6), "About 25 seconds"),
+        (480, (10.4, 9.6), "About 50 seconds"),
+        (27_000, (10.0, 8.0), "About 55 minutes"),
+        (27_000, (10.0, 6.0), "About 45 to 75 minutes"),
+    ],
+)
+def test_an_estimate_is_no_more_precise_than_it_can_be(left, rates, words):
+    said = remaining(known=left, fetched=1, most=None, rates=rates)
+    assert said == f"{words} for the URLs found so far."
+
+
+def test_strangers_see_no_numbers_of_ours_for_statuses(order, make_site, crawl_to_the_end):
+    site = make_site({"/": '<a href="/no">x</a>', "/robots.txt": "User-agent: *\nDisallow: /no"})
+    crawl = crawl_to_the_end(f"{site.url}/").crawl
+    _, token = create_share_link(crawl, days=7, by=None)
+
+    page = soup(Client().get(f"/shared/{token}/"))
+
+    cells = [words_of(cell) for cell in page.find(id="statuses").parent.select("tbody th")]
+    assert cells == ["200", "–"]
+
+
+def test_a_message_tells_what_was_asked_and_not_a_state_that_changes(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/", name="Atlas"))
+    operator = browser("operator")
+
+    for verb in ("start", "pause"):
+        page = soup(operator.post(f"/crawls/{crawl.pk}/{verb}/", follow=True))
+        flash = words_of(page.select_one(".message.success"))
+        assert flash == f"{verb.capitalize()} of Atlas requested."
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [
+        (timedelta(days=7), "7 days from now, "),
+        (timedelta(days=90), "90 days from now, "),
+        (timedelta(days=1, seconds=5), "1 day from now, "),
+        (timedelta(hours=5, seconds=5), "5 hours from now"),
+    ],
+)
+def test_days_ahead_are_whole_and_have_their_date(ahead, words):
+    at = timezone.now() + ahead - timedelta(seconds=1)
+
+    said = Template("{% time_ago at %}").render(Context({"at": at}))
+
+    assert f">{words}" in said.replace("\xa0", " ")
+    assert (f"{timezone.localdate(at):%Y-%m-%d}</time>" in said) == ("day" in words)

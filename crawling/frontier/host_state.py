@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from crawling.frontier.run_lock import locked_run
-from crawling.models import CookieJar, Level, RobotsFile, Shift
+from crawling.models import Level, RobotsFile, Shift
 from crawling.run_log import NewLogLine, write_all
 from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.web.outages import Outage
@@ -67,6 +67,22 @@ FROM unnest(%(hosts)s::bigint[], %(sealed)s::text[]) AS kept(host_id, sealed)
 JOIN crawling_host h ON h.id = kept.host_id AND h.shift_id = %(shift)s
 ON CONFLICT (run_id, host_id) DO UPDATE SET sealed = excluded.sealed
 """
+#: a port is no part of a cookie's host; a domain has thousands of hosts seldom, and then what the
+#: latest ones have says enough
+JARS = """
+SELECT q.host_id, found.sealed FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+CROSS JOIN LATERAL (
+    SELECT jar.sealed FROM crawling_hostqueue near
+    JOIN crawling_cookiejar jar ON jar.run_id = near.run_id AND jar.host_id = near.host_id
+    JOIN crawling_host other ON other.id = near.host_id
+    WHERE near.run_id = q.run_id AND near.domain = q.domain AND (
+        q.domain <> '' OR regexp_replace(other.name, ':[0-9]+$', '')
+            = regexp_replace(h.name, ':[0-9]+$', ''))
+    ORDER BY near.host_id = q.host_id DESC, jar.id DESC LIMIT %s
+) found
+WHERE q.run_id = %s AND q.host_id = ANY(%s)
+"""
+MOST_JARS = 50
 #: only the shift that leases the host may write this
 KEEP_OUTAGES = """
 UPDATE crawling_hostqueue q
@@ -166,16 +182,17 @@ def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -
     return gone
 
 
-def jars_of(run_id: int, hosts: Collection[int]) -> dict[int, Jar]:
-    """The cookies of those hosts that have some, by the host's id; those sealed with another key
-    are as good as expired.
+def jars_of(run_id: int, hosts: Collection[int]) -> dict[int, list[Jar]]:
+    """By the host's id its cookies and those of other hosts of its domain, or of its address; those
+    sealed with another key are as good as expired.
     """
-    jars: dict[int, Jar] = {}
-    for host, sealed in CookieJar.objects.filter(run=run_id, host__in=hosts).values_list(
-        "host", "sealed"
-    ):
+    jars: dict[int, list[Jar]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(JARS, [MOST_JARS, run_id, list(hosts)])
+        rows = cursor.fetchall()
+    for host, sealed in rows:
         try:
-            jars[host] = unseal(sealed)
+            jars.setdefault(host, []).append(unseal(sealed))
         except SealBroken:
             continue
     return jars

@@ -14,7 +14,7 @@ from crawling.frontier.exclusion import exclude
 from crawling.frontier.types import Candidate
 from crawling.models import HostQueue, Run, RunState, RunTotal, Url, UrlState
 from crawling.scope.filters import Rule
-from crawling.scope.scope import domain_of
+from crawling.web.public_suffixes import domain_of
 from crawling.web.statuses import FetchStatus
 
 #: rules by which a limit kept URLs out

@@ -20,9 +20,9 @@ from crawling.link_graph.tables import drawn_hosts, page_hosts
 from crawling.links.parquet import engine, put_query, rows_in
 from crawling.links.query import each_columns
 from crawling.models import LinkGraph, Run
-from crawling.scope.scope import domain_of
 from crawling.storage import storage
 from crawling.web.addresses import dns_name
+from crawling.web.public_suffixes import domain_of
 
 #: further hosts count as one, whose name is empty
 MOST_HOSTS = 300_000

@@ -13,10 +13,11 @@ from ipaddress import ip_network
 
 from crawling.orders.sections.fetching import FetchingPart, shows_itself
 from crawling.web.addresses import WEB, Address
+from crawling.web.cookies import Cookies, CookieStore
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
-from crawling.web.fetch.host_session import Cookies, HostSession
+from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.scheme_task import FetchTask
@@ -123,6 +124,8 @@ class Client:
     pause: Callable[[float], None] = time.sleep
     lease_is_lost: Callable[[], bool] = lambda: False
     connections: PinnedSession = field(init=False)
+    #: of all hosts: those of a domain have some in common
+    cookies: CookieStore = field(default_factory=CookieStore)
     #: by host key
     sessions: dict[str, HostSession] = field(default_factory=dict)
     #: replaces the order's longest time for one document
@@ -155,7 +158,7 @@ class Client:
     def session_of(self, host_key: str) -> HostSession:
         """What is known of a host; only the thread that has the host may ask."""
         return self.sessions.setdefault(
-            host_key, HostSession(Cookies() if self.fetching.keeps_cookies else None)
+            host_key, HostSession(Cookies(self.cookies) if self.fetching.keeps_cookies else None)
         )
 
     def get(

@@ -254,4 +254,4 @@ def keep_cookies(visit: Visit, address: Address, context: FetchContext) -> None:
     """Hand on the host's cookies if they are others than before."""
     cookies = context.client.session_of(address.host_key).cookies
     if cookies and cookies.has_changed:
-        context.port.keep_cookies(visit.host.host_id, cookies.taken())
+        context.port.keep_cookies(visit.host.host_id, cookies.dump())

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, lru_cache
-from ipaddress import ip_address
-
-from publicsuffixlist import PublicSuffixList
 
 from crawling.web.addresses import Address
+from crawling.web.public_suffixes import domain_of
 
 #: what a column of 16 bits holds; a chain of links this long is a trap
 DEEPEST = 32_767
@@ -105,22 +102,3 @@ def _directory(address: Address) -> str:
     """Host key and path up to the last slash; the query is no part of it."""
     path = address.target.partition("?")[0]
     return address.host_key + path[: path.rfind("/") + 1]
-
-
-@lru_cache(maxsize=10_000)
-def domain_of(hostname: str) -> str:
-    """The registrable domain; a name that is a public suffix itself stands alone; empty for a
-    literal address.
-    """
-    try:
-        ip_address(hostname.strip("[]"))
-    except ValueError:
-        return _suffixes().privatesuffix(hostname) or hostname
-    return ""
-
-
-@cache
-def _suffixes() -> PublicSuffixList:
-    """Read when a crawl first asks for a domain: it takes a tenth of a second and some
-    megabytes."""
-    return PublicSuffixList(accept_unknown=True)

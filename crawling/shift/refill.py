@@ -16,7 +16,6 @@ from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import set_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, canonical_address
-from crawling.web.fetch.host_session import Cookies
 
 
 class HostRefill:
@@ -121,6 +120,6 @@ def set_known_cookies(visits: Sequence[Visit], context: FetchContext, run_id: in
         return
     jars = jars_of(run_id, [visit.host.host_id for visit in visits])
     for visit in visits:
-        context.client.session_of(visit.host.name).cookies = Cookies(
-            jars.get(visit.host.host_id, ())
-        )
+        if cookies := context.client.session_of(visit.host.name).cookies:
+            for jar in jars.get(visit.host.host_id, ()):
+                cookies.learn(jar)

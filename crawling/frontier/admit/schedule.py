@@ -26,8 +26,8 @@ from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.orders.ranking import Ranking
 from crawling.scope.filters import Rule
-from crawling.scope.scope import domain_of
 from crawling.web.addresses import Address, fingerprint, signed
+from crawling.web.public_suffixes import domain_of
 from crawling.web.statuses import FetchStatus
 
 #: in the order in which they are placed, so that a later placement by their ids has the same result

@@ -96,7 +96,7 @@ class FetchingPart(BaseModel):
         Question(
             label="Keep cookies",
             heading="Cookies kept",
-            help="Per host, for one run. Off: no cookies are sent.",
+            help="As browsers keep them, for one run. Off: no cookies are sent.",
             meaning="keep each host's cookies for the run and send them back",
             option="--cookies",
         ),

@@ -16,10 +16,11 @@ from urllib.parse import quote
 from requests import Response
 from requests.exceptions import RequestException
 
+from crawling.web.addresses import canonical_address
+from crawling.web.cookies import Cookies
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream, new_spool
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
-from crawling.web.fetch.host_session import Cookies
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, why_not
 from crawling.web.proxies import ProxyRoute
@@ -150,7 +151,7 @@ class RequestOptions:
 
     def with_cookies(self, headers: Mapping[str, str], url: str) -> Mapping[str, str]:
         """The headers, and the cookies that go to this URL."""
-        cookie = self.cookies.header(url) if self.cookies else ""
+        cookie = self.cookies.header(canonical_address(url)) if self.cookies else ""
         return {**headers, "Cookie": cookie} if cookie else headers
 
 
@@ -235,8 +236,8 @@ def _read(
 ) -> Fetched:
     body = cast(ResponseBody, response.raw)
     answered, http_status = body.headers, response.status_code
-    if how.cookies:
-        how.cookies.take(response.url, answered)
+    if how.cookies and "Set-Cookie" in answered:
+        how.cookies.take(canonical_address(response.url), answered.getlist("Set-Cookie"))
     if unwanted := _unwanted(http_status, answered, judge):
         return Fetched(
             unwanted[0],

@@ -11,17 +11,18 @@ from urllib.parse import parse_qs
 
 import pytest
 from requests.utils import parse_dict_header
-from urllib3 import HTTPHeaderDict
 
 from crawling.crawls.creation import clone_crawl, create_crawl, order_of, start_run
 from crawling.crawls.fetching_section import fetching_of
+from crawling.frontier.host_state import jars_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.web.addresses import read_address
+from crawling.web.cookies import Cookies
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.web.fetch.host_session import LONGEST, MOST_COOKIES, Cookies, HostSession
+from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import RequestOptions
 from crawling.web.secret_headers import MASK, masked_request
 from tests.crawling.archive.judging import files_of
@@ -369,39 +370,10 @@ def test_a_record_of_a_request_has_no_secrets_and_all_the_rest():
     )
 
 
-def test_cookies_come_back_from_their_dump():
-    cookies = Cookies(
-        [
-            {
-                "version": 0,
-                "name": "a",
-                "value": "b",
-                "port": None,
-                "domain": "a.test",
-                "path": "/",
-                "secure": False,
-            }
-            | {"expires": None, "discard": True, "domain_specified": False}
-        ]
-    )
-
-    assert (
-        cookies.header("http://a.test/x"),
-        cookies.header("http://b.test/"),
-        cookies.has_changed,
-    ) == ("a=b", "", False)
-    assert Cookies(cookies.dump()).dump() == cookies.dump()
-
-
 def test_headers_that_may_be_secrets_stay_with_the_seeds():
     part = FetchingPart(headers={"X-Key": "s", "Accept-Language": "de"})
 
     assert dict(part.headers_for(of_a_seed=False)) == {"Accept-Language": "de"}
-
-
-def asking_for(*cookies):
-    """The head of an answer that does."""
-    return HTTPHeaderDict([("Set-Cookie", cookie) for cookie in cookies])
 
 
 @pytest.mark.parametrize("written", [b"a=b\r\n c", b'a="b\r\n\tc"', b"a\r\n b=c"])
@@ -415,50 +387,19 @@ def test_no_cookie_breaks_the_request_that_brings_it_back(written):
         ] == [200, 200]
 
 
-def test_a_host_gets_back_its_own_cookies_where_it_wants_them():
-    cookies = Cookies()
-    cookies.take(
-        "http://a.test/",
-        asking_for(
-            "own=1; Path=/",
-            "below=1; Path=/x/",
-            "safe=1; Path=/; Secure",
-            "other=1; Domain=b.test; Path=/",
-        ),
+def test_a_cookie_reaches_another_port_of_its_host(make_site, crawl_to_the_end):
+    def shown(request):
+        return 200, HTML, links("/in") if "a=1" in request.headers.get("Cookie", "") else "x"
+
+    other = make_site({"/": shown, "/in": "x"})
+    sets = {**HTML, "Set-Cookie": "a=1; Path=/; Max-Age=session; SameSite=Strict"}
+    site = make_site({"/": (200, sets, links(f"{other.url}/"))})
+    assert site.url.rpartition(":")[0] == other.url.rpartition(":")[0]
+
+    run = crawl_to_the_end(
+        f"{site.url}/", cookies=True, scope="anywhere", max_hosts=5, host_max_pages=9
     )
-    asked = {
-        url: cookies.header(url)
-        for url in ("http://a.test/", "http://a.test/x/", "https://a.test/", "http://b.test/")
-    }
 
-    assert list(asked.values()) == ["own=1", "below=1; own=1", "own=1; safe=1", ""]
-
-    cookies.take("http://a.test/", asking_for("own=; Path=/; Max-Age=0"))
-    assert cookies.header("http://a.test/") == ""
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("odd", ["odd=1; Max-Age", "odd=1; Version=1; max-age ; Path=/"])
-def test_an_attribute_without_its_value_costs_no_cookie(odd):
-    cookies, asked = Cookies(), asking_for("good=1", odd)
-    asked.add("Set-Cookie2", "old=1; Expires=Thu, 01 Jan 99999 00:00:00 GMT")
-    cookies.take("http://a.test/", asked)
-
-    assert sorted(cookies.header("http://a.test/").split("; ")) == ["good=1", "odd=1"]
-
-
-def test_a_host_that_asks_for_too_many_cookies_or_too_long_ones_is_not_obeyed():
-    cookies, long = Cookies(), "x" * LONGEST
-    many = [f"c{number}=1" for number in range(MOST_COOKIES + 50)]
-    cookies.take("http://a.test/", asking_for(f"first={long}", *many, f"last={long}"))
-
-    assert cookies.header("http://a.test/").split("; ") == many[-MOST_COOKIES:]
-
-
-def test_cookies_never_make_a_request_larger_than_servers_take():
-    cookies = Cookies()
-    for number in range(10, 50):
-        cookies.take("http://a.test/", asking_for(f"c{number}={'x' * 1000}"))
-
-    sent = cookies.header("http://a.test/").split("; ")
-    assert [cookie[:4] for cookie in sent] == [f"c{number}=" for number in range(42, 50)]
+    assert "/in" in other.paths
+    jars = jars_of(run.pk, [Url.objects.get(run=run, url=f"{other.url}/").queue.host_id])
+    assert [cookie["name"] for jar in jars.values() for one in jar for cookie in one] == ["a"]

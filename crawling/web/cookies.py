@@ -1,0 +1,363 @@
+"""Cookies as browsers keep them (RFC 6265, and its revision 6265bis where that says more).
+
+No library is for this: Python's own follows older standards, and curl's cannot be read without the
+cookies of all hosts.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any, NamedTuple
+
+from crawling.web.addresses import Address
+from crawling.web.public_suffixes import domain_of, is_literal, is_public_suffix
+
+#: bytes of a name and its value, and of the value of an attribute (6265bis, sections 5.6 and 5.7)
+LONGEST = 4096
+LONGEST_ATTRIBUTE = 1024
+#: of one domain, as a cookie says it; of more the oldest go (the standard asks for 50 at the least)
+MOST_COOKIES = 100
+#: of a site, which may have many hosts
+MOST_OF_A_SITE = 300
+#: bytes that a request has of them: many servers answer 431 to twice as much
+MOST_BYTES = 8192
+#: none is kept for longer (6265bis, section 5.5)
+MOST_SECONDS = 400 * 24 * 3600
+#: an expiry that moves by less is no change worth a write
+SAME_SECONDS = 60
+LONG_PAST = 0.0
+CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+BLANKS = " \t"
+SECURE_PREFIX, HOST_PREFIX = "__secure-", "__host-"
+#: the words of a date are what stands between these (section 5.1.1)
+DELIMITERS = re.compile(r"[\x09\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]++")
+CLOCK = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\D|\Z)", re.ASCII)
+DAY = re.compile(r"(\d{1,2})(?:\D|\Z)", re.ASCII)
+YEAR = re.compile(r"(\d{2,4})(?:\D|\Z)", re.ASCII)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MAX_AGE = re.compile(r"-?+\d++", re.ASCII)
+
+
+class Key(NamedTuple):
+    """What makes two cookies one."""
+
+    name: str
+    domain: str
+    is_host_only: bool
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    name: str
+    value: str
+    domain: str
+    is_host_only: bool
+    path: str
+    is_secure: bool
+    #: seconds since 1970; None: the run's end
+    expires_at: float | None
+    created_at: float
+    #: the latest answer that said so
+    set_at: float
+
+    @property
+    def key(self) -> Key:
+        return Key(self.name, self.domain, self.is_host_only, self.path)
+
+    @property
+    def pair(self) -> str:
+        return f"{self.name}={self.value}" if self.name else self.value
+
+    def has_expired(self, now: float) -> bool:
+        return self.expires_at is not None and self.expires_at <= now
+
+    def is_of(self, host: str) -> bool:
+        return host == self.domain if self.is_host_only else matches_domain(host, self.domain)
+
+    def goes_to(self, address: Address) -> bool:
+        """Whether a request for the URL has it (section 5.4); ports are ignored."""
+        return (
+            self.is_of(_host(address))
+            and matches_path(_path(address), self.path)
+            and (address.scheme == "https" or not self.is_secure)
+        )
+
+    def is_like(self, other: Cookie | None) -> bool:
+        """Whether to keep this one in place of the other changes nothing."""
+        if other is None or self.pair != other.pair or self.is_secure != other.is_secure:
+            return False
+        if self.expires_at is None or other.expires_at is None:
+            return self.expires_at is other.expires_at
+        return abs(self.expires_at - other.expires_at) < SAME_SECONDS
+
+
+def read_set_cookie(field: str, address: Address, now: float) -> Cookie | None:
+    """The cookie that an answer sets, one to be deleted with an expiry in the past; None: it is to
+    be ignored (6265bis, sections 5.6 and 5.7).
+    """
+    if CONTROL.search(field):
+        return None
+    pair, *rest = field.split(";")
+    before, mark, behind = pair.partition("=")
+    name, value = (
+        (before.strip(BLANKS), behind.strip(BLANKS)) if mark else ("", before.strip(BLANKS))
+    )
+    if not (name or value) or len(name) + len(value) > LONGEST:
+        return None
+    attributes = _attributes(rest)
+    host, domain = _host(address), attributes.get("domain", "").removeprefix(".").lower()
+    if domain and is_public_suffix(domain) and not is_literal(domain):
+        if domain != host:
+            return None
+        domain = ""
+    if domain and not (domain.isascii() and matches_domain(host, domain)):
+        return None
+    path = attributes.get("path", "")
+    cookie = Cookie(
+        name,
+        value,
+        domain or host,
+        not domain,
+        path if path.startswith("/") else _directory(_path(address)),
+        "secure" in attributes,
+        _expiry(attributes, now),
+        now,
+        now,
+    )
+    return cookie if _keeps_its_prefix(cookie, path, address) else None
+
+
+def _attributes(parts: Iterable[str]) -> dict[str, str]:
+    """By name in small letters; of the same one the last counts."""
+    found: dict[str, str] = {}
+    for part in parts:
+        name, _, value = part.partition("=")
+        if len(value) <= LONGEST_ATTRIBUTE:
+            name, value = name.strip(BLANKS).lower(), value.strip(BLANKS)
+            is_void = (name == "max-age" and not MAX_AGE.fullmatch(value)) or (
+                name == "expires" and read_cookie_date(value) is None
+            )
+            if not is_void:
+                found[name] = value
+    return found
+
+
+def _expiry(attributes: Mapping[str, str], now: float) -> float | None:
+    if age := attributes.get("max-age"):
+        seconds = MOST_SECONDS if len(age) > 12 else int(age)
+        is_past = age.startswith("-") or seconds <= 0
+        return LONG_PAST if is_past else now + min(seconds, MOST_SECONDS)
+    moment = read_cookie_date(attributes.get("expires", ""))
+    return min(moment.timestamp(), now + MOST_SECONDS) if moment else None
+
+
+def _keeps_its_prefix(cookie: Cookie, path: str, address: Address) -> bool:
+    """Whether a name with one of the prefixes may say so (6265bis, section 4.1.3)."""
+    name = (cookie.name or cookie.value).lower()
+    if not name.startswith((SECURE_PREFIX, HOST_PREFIX)):
+        return True
+    is_secure = bool(cookie.name) and cookie.is_secure and address.scheme == "https"
+    return is_secure and (name.startswith(SECURE_PREFIX) or (cookie.is_host_only and path == "/"))
+
+
+def read_cookie_date(text: str) -> datetime | None:
+    """A date as section 5.1.1 reads it; None: it is none."""
+    clock: tuple[int, ...] | None = None
+    day = month = year = None
+    for word in DELIMITERS.split(text[:LONGEST_ATTRIBUTE]):
+        if clock is None and (found := CLOCK.match(word)):
+            clock = tuple(map(int, found.groups()))
+        elif day is None and (found := DAY.match(word)):
+            day = int(found[1])
+        elif month is None and word[:3].lower() in MONTHS:
+            month = MONTHS.index(word[:3].lower()) + 1
+        elif year is None and (found := YEAR.match(word)):
+            year = int(found[1])
+    if clock is None or day is None or month is None or year is None:
+        return None
+    year += 1900 if 70 <= year <= 99 else 2000 if year <= 69 else 0
+    if year < 1601:
+        return None
+    try:
+        return datetime(year, month, day, clock[0], clock[1], clock[2], tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def matches_domain(host: str, domain: str) -> bool:
+    """Section 5.1.3."""
+    return host == domain or (host.endswith(f".{domain}") and not is_literal(host))
+
+
+def matches_path(path: str, pattern: str) -> bool:
+    """Section 5.1.4."""
+    return path == pattern or (
+        path.startswith(pattern) and (pattern.endswith("/") or path[len(pattern)] == "/")
+    )
+
+
+def _host(address: Address) -> str:
+    return address.hostname.removesuffix(".")
+
+
+def _path(address: Address) -> str:
+    return address.target.partition("?")[0]
+
+
+def _directory(path: str) -> str:
+    """The default path (section 5.1.4)."""
+    return path[: path.rfind("/")] or "/"
+
+
+def _site(host: str) -> str:
+    """The hosts that may share cookies."""
+    return domain_of(host) or host
+
+
+class CookieStore:
+    """The cookies of a run, as a shift knows them; shared by its fetch threads. Those that were
+    deleted stay until others need their room, so that no older word of another shift brings them
+    back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._sites: dict[str, dict[Key, Cookie]] = {}
+
+    def header(self, address: Address, now: float) -> str:
+        """What to send to a URL, in the standard's order; of too many the oldest are left out."""
+        if not self._sites:
+            return ""
+        with self._lock:
+            known = list(self._sites.get(_site(_host(address)), {}).values())
+        sent, size = [], 0
+        for cookie in sorted(known, key=lambda one: one.set_at, reverse=True):
+            if not cookie.has_expired(now) and cookie.goes_to(address):
+                size += len(cookie.pair) + len("; ")
+                if size > MOST_BYTES:
+                    break
+                sent.append(cookie)
+        sent.sort(key=lambda one: (-len(one.path), one.created_at))
+        return "; ".join(cookie.pair for cookie in sent)
+
+    def take(self, cookie: Cookie, address: Address) -> bool:
+        """Keep a cookie that the URL's answer sets; whether that changes what is kept."""
+        with self._lock:
+            site = self._sites.setdefault(_site(cookie.domain), {})
+            if not cookie.is_secure and address.scheme != "https" and _covers(site, cookie):
+                return False
+            known = site.pop(cookie.key, None)
+            if known:
+                cookie = replace(cookie, created_at=known.created_at)
+            elif cookie.has_expired(cookie.set_at):
+                return False
+            site[cookie.key] = cookie
+            _make_room(site, cookie.set_at)
+            return not cookie.is_like(known)
+
+    def learn(self, cookies: Iterable[Cookie]) -> None:
+        """Merge what another shift knew: of two the later counts."""
+        with self._lock:
+            for cookie in sorted(cookies, key=lambda one: one.set_at):
+                site = self._sites.setdefault(_site(cookie.domain), {})
+                known = site.get(cookie.key)
+                if known is None or known.set_at < cookie.set_at:
+                    site[cookie.key] = cookie
+                    _make_room(site, cookie.set_at)
+
+    def known_to(self, host: str) -> list[Cookie]:
+        """Those that the host has a part in."""
+        with self._lock:
+            known = list(self._sites.get(_site(host), {}).values())
+        return [
+            cookie
+            for cookie in known
+            if (
+                cookie.domain == host
+                if cookie.is_host_only
+                else matches_domain(host, cookie.domain)
+            )
+        ]
+
+
+def _covers(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
+    """Whether a secure cookie is there that one without TLS must not replace (6265bis, 5.7)."""
+    return any(
+        other.is_secure
+        and other.name == cookie.name
+        and (
+            matches_domain(other.domain, cookie.domain)
+            or matches_domain(cookie.domain, other.domain)
+        )
+        and matches_path(cookie.path, other.path)
+        for other in site.values()
+    )
+
+
+def _make_room(site: dict[Key, Cookie], now: float) -> None:
+    """Of too many what has expired goes first, then the oldest of the fullest domain."""
+    of_domains = Counter(key.domain for key in site)
+    domain, most = of_domains.most_common(1)[0]
+    if most <= MOST_COOKIES and len(site) <= MOST_OF_A_SITE:
+        return
+    there = [cookie for cookie in site.values() if cookie.domain == domain]
+    del site[min(there, key=lambda one: (not one.has_expired(now), one.set_at)).key]
+
+
+def _restored(parts: Mapping[str, Any]) -> Cookie:
+    """A cookie from its dump, also from that of an earlier version."""
+    if "set_at" in parts:
+        return Cookie(**parts)
+    is_host_only = not parts.get("domain_specified")
+    domain, moment = str(parts["domain"]).removeprefix("."), 0.0
+    return Cookie(
+        parts["name"],
+        parts["value"] or "",
+        domain,
+        is_host_only,
+        parts["path"],
+        bool(parts["secure"]),
+        parts["expires"],
+        moment,
+        moment,
+    )
+
+
+class Cookies:
+    """A host's part of the run's cookies, for its fetch thread, one at a time.
+
+    `has_changed` until they were dumped.
+    """
+
+    def __init__(self, store: CookieStore | None = None) -> None:
+        self._store = store or CookieStore()
+        self._host = ""
+        self.has_changed = False
+
+    def header(self, address: Address) -> str:
+        """What to send back to a URL; empty: nothing."""
+        return self._store.header(address, time.time())
+
+    def take(self, address: Address, fields: Iterable[str]) -> None:
+        """Keep the cookies of an answer's Set-Cookie fields, and delete those that it expires."""
+        self._host = _host(address)
+        for field in fields:
+            cookie = read_set_cookie(field, address, time.time())
+            if cookie and self._store.take(cookie, address):
+                self.has_changed = True
+
+    def learn(self, dumped: Iterable[Mapping[str, Any]]) -> None:
+        """Take up what was dumped before, by this host or another of its site."""
+        self._store.learn(map(_restored, dumped))
+
+    def dump(self) -> list[dict[str, Any]]:
+        """The cookies as JSON can hold them; since now nothing has changed."""
+        self.has_changed = False
+        return [asdict(cookie) for cookie in self._store.known_to(self._host)]

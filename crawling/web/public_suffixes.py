@@ -1,0 +1,36 @@
+"""Names under which others register theirs (publicsuffix.org)."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from ipaddress import ip_address
+
+from publicsuffixlist import PublicSuffixList
+
+
+@lru_cache(maxsize=10_000)
+def domain_of(hostname: str) -> str:
+    """The registrable domain; a name that is a public suffix itself stands alone; empty for a
+    literal address.
+    """
+    return "" if is_literal(hostname) else _suffixes().privatesuffix(hostname) or hostname
+
+
+def is_public_suffix(name: str) -> bool:
+    return _suffixes().publicsuffix(name) == name
+
+
+def is_literal(hostname: str) -> bool:
+    """Whether this is an IP address, as URLs have it."""
+    try:
+        ip_address(hostname.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """Read when a crawl first asks for a domain: it takes a tenth of a second and some
+    megabytes."""
+    return PublicSuffixList(accept_unknown=True)

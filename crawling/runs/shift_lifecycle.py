@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
-from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisGone
 
-from allocation.isolation import IN_THE_WAY, sqlstate
+from allocation.isolation import was_cut_off, was_in_the_way
 from allocation.services import is_holder, release_resources
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
@@ -44,9 +44,6 @@ LONGEST_SLICES = 10
 logger = logging.getLogger(__name__)
 
 
-#: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P`
-#: an operator's or a crash's doing
-GOING = ("08", "57P")
 #: the worker of a granted shift that no worker has taken up
 UNTAKEN = ""
 
@@ -255,12 +252,7 @@ def lost_a_server(error: BaseException | None) -> bool:
     """Whether a shift ended by this because PostgreSQL or Redis went away or others kept rows
     locked, which no page can bring about.
     """
-    if isinstance(error, RedisGone | InterfaceError):
-        return True
-    if not isinstance(error, OperationalError):
-        return False
-    state = sqlstate(error)  # a connection that broke has no server left to give one
-    return state is None or state in IN_THE_WAY or state.startswith(GOING)
+    return isinstance(error, RedisGone) or was_cut_off(error) or was_in_the_way(error)
 
 
 def shift_was_lost(

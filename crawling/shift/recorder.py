@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from django.utils import timezone
 
@@ -38,6 +39,8 @@ DRY_BELOW = 50
 #: links to known URLs are counted when so much time has passed, or there are so many such URLs
 COUNT_AFTER_SECONDS = 30.0
 COUNT_AT = 50_000
+#: URLs whose links are counted in one transaction
+MOST_COUNTED = 10_000
 
 
 class OutcomeRecorder:
@@ -115,9 +118,9 @@ class OutcomeRecorder:
         self._write(is_ending=True, cut=cut)
         while self._outcomes:  # of fetch threads that came late; they take no further URL
             self._write(is_ending=True)
-        if met := self._context.links.refusals.take():
+        for some in _slices(self._context.links.refusals.take()):
             with locked_run(self._shift.process.run_id) as run:
-                keep_links(run.pk, met)
+                keep_links(run.pk, some)
         self._count_links()
 
     def _write(self, *, is_ending: bool, cut: Sequence[UrlOutcome] = ()) -> None:
@@ -166,9 +169,9 @@ class OutcomeRecorder:
         """
         links, self._memory.links = self._memory.links, Counter()
         links.update(self._context.links.seen.take_links())
-        if links:
+        for some in _slices(links):
             with locked_run(self._shift.process.run_id) as run:
-                add_links(run.pk, links)
+                add_links(run.pk, some)
         self._memory.links_counted_at = time.monotonic()
 
     def _keep_what_hosts_said(self) -> None:
@@ -194,6 +197,13 @@ class OutcomeRecorder:
     def write_links(self) -> None:
         """Store the links of recorded pages that are not stored yet."""
         self._links.write()
+
+
+def _slices(counts: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """None of which holds the run's lock for long."""
+    items = iter(counts.items())
+    while some := dict(islice(items, MOST_COUNTED)):
+        yield some
 
 
 class ShiftProgress:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from django.db import connection
@@ -29,6 +30,10 @@ from crawling.scope.filters import Rule
 from crawling.web.addresses import Address, fingerprint, signed
 from crawling.web.public_suffixes import domain_of
 from crawling.web.statuses import FetchStatus
+
+#: URLs that a statement inserts or looks for. The server waits for the next statement while its
+#: rows are made, under the run's lock, and other threads of the shift may have the interpreter
+MOST_ROWS = 2_000
 
 #: in the order in which they are placed, so that a later placement by their ids has the same result
 ADD_QUEUES = """
@@ -106,12 +111,12 @@ def schedule_urls(
             {} if gains is None else gains,
             count_links(candidates),
         )
-        left = [(fingerprint(url), candidate) for url, candidate in _once(candidates).items()]
-        while left:
-            left = scheduler.add(left)
-        update_known_urls(cursor, run.pk, scheduler.ranking, scheduler.met, scheduler.gains)
-        if known is not None:
-            known.update(found_again.candidate.address.url for found_again in scheduler.met)
+        once = iter(_once(candidates).items())
+        while some := list(islice(once, MOST_ROWS)):
+            met = scheduler.add_all([(fingerprint(url), candidate) for url, candidate in some])
+            update_known_urls(cursor, run.pk, scheduler.ranking, met, scheduler.gains)
+            if known is not None:
+                known.update(found_again.candidate.address.url for found_again in met)
         if state == UrlState.QUEUED:
             cursor.execute(COUNT_ADDED, [list(scheduler.added), list(scheduler.added.values())])
     return scheduler.added.total()
@@ -203,12 +208,19 @@ class _Scheduler:
     links: Counter[str]
     #: new URLs by queue
     added: Counter[int] = field(default_factory=Counter)
-    #: those that were known
-    met: list[Rediscovery] = field(default_factory=list)
 
-    def add(self, candidates: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
-        """Insert those whose fingerprint is free, count them by queue, and return those that must
-        try the next fingerprint.
+    def add_all(self, candidates: list[tuple[int, Candidate]]) -> list[Rediscovery]:
+        """Insert those that are new, and count them by queue; returns those that were known."""
+        met: list[Rediscovery] = []
+        left = candidates
+        while left:
+            left = self._add(left, met)
+        return met
+
+    def _add(
+        self, candidates: list[tuple[int, Candidate]], met: list[Rediscovery]
+    ) -> list[tuple[int, Candidate]]:
+        """Insert those whose fingerprint is free, and return those that must try the next one.
 
         Of two with one fingerprint only the first is inserted; the other then meets it like one of
         long ago. So every URL walks the same way from its own fingerprint to the first free one,
@@ -230,7 +242,7 @@ class _Scheduler:
         for mark, candidate in refused:
             url, depth, state = rows[mark]
             if url == candidate.address.url:
-                self.met.append(Rediscovery(mark, candidate, depth, state))
+                met.append(Rediscovery(mark, candidate, depth, state))
             else:
                 left.append((_next(mark), candidate))
         return left

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import NamedTuple
 
 from django.db import DataError, connection
@@ -25,6 +24,7 @@ from crawling.frontier.admit.refusals import keep_refusals
 from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls, within_budget
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
+from crawling.frontier.record.batch_parts import in_parts
 from crawling.frontier.record.page_rows import (
     KnownContents,
     as_text,
@@ -75,6 +75,12 @@ FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) A
       WHERE id = ANY(%s) GROUP BY queue_id) back
 WHERE q.id = back.queue_id
 """
+
+#: the settled ones among those that a shift had in process
+OF_THE_SHIFT = f"""
+SELECT id FROM crawling_url
+WHERE id = ANY(%s) AND shift_id = %s AND state <> '{UrlState.IN_PROCESS}'
+"""  # noqa: S608  # a constant
 
 GIVE_BACK = f"""
 WITH back AS (
@@ -287,17 +293,39 @@ def record_all(
     memory: RecordingState,
     lengths: Mapping[int, int],
 ) -> Collection[int]:
-    """Write a batch even if one of it holds what the database refuses: that one fails alone, and
-    the crawl goes on, also with its links. Returns the ids that were still this shift's to settle.
-
-    Where others are in the way it is tried again.
+    """Write a batch, in parts if it has very many links. Returns the ids that were still this
+    shift's to settle.
     """
     settled: set[int] = set()
+    for part, its_lengths in in_parts(outcomes, lengths):
+        settled.update(_record_part(shift, part, numbers, memory, its_lengths))
+    return settled
+
+
+def _record_part(
+    shift: Shift,
+    outcomes: Sequence[UrlOutcome],
+    numbers: Sequence[int],
+    memory: RecordingState,
+    lengths: Mapping[int, int],
+) -> Collection[int]:
+    """Write it even if one of it holds what the database refuses: that one fails alone, and the
+    crawl goes on, also with its links.
+
+    Where others are in the way, or the connection breaks, it is tried again.
+    """
+    settled: set[int] = set()
+    tries = 0
+
+    def attempt() -> Collection[int]:
+        nonlocal tries
+        tries += 1
+        done = record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
+        # the connection may have broken after the commit
+        return done if done or tries == 1 else _settled_before(shift, outcomes)
+
     try:
-        return insist(
-            partial(record, shift, outcomes, numbers=numbers, memory=memory, lengths=lengths),
-            attempts=ATTEMPTS,
-        )
+        return insist(attempt, attempts=ATTEMPTS, through_breaks=True)
     except DataError:
         for outcome in outcomes:
             try:
@@ -315,6 +343,12 @@ def record_all(
                 )
                 _record_fault(shift, fault, numbers, memory)
     return settled
+
+
+def _settled_before(shift: Shift, outcomes: Sequence[UrlOutcome]) -> set[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(OF_THE_SHIFT, [[outcome.url_id for outcome in outcomes], shift.pk])
+        return {row[0] for row in cursor.fetchall()}
 
 
 def _record_fault(

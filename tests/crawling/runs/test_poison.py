@@ -12,6 +12,7 @@ from django.db import (
     DatabaseError,
     DataError,
     InterfaceError,
+    InternalError,
     OperationalError,
     connections,
     transaction,
@@ -19,6 +20,7 @@ from django.db import (
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from psycopg.errors import IdleInTransactionSessionTimeout
 from redis.exceptions import ConnectionError as RedisGone
 
 from crawling.crawls.creation import create_crawl, start_run
@@ -197,10 +199,11 @@ def broken_errors():
 @pytest.mark.django_db
 def test_a_server_that_went_away_is_told_from_what_a_page_may_bring_about(broken_errors):
     ended, too_slow = broken_errors
+    stood_still = InternalError()
+    stood_still.__cause__ = IdleInTransactionSessionTimeout()
+    gone = (ended, stood_still, InterfaceError("closed"), RedisGone())
 
-    assert [lost_a_server(error) for error in (ended, InterfaceError("closed"), RedisGone())] == [
-        True
-    ] * 3
+    assert [lost_a_server(error) for error in gone] == [True] * 4
     assert [
         lost_a_server(error) for error in (too_slow, DataError("too long"), MemoryError(), None)
     ] == [False] * 4

@@ -32,6 +32,7 @@ EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
 IDLE = "idle"
 RUN_SHIFT = "crawling.worker.jobs.run_shift"
+SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
 SILENT_WORKER = timedelta(seconds=90)
@@ -161,6 +162,10 @@ SEED_SOURCE = RowJob(
 )
 WITHDRAWAL = RowJob(
     "withdrawal", "crawling.withdrawals.file_removal.remove_records", seconds=6 * 60 * 60
+)
+#: all that workers call
+FUNCTIONS = frozenset(
+    {RUN_SHIFT, SEND_DUE, *(job.function for job in vars().values() if isinstance(job, RowJob))}
 )
 
 

@@ -50,6 +50,9 @@ def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
 def _work() -> None:
     stop_with_parent()
     queue = django_rq.get_queue(EXPERIMENT_SHIFTS)
-    ShiftWorker([queue], connection=queue.connection, serializer=settings.RQ_SERIALIZER).work(
-        logging_level="WARNING"
-    )
+    ShiftWorker(
+        [queue],
+        connection=queue.connection,
+        serializer=settings.RQ_SERIALIZER,
+        job_class=queue.job_class,
+    ).work(logging_level="WARNING")

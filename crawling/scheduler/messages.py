@@ -43,6 +43,7 @@ from crawling.rq_jobs import (
     RUN_SHIFT,
     SECOND_READING,
     SEED_SOURCE,
+    SEND_DUE,
     SHIFTS,
     WATCHES,
     WITHDRAWAL,
@@ -61,7 +62,6 @@ from crawling.withdrawals.file_removal import due_withdrawals
 RESEND_AFTER = timedelta(seconds=30)
 #: RQ kills a job that goes on for so long after its shift should have ended
 GRACE_SECONDS = 5 * 60
-SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 ALERT_JOB = "alerts"
 LONGEST_SECONDS = 15 * 60
 

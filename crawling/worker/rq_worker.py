@@ -24,6 +24,7 @@ import crawling.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
 from crawling.models import RunProcess
+from crawling.own_jobs import OwnJob
 from crawling.process.memory_limit import prefer_oom_kill
 from crawling.process.orphans import stop_with_parent
 from crawling.process.priority import let_pages_go_first
@@ -165,6 +166,8 @@ class ShiftWorker(Worker):
         PostgreSQL may be what failed: it gets some time to come back; after that the lease runs
         out.
         """
+        if not (isinstance(job, OwnJob) and job.is_ours and len(job.args) == 2):
+            return  # Redis holds a job that is no shift
         process_id, epoch = job.args
         for wait in REPORT_AGAIN_AFTER_SECONDS:
             try:

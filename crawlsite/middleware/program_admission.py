@@ -113,6 +113,7 @@ def is_short(head: bytes) -> bool:
         and head.find(b"\r\n\r\n") == len(head) - 4
         and head.count(b"\n") == head.count(b"\r\n")
         and b"\0" not in head
+        and b"\r\nhost:" in head.lower()
         and not any(word in head.lower() for word in NOT_SHORT)
     )
 

@@ -1,10 +1,11 @@
 """The web server's limits for a client before it reaches a page: time to send its request, room for
 it, and a thread.
 
-A client has REQUEST_SECONDS for a whole request, and PIECE_SECONDS to take each piece of an answer;
-then its connection is closed. So no client holds one of the few threads for long, whether it is
-slow or means to be. A connection takes no thread before something arrives on it, and programs have
-threads of their own: a refusal waits for no page, and no page for a program.
+The main loop takes a request in as a whole, and sends what is left of an answer: a client that is
+slow, or means to be, holds none of the few threads. It has REQUEST_SECONDS for a whole request, and
+PIECE_SECONDS to take anything of an answer. If clients hold too much room, the one that has held
+its for longest loses its connection. Programs have threads of their own: a refusal waits for no
+page, and no page for a program.
 """
 
 from __future__ import annotations
@@ -17,23 +18,46 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from selectors import EVENT_READ
+from selectors import EVENT_READ, EVENT_WRITE
 from time import monotonic
 from typing import Any
 
+from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import ThreadWorker
 
-from crawlsite.middleware.program_admission import admission_of, is_of_program, program_places, seen
+from crawlsite.middleware.program_admission import admission_of, is_of_program, program_places
+from crawlsite.middleware.thread_connection import PIECE_SECONDS, ThreadConnection
+from crawlsite.middleware.whole_request import (
+    Arrival,
+    IncomingRequest,
+    most_bytes,
+)
 
-REQUEST_SECONDS, PIECE_SECONDS = 20.0, 30.0
-#: of a body, and of one without a log-in: only log-in forms have none
-MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
+REQUEST_SECONDS = 20.0
+#: how long a client that was told that the connection ends has to read that
+LINGER_SECONDS = 2.0
+#: of requests that come in and of answers that wait, in all
+MOST_ROOM_BYTES = 128 * 2**20
+#: read at a time
+READ_BYTES = 256 * 2**10
 #: threads for programs beside those that answer them: these refuse what the main loop does not
 REFUSING_THREADS = 2
 #: bytes of a request that show its target
 LOOK_BYTES = 64
-#: connections on which a request is still coming in, and until when it may
-_until: dict[socket.socket, float] = {}
+#: how often the main loop looks for clients that had their time
+LOOK_SECONDS = 0.25
+REFUSALS = {
+    Arrival.LONG_HEAD: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    Arrival.LONG_BODY: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+}
+SENTENCES = {
+    HTTPStatus.BAD_REQUEST: "The request cannot be read: {}.",
+    HTTPStatus.NOT_IMPLEMENTED: "A body can be sent in chunks, with no other transfer coding.",
+    HTTPStatus.REQUEST_TIMEOUT: "The request did not come in as a whole.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too big; split it over several requests.",
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: "The head is too big.",
+}
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 StartResponse = Callable[..., Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
@@ -48,10 +72,7 @@ class RequestThreads:
 
     def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
         """The first bytes decide which threads answer a request, and nothing else."""
-        # The socket of a request that was read ahead is empty, and has the time-out of the answer
-        # before it: a look at it would hold up the main loop for so long.
-        ahead = connection.parser.unreader.buf.getvalue() if connection.initialized else b""
-        is_program = is_of_program(ahead[:LOOK_BYTES] or seen(connection.sock, LOOK_BYTES))
+        is_program = is_of_program(connection.sock.look(LOOK_BYTES))
         return (self._programs if is_program else self._pages).submit(handle, connection)
 
     def shutdown(self, *, wait: bool = True) -> None:
@@ -60,12 +81,32 @@ class RequestThreads:
 
 
 class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn's worker with threads, which by itself waits for a request for ever, and has the
-    same threads for all.
+    """gunicorn's worker with threads, which by itself has a thread wait for each request and
+    answer, and has the same threads for all.
+
+    gunicorn's connections are in one of these: `pending_conns` before their first request,
+    `keepalived_conns` between two, `_coming`, a thread, `_leaving`, and `_closing`.
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        #: each with the oldest first
+        self._coming: dict[Any, IncomingRequest] = {}
+        #: the thread's result, and until when the client has to take a piece
+        self._leaving: dict[Any, tuple[Future[Any], float]] = {}
+        self._closing: dict[Any, float] = {}
+        self._coming_bytes = 0
+        self._looks_at = 0.0
 
     def get_thread_pool(self) -> RequestThreads:
         return RequestThreads(self.cfg.threads)
+
+    def accept(self, listener: socket.socket) -> None:
+        super().accept(listener)
+        if self.nr_conns >= self.worker_connections:
+            silent = self.pending_conns if len(self.pending_conns) > 1 else ()
+            waiting = (self._coming, self._closing, self._leaving, self.keepalived_conns)
+            self._drop_one((silent, *waiting))
 
     def on_client_socket_readable(self, conn: Any, client: socket.socket) -> None:
         if not self._refuses(conn, self.keepalived_conns):
@@ -79,7 +120,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         """Whether the request was a program's and has been refused; its connection then waits for
         the next as long as after any answer. waiting: what the connection is in, oldest first.
         """
-        if not (self.alive and admission_of(self.cfg.threads).refuse(conn.sock)):
+        if not (self.alive and admission_of(self.cfg.threads).refuse(conn.sock.plain)):
             return False
         waiting.remove(conn)
         conn.set_timeout()
@@ -87,59 +128,208 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         return True
 
     def enqueue_req(self, conn: Any) -> None:
-        """A new connection first waits for its request, for as long as one that is kept."""
-        if conn.initialized or conn.data_ready:
-            super().enqueue_req(conn)
+        """Wait for the request, or the rest of it; a new connection waits for its first bytes as
+        long as one that is kept.
+        """
+        if not (conn.initialized or conn.data_ready):
+            conn.sock = ThreadConnection(conn.sock)
+            conn.set_timeout()
+            self.pending_conns.append(conn)
+            self.poller.register(
+                conn.sock, EVENT_READ, partial(self.on_pending_socket_readable, conn)
+            )
             return
-        conn.sock.setblocking(False)
-        conn.set_timeout()
-        self.pending_conns.append(conn)
-        self.poller.register(conn.sock, EVENT_READ, partial(self.on_pending_socket_readable, conn))
+        coming = self._coming[conn] = IncomingRequest(monotonic() + REQUEST_SECONDS)
+        if conn.parser:  # what was sent behind the request before
+            coming.text += conn.parser.unreader.take_buffered() + conn.sock.take()
+            self._coming_bytes += len(coming.text)
+        self.poller.register(conn.sock, EVENT_READ, partial(self._on_more, conn))
+        if coming.text:
+            self._judge(conn, coming)
+        else:
+            self._on_more(conn, conn.sock)
 
-    def handle(self, conn: Any) -> Any:
-        _until[conn.sock] = monotonic() + REQUEST_SECONDS
+    def _on_more(self, conn: Any, _: Any) -> None:
+        coming = self._coming[conn]
         try:
-            return super().handle(conn)
-        finally:
-            _until.pop(conn.sock, None)
+            piece = conn.sock.plain.recv(READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        if not piece:
+            self._drop(conn)
+            return
+        coming.text += piece
+        self._coming_bytes += len(piece)
+        self._judge(conn, coming)
+        if self._coming_bytes > MOST_ROOM_BYTES:
+            large = (one for one, it in self._coming.items() if len(it.text) > READ_BYTES)
+            self._drop(next(large, conn))
+
+    def _judge(self, conn: Any, coming: IncomingRequest) -> None:
+        arrival = coming.arrival()
+        if arrival is Arrival.PART:
+            if coming.waits:
+                coming.waits = False
+                self._send(conn, CONTINUE)
+        elif arrival in REFUSALS:
+            self._refuse(conn, REFUSALS[arrival])
+        else:
+            self._forget(conn)
+            conn.is_whole = arrival is Arrival.WHOLE
+            conn.sock.give(bytes(coming.text))
+            super().enqueue_req(conn)
+
+    def _refuse(self, conn: Any, status: HTTPStatus) -> None:
+        text = f"{SENTENCES[status]}\n"
+        lines = (
+            f"HTTP/1.1 {status.value} {status.phrase}",
+            "Content-Type: text/plain",
+            f"Content-Length: {len(text)}",
+            "Connection: close",
+            "",
+            text,
+        )
+        self._send(conn, "\r\n".join(lines).encode())
+        self._close(conn)
+
+    def _send(self, conn: Any, line: bytes) -> None:
+        with suppress(OSError):  # the client is gone, or reads nothing
+            conn.sock.plain.send(line)
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        req._expected_100_continue = False  # the main loop has said so, if it was to be said
+        if not conn.is_whole:
+            req.force_close()
+        return super().handle_request(req, conn)
+
+    def finish_request(self, conn: Any, fs: Future[Any]) -> None:
+        """In the main loop, after the thread: what the client has not taken yet leaves first."""
+        if conn.sock.held_bytes and conn.sock.fileno() >= 0:
+            self._leaving[conn] = fs, monotonic() + PIECE_SECONDS
+            self.poller.register(conn.sock, EVENT_WRITE, partial(self._on_room, conn))
+            if sum(one.sock.held_bytes for one in self._leaving) > MOST_ROOM_BYTES:
+                self._drop_one((self._leaving,))
+        elif not fs.cancelled() and not fs.exception() and fs.result():
+            if conn.sock.look(1):
+                self.enqueue_req(conn)  # a request was sent behind this one
+            else:
+                super().finish_request(conn, fs)
+        else:
+            self._close(conn)
+
+    def _on_room(self, conn: Any, _: Any) -> None:
+        fs, _ = self._leaving[conn]
+        try:
+            if conn.sock.flush():
+                self._leaving[conn] = fs, monotonic() + PIECE_SECONDS
+        except OSError:
+            self._drop(conn)
+            return
+        if not conn.sock.held_bytes:
+            self._forget(conn)
+            self.finish_request(conn, fs)
+
+    def _close(self, conn: Any) -> None:
+        """Let the client read the answer first: a close while more comes in would break it off
+        (RFC 9112, 9.6).
+        """
+        self._forget(conn)
+        try:
+            conn.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._drop(conn)
+            return
+        self._closing[conn] = monotonic() + LINGER_SECONDS
+        self.poller.register(conn.sock, EVENT_READ, partial(self._on_end, conn))
+
+    def _on_end(self, conn: Any, _: Any) -> None:
+        try:
+            more = conn.sock.plain.recv(READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            more = b""
+        if not more:
+            self._drop(conn)
+
+    def _forget(self, conn: Any) -> None:
+        if coming := self._coming.pop(conn, None):
+            self._coming_bytes -= len(coming.text)
+        self._leaving.pop(conn, None)
+        self._closing.pop(conn, None)
+        with suppress(KeyError, ValueError):  # it waits for nothing, or is closed
+            self.poller.unregister(conn.sock)
+
+    def _drop(self, conn: Any) -> None:
+        self._forget(conn)
+        for waiting in (self.pending_conns, self.keepalived_conns):
+            with suppress(ValueError):
+                waiting.remove(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def _drop_one(self, places: Iterable[Iterable[Any]]) -> None:
+        """The client that has held its room for longest."""
+        conn = next((next(iter(place), None) for place in places if place), None)
+        if conn:
+            self._drop(conn)
 
     def notify(self) -> None:
         """gunicorn's main loop comes by here every second or so."""
         super().notify()
         now = monotonic()
-        for connection, until in list(_until.items()):
+        if now < self._looks_at:
+            return
+        self._looks_at = now + LOOK_SECONDS
+        for conn, coming in list(self._coming.items()):
+            if coming.until < now:
+                self._refuse(conn, HTTPStatus.REQUEST_TIMEOUT)
+        untils = [(conn, until) for conn, (_, until) in self._leaving.items()]
+        for conn, until in [*untils, *self._closing.items()]:
             if until < now:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
+                self._drop(conn)
 
 
 class RequestBufferMiddleware:
     """WSGI middleware: takes a request in as a whole before anything else is done with it, or
-    refuses it by its stated length.
+    refuses it. A body in chunks comes as one of a stated length to what is behind.
     """
 
     def __init__(self, application: Application) -> None:
         self.application = application
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        length = int(environ.get("CONTENT_LENGTH") or 0)
-        if length > most_bytes(environ):
-            return _too_large(start_response)
-        body = environ["wsgi.input"].read(length)
+        if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
+            # RFC 9112, 3.2
+            return _refused(start_response, HTTPStatus.BAD_REQUEST, "it has no Host")
+        most = most_bytes(
+            "HTTP_AUTHORIZATION" in environ or "sessionid=" in environ.get("HTTP_COOKIE", "")
+        )
+        coding = environ.pop("HTTP_TRANSFER_ENCODING", "")
+        is_chunked = coding.lower() == "chunked"
+        if coding and not is_chunked:
+            return _refused(start_response, HTTPStatus.NOT_IMPLEMENTED)
+        length = most + 1 if is_chunked else int(environ.get("CONTENT_LENGTH") or 0)
+        if length > most and not is_chunked:
+            return _refused(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        try:
+            body = environ["wsgi.input"].read(length)
+        except (OSError, ParseException) as error:
+            return _refused(start_response, HTTPStatus.BAD_REQUEST, str(error))
+        if len(body) > most:
+            return _refused(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if is_chunked:
+            environ["CONTENT_LENGTH"] = str(len(body))
+        elif len(body) < length:
+            return _refused(start_response, HTTPStatus.BAD_REQUEST, "a part of the body is missing")
         environ["wsgi.input"] = io.BytesIO(body)
-        connection = environ.get("gunicorn.socket")
-        if connection is not None:
-            _until.pop(connection, None)
-            connection.settimeout(PIECE_SECONDS)
         return self.application(environ, start_response)
 
 
-def most_bytes(environ: dict[str, Any]) -> int:
-    is_known = "HTTP_AUTHORIZATION" in environ or "sessionid=" in environ.get("HTTP_COOKIE", "")
-    return MOST_BYTES if is_known else MOST_BYTES_OF_STRANGERS
-
-
-def _too_large(start_response: StartResponse) -> Iterable[bytes]:
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+def _refused(
+    start_response: StartResponse, status: HTTPStatus, reason: str = ""
+) -> Iterable[bytes]:
     start_response(f"{status.value} {status.phrase}", [("Content-Type", "text/plain")])
-    return [b"The body is too big; split it over several requests.\n"]
+    return [f"{SENTENCES[status].format(reason)}\n".encode()]

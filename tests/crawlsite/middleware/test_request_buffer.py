@@ -19,11 +19,8 @@ from django.test import Client, RequestFactory
 from crawlsite.download_limit import DownloadLimitMiddleware
 from crawlsite.env import for_child
 from crawlsite.middleware.program_admission import is_short
-from crawlsite.middleware.request_buffer import (
-    MOST_BYTES,
-    MOST_BYTES_OF_STRANGERS,
-    RequestBufferMiddleware,
-)
+from crawlsite.middleware.request_buffer import RequestBufferMiddleware
+from crawlsite.middleware.whole_request import MOST_BYTES, MOST_BYTES_OF_STRANGERS
 from crawlsite.settings import BASE_DIR
 from tests.crawlsite.programs import PROJECT
 
@@ -33,6 +30,8 @@ from crawlsite.middleware import request_buffer
 request_buffer.REQUEST_SECONDS = {seconds}
 def echo(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
+    if environ["PATH_INFO"] == "/large":
+        return [b"~" * 3_000_000]
     return [environ["wsgi.input"].read()]
 application = request_buffer.RequestBufferMiddleware(echo)
 """
@@ -168,6 +167,51 @@ def test_programs_and_pages_wait_for_no_thread_of_each_other(patient_server, slo
                 assert whole_answer(connection).startswith(b"HTTP/1.1 200 OK")
 
 
+BEGUN = {
+    "head": "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+    "body": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nsome",
+    "chunks": "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nsome",
+    "reader": "GET /large HTTP/1.1\r\nHost: a\r\n\r\n",
+    "closer": "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    "odd": "GET / HTTP/1.1\nHost: a\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", BEGUN)
+def test_slow_clients_hold_no_thread(patient_server, kind):
+    """Sixteen for each thread; those that read nothing, or close nothing, are slow, too."""
+    page = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    with ExitStack() as slow:
+        for _ in range(16):
+            connection = slow.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", patient_server))
+            connection.sendall(BEGUN[kind].encode())
+        for _ in range(3):
+            began = time.monotonic()
+            assert b"200 OK" in answer_to(patient_server, page)
+            assert time.monotonic() - began < SOON_SECONDS
+
+
+def test_a_client_that_reads_slowly_gets_all_of_its_answer(patient_server):
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.connect(("127.0.0.1", patient_server))
+        slow.sendall(BEGUN["reader"].encode() + b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+        answer_to(patient_server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        answer = whole_answer(slow)
+        while answer.count(b"200 OK") < 2:  # the second is begun behind the first
+            answer += slow.recv(65536)
+
+    assert answer.count(b"~") == 3_000_000
+
+
+def test_a_client_that_is_too_slow_is_told_so(server):
+    with sending(server, BEGUN["body"]) as slow:
+        assert slow.recv(65536).startswith(b"HTTP/1.1 408 Request Timeout")
+        assert slow.recv(65536) == b""
+
+
 def test_who_connects_and_says_nothing_takes_no_thread(patient_server):
     with ExitStack() as silent:
         for _ in range(MANY):
@@ -285,6 +329,84 @@ def test_a_body_that_comes_in_pieces_arrives_whole(server):
     ) as connection:
         connection.sendall(b" more")
         assert b"some more" in b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (("9\r\nsome more\r\n0\r\n\r\n",), b"200 OK"),
+        (("4\r\nsome\r\n", "5;name=value\r\n more\r\n0\r\nX-Sum: a\r\n\r\n"), b"200 OK"),
+        (("9\r\nsome moreX\r\n0\r\n\r\n",), b"400 Bad Request"),
+        (("9\r\nsome more\r\n0\r\nHost: b\r\n\r\n",), b"400 Bad Request"),
+        (("nine\r\n",), b"400 Bad Request"),
+        (("FFFFFFF\r\n" + "x" * MOST_BYTES_OF_STRANGERS,), b"413 Request Entity Too Large"),
+    ],
+)
+def test_a_body_in_chunks_arrives_or_is_refused(server, body, expected):
+    head = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with sending(server, head) as connection:
+        for piece in body:
+            connection.sendall(piece.encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+
+    assert expected in answer.partition(b"\r\n")[0]
+    assert (b"some more" in answer) == (expected == b"200 OK")
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/pools"])
+def test_a_client_that_waits_for_continue_is_asked_for_the_body_once(server, path):
+    head = f"POST {path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+    with sending(server, head) as connection:
+        assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"body")
+        answer = whole_answer(connection)
+
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert b"100 Continue" not in answer
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        ("GET / HTTP/1.1\r\n\r\n", b"400"),
+        ("GET /api/v1/pools HTTP/1.1\r\nX: Host: a\r\n\r\n", b"400"),
+        ("POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody", b"400"),
+        ("GET http://a/ HTTP/1.1\r\n\r\n", b"400"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", b"400"),
+        ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", b"400"),
+        ("GET / HTTP/1.0\r\n\r\n", b"200"),
+    ],
+)
+def test_a_request_of_http_1_1_names_its_host(server, request_text, status):
+    """RFC 9112, 3.2."""
+    assert answer_to(server, request_text).split(b" ")[1] == status
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "POST / HTTP/1.1\r\nHost: a\r\n"
+        "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length : 40\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n",
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX: a\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n folded\r\n\r\n",
+        f"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {MOST_BYTES_OF_STRANGERS + 1}\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n",
+    ],
+)
+def test_nothing_behind_a_refused_request_is_taken_for_one(server, odd):
+    with sending(server, f"{odd}GET /large HTTP/1.1\r\nHost: a\r\n\r\n") as connection:
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+
+    assert answer.split(b" ")[1] in (b"400", b"413", b"501", b"505")
+    assert answer.count(b"HTTP/1.") == 1
 
 
 def test_a_page_that_refreshes_each_two_seconds_keeps_its_connection(server):

@@ -37,10 +37,25 @@ def wants_fragment(request: HttpRequest) -> bool:
 
 
 def render_live(
-    request: HttpRequest, page: str, fragment: str, facts: Mapping[str, Any], status: int = 200
+    request: HttpRequest,
+    page: str,
+    fragment: str,
+    facts: Mapping[str, Any],
+    status: int = 200,
+    *,
+    depends_on_user: bool = False,
 ) -> HttpResponse:
-    """The page by its template, or its fragment; caches keep the two apart."""
-    template = fragment if wants_fragment(request) else page
-    answer = render(request, template, dict(facts), status=status)
+    """The page by its template, or its fragment; caches keep the two apart.
+
+    depends_on_user: whether users with the same permissions and choices get different fragments.
+    """
+    is_fragment = wants_fragment(request)
+    answer = render(request, fragment if is_fragment else page, dict(facts), status=status)
     patch_vary_headers(answer, ["HX-Request"])
+    vars(answer)["is_common"] = is_fragment and not depends_on_user
     return answer
+
+
+def is_common(answer: HttpResponse) -> bool:
+    """Whether a view has declared that all with the same permissions and choices get the same."""
+    return bool(vars(answer).get("is_common"))

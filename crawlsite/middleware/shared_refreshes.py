@@ -1,6 +1,9 @@
 """Refreshes of live pages: rendered once for all who look at the same thing with the same
 permissions, and not again while nothing is written; with the page's alarms, so that one that begins
 or ends meanwhile shows.
+
+Only a fragment is shared whose view has declared that it depends on nothing else, and for which
+neither a CSRF token nor a message or anything else of a session was used.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from serving.list_choices import choices_of
+from serving.requests import is_common, wants_fragment
 
 #: what live.js asks again
 LIVE = "live"
@@ -47,11 +51,7 @@ class RefreshAlarmsMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if (
-            request.headers.get("HX-Target") == LIVE
-            and response.status_code == 200
-            and not response.streaming
-        ):
+        if _is_refresh(request) and response.status_code == 200 and not response.streaming:
             response.write(render_to_string("_alarms_now.html", request=request))
         return response
 
@@ -83,22 +83,15 @@ class CachedRefresh(NamedTuple):
 
 
 class SharedRefreshMiddleware:
-    """Middleware: users with the same permissions get the same.
-
-    Views ask for permissions only, and what a live page refreshes has nothing of its user's in it,
-    no name and no CSRF token.
+    """Middleware: users with the same permissions get the same where a view declares it
+    (`serving.requests.render_live`).
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        is_refresh = (
-            request.method == "GET"
-            and request.headers.get("HX-Target") == LIVE
-            and request.user.is_authenticated
-        )
-        if is_refresh:
+        if request.method == "GET" and _is_refresh(request) and request.user.is_authenticated:
             with suppress(RedisError):  # without it each renders his own
                 return self._shared(request)
         response = self.get_response(request)
@@ -129,17 +122,30 @@ class SharedRefreshMiddleware:
         try:
             at, seen = time.time(), _seen_now()
             response = self.get_response(request)
-            if (
-                response.status_code == HTTPStatus.OK
-                and not response.streaming
-                and not response.cookies
-            ):
+            if _may_be_shared(request, response):
                 took, kind = time.time() - at, response["Content-Type"]
                 kept = CachedRefresh(at, took, changes, response.text, kind, seen)
                 cache.set(key, tuple(kept), timeout=max(1, MOST_SECONDS, UNWRITTEN_SECONDS))
             return response
         finally:
             cache.delete(f"{key}/rendering")
+
+
+def _is_refresh(request: HttpRequest) -> bool:
+    return wants_fragment(request) and request.headers.get("HX-Target") == LIVE
+
+
+def _may_be_shared(request: HttpRequest, response: HttpResponse) -> bool:
+    has_used_token = request.META.get("CSRF_COOKIE_NEEDS_UPDATE", False)
+    messages = getattr(request, "_messages", None)
+    has_shown_messages = messages is not None and messages.used
+    return (
+        response.status_code == HTTPStatus.OK
+        and not response.streaming
+        and is_common(response)
+        and not (response.cookies or has_used_token or has_shown_messages)
+        and not request.session.modified
+    )
 
 
 def _kept(key: str) -> tuple[CachedRefresh | None, int]:
@@ -159,6 +165,7 @@ def _seen_now() -> str:
 def _digest(request: HttpRequest) -> str:
     """Of all a refresh may depend on: its address, and what its user may do and has chosen."""
     parts = (
+        request.scheme or "",
         request.get_full_path(),
         request.get_host(),
         timezone.get_current_timezone_name(),

@@ -39,7 +39,7 @@ from crawling.runs.transitions import ENDING, possible, told_before
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.list_choices import choices_of
-from serving.requests import wants_fragment
+from serving.requests import render_live, wants_fragment
 
 #: what narrows the list, and its words
 FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", "owner": "Owner", "team": "Team", **SPAN}
@@ -56,23 +56,18 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
     facts = {
         "wanted": wanted,
         "listing": listing,
-        "teams": Team.objects.filter(members=request.user),
         "rows": list_rows(listing),
         "columns": heads(wanted, listing, shown),
         "shown": shown,
     }
-    if wants_fragment(request):
-        return render(request, "crawling/_crawls.html", facts)
-    return render(
-        request,
-        "crawling/crawls.html",
-        {
-            **facts,
+    if not wants_fragment(request):
+        facts |= {
+            "teams": Team.objects.filter(members=request.user),
             "chips": chips_of(request.GET, FILTERS),
             "reset": reverse("crawling:crawls"),
             "views": visible_views(request.user),
-        },
-    )
+        }
+    return render_live(request, "crawling/crawls.html", "crawling/_crawls.html", facts)
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))

@@ -6,9 +6,13 @@ import re
 from threading import Barrier, Thread
 
 import pytest
+from django.contrib import messages
 from django.contrib.auth.models import Group, User
+from django.contrib.messages.storage.fallback import FallbackStorage
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache import cache
 from django.db import connection
+from django.middleware.csrf import get_token
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -18,6 +22,7 @@ from crawling.crawls.creation import create_crawl
 from crawling.models import AllowedNetwork, CrawlJob, Run
 from crawlsite.administration.accounts import make_roles
 from crawlsite.middleware import shared_refreshes as refreshes
+from serving.requests import render_live
 from tests.crawling.conftest import CLASSES
 from tests.every_page import addresses, furnish
 
@@ -204,6 +209,71 @@ def test_no_refresh_has_anything_of_its_viewer_in_it(transactional_db, make_site
         assert his == hers, place
         assert b"a-certain-one" not in his
         assert b"csrfmiddlewaretoken" not in his
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        {"HX-Target": "live"},
+        {"HX-Target": "live", "HX-Request": "false"},
+        {"HX-Target": "live", "HX-Request": "TRUE"},
+        {"HX-Target": "live", "HX-Boosted": "true"},
+        {"HX-Request": "true"},
+        {"HX-Request": "true", "HX-Target": "other"},
+    ],
+)
+def test_a_request_that_is_no_refresh_leaves_nothing_for_others(shared, house, heads):
+    place = f"/crawls/{house.pk}/"
+    eve, ada = browser("eve-the-other", "operator"), browser("ada", "operator")
+    own = ada.get(place, headers=REFRESH).text
+    cache.clear()
+
+    eve.get(place, headers=heads)
+    refreshed = ada.get(place, headers=REFRESH).text
+
+    assert "eve-the-other" not in refreshed
+    assert "csrfmiddlewaretoken" not in refreshed
+    assert ("<html" in refreshed, len(refreshed) // 100) == ("<html" in own, len(own) // 100)
+
+
+@pytest.mark.parametrize(
+    "place", ["/account/tokens/", "/account/preferences/", "/administration/users/", "/help/"]
+)
+def test_a_page_that_is_not_live_is_never_shared(shared, house, place):
+    one, other = browser("a-certain-one", "administrator"), browser("another", "administrator")
+    one.get(place, headers=REFRESH)
+
+    assert "a-certain-one" not in other.get(place, headers=REFRESH).text.partition("<main")[0]
+
+
+@pytest.mark.parametrize("use", ["token", "message", "session", "cookie", "user"])
+def test_a_fragment_with_something_of_its_user_is_not_kept(shared, house, rf, use):
+    answers = []
+
+    def view(request):
+        facts = {"report": "", "alarms": ()}
+        answer = render_live(request, "403.html", "403.html", facts, depends_on_user=use == "user")
+        if use == "token":
+            get_token(request)
+        elif use == "message":
+            list(messages.get_messages(request))
+        elif use == "session":
+            request.session["seen"] = 1
+        elif use == "cookie":
+            answer.set_cookie("a", "b")
+        answers.append(answer)
+        return answer
+
+    middleware = refreshes.SharedRefreshMiddleware(view)
+    for name in ("one", "other"):
+        request = rf.get("/", headers=REFRESH)
+        request.user = User.objects.create_superuser(name)
+        request.htmx = True
+        request.session = SessionStore()
+        request._messages = FallbackStorage(request)
+        middleware(request)
+
+    assert len(answers) == 2
 
 
 def _refreshed_at_once(place: str, *viewers: Client) -> list[bytes]:

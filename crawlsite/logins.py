@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
@@ -24,8 +24,14 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from crawlsite.middleware.plain_loopback import OF_PROXIES
+from serving.requests import asked_text
+
+#: of the network of one client
+NETWORK_BITS = 64
 #: a name may have so many times as many wrong passwords as an address
 TIMES = 10
+LONGEST_NAME = 150
 #: where Django keeps the permissions of a user, for one request
 KEPT = "_perm_cache"
 COOKIE = "known_browser"
@@ -33,16 +39,35 @@ COOKIE_SECONDS = int(timedelta(days=180).total_seconds())
 
 
 def visitor_address(request: HttpRequest) -> str:
-    """The client's address.
+    """The client's address; of IPv6 its network, as a client can have very many addresses there.
 
-    Behind a proxy it is the last of X-Forwarded-For: clients can make up those before it.
+    Behind a proxy it is the last of X-Forwarded-For, since clients can make up those before it. If
+    that is no address it is the proxy's.
     """
-    told = (
-        request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        if settings.BEHIND_HTTPS
-        else ""
-    )
-    return told or str(request.META.get("REMOTE_ADDR", ""))
+    told = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_HTTPS else ""
+    asking = str(request.META.get("REMOTE_ADDR", ""))
+    address = _address(told.rpartition(",")[2]) or _address(asking)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, NETWORK_BITS), strict=False).network_address)
+    return str(address or asking)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """As proxies write it: alone, with a port, or in brackets; None if it is none."""
+    text = text.strip().strip('"')
+    port = ""
+    if text.startswith("[") and "]" in text:
+        text, _, port = text[1:].partition("]")
+    elif text.count(":") == 1:
+        text, colon, number = text.partition(":")
+        port = colon + number
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if port and not (port.startswith(":") and port[1:].isdecimal()):
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def locked_out(
@@ -92,9 +117,15 @@ class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-
         return max(count // (TIMES if is_of_name else 1) for is_of_name, count in enumerate(wrong))
 
 
+def tried_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+    """As django-axes can have it in its table; no user's name is longer."""
+    given = asked_text(credentials or {}, "username", most=LONGEST_NAME)
+    return given or asked_text(request.POST, "username", most=LONGEST_NAME)
+
+
 def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[str]:
     """The address always; the name unless the browser is known for it."""
-    name = (credentials or {}).get("username") or request.POST.get("username", "")
+    name = tried_name(request, credentials)
     is_trusted = _is_here(request) or (name and name == _known_as(request))
     return ["ip_address"] if is_trusted else ["ip_address", "username"]
 
@@ -131,7 +162,7 @@ def _known_as(request: HttpRequest) -> str:
 
 
 def _is_here(request: HttpRequest) -> bool:
-    try:
-        return ip_address(visitor_address(request)).is_loopback
-    except ValueError:
-        return False
+    """Whether it was sent on this machine, and by no proxy, which sends what others ask."""
+    address = _address(str(request.META.get("REMOTE_ADDR", "")))
+    is_loopback = address is not None and address.is_loopback
+    return is_loopback and OF_PROXIES.isdisjoint(request.META)

@@ -195,6 +195,7 @@ AXES_HANDLER = "crawlsite.logins.LoginAttemptHandler"
 AXES_LOCKOUT_PARAMETERS = "crawlsite.logins.counted_by"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = False
+AXES_USERNAME_CALLABLE = "crawlsite.logins.tried_name"
 AXES_CLIENT_IP_CALLABLE = "crawlsite.logins.visitor_address"
 AXES_LOCKOUT_CALLABLE = "crawlsite.logins.locked_out"
 AXES_SENSITIVE_PARAMETERS = ["password"]  # the log says who it was, and from where

@@ -64,6 +64,89 @@ def test_without_a_proxy_nobody_chooses_his_address(rf):
     assert logins.visitor_address(request) == "127.0.0.1"
 
 
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ("9.9.9.9", "9.9.9.9"),
+        ("9.9.9.9:4711", "9.9.9.9"),
+        (" 1.2.3.4 , 9.9.9.9:4711 ", "9.9.9.9"),
+        ("[2001:db8::1]:4711", "2001:db8::"),
+        ("[2001:db8::1]", "2001:db8::"),
+        ("2001:db8::1", "2001:db8::"),
+        ('"[2001:db8::ffff:1]:80"', "2001:db8::"),
+        ("2001:db8:0:1::1", "2001:db8:0:1::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("[fe80::1%25eth0]:80", "fe80::"),
+        ("::ffff:9.9.9.9", "9.9.9.9"),
+        ("127.0.0.1", "127.0.0.1"),
+        *(
+            (no_address, "192.0.2.77")
+            for no_address in (
+                *("", ",", "9.9.9.9,", "unknown", "_hidden", "'", "localhost", "9.9.9.9:", "9.9.9"),
+                *("9.9.9.9:port", "9.9.9.9:1:2", "[9.9.9.9", "[::1]x", "[::1]:x", "[]", "[", ":80"),
+                *("9" * 300, "0177.0.0.1", "127.1", "1.2.3.4 5", "::1::", "%eth0"),
+                *("9.9.9.9\t:80", "for=9.9.9.9", "１２７.0.0.1", "9.9.9.9/8", "\xff"),
+            )
+        ),
+    ],
+)
+def test_behind_a_proxy_no_text_keeps_anybody_from_logging_in(admin, settings, told, address, rf):
+    settings.BEHIND_HTTPS = True
+    heads = {"HTTP_X_FORWARDED_FOR": told, "REMOTE_ADDR": "192.0.2.77"}
+
+    assert logins.visitor_address(rf.get("/login/", **heads)) == address
+    assert Client(**heads).post("/login/", WRONG).status_code == 200
+    assert Client(**heads).post("/login/", RIGHT).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 10_000, "", " ", "\0"])
+def test_no_name_makes_the_log_in_fail(admin, name):
+    heads = {"User-Agent": "a" * 5000, "Accept": "b" * 5000}
+    for place in ("/login/", "/login/?next=%00", f"/login/?next=/{'c' * 3000}"):
+        answer = Client(headers=heads).post(place, {**WRONG, "username": name})
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        {"X-Forwarded-For": "127.0.0.1"},
+        {"X-Forwarded-For": "[::1]:80"},
+        {"X-Forwarded-For": "unknown"},
+        {"X-Forwarded-For": ""},
+        {"X-Real-IP": "127.0.0.1"},
+        {"Forwarded": "for=127.0.0.1"},
+        {"Via": "1.1 proxy"},
+    ],
+)
+@pytest.mark.parametrize("is_behind", [True, False])
+def test_who_comes_by_a_proxy_is_not_on_the_machine_itself(admin, settings, heads, is_behind):
+    settings.BEHIND_HTTPS, settings.AXES_FAILURE_LIMIT = is_behind, 1
+    guess_from_everywhere(logins.TIMES)
+
+    assert Client(headers=heads).post("/login/", RIGHT).status_code == 429
+    assert Client().post("/login/", RIGHT).status_code == 302
+
+
+def test_a_new_address_for_each_guess_does_not_lift_the_limit(admin, settings):
+    settings.BEHIND_HTTPS, settings.AXES_FAILURE_LIMIT = True, 3
+    answers = [
+        Client(headers={"X-Forwarded-For": f"198.51.100.{number}"}).post("/login/", WRONG)
+        for number in range(logins.TIMES * settings.AXES_FAILURE_LIMIT)
+    ]
+
+    assert [answer.status_code for answer in answers].count(429) == 1
+    assert answers[-1].status_code == 429
+
+
+def test_the_addresses_of_one_ipv6_network_are_counted_together(admin):
+    for number in range(12):
+        Client(REMOTE_ADDR=f"2001:db8::{number + 1}").post("/login/", WRONG)
+
+    assert Client(REMOTE_ADDR="2001:db8::ffff:1").post("/login/", RIGHT).status_code == 429
+    assert Client(REMOTE_ADDR="2001:db8:0:1::1").post("/login/", RIGHT).status_code == 302
+
+
 def guess_from_everywhere(count: int) -> None:
     """Wrong passwords for one name, each from an address of its own."""
     for number in range(count):

@@ -79,8 +79,8 @@ def _logged_in(
 
 
 def require(user: User, permission: str) -> None:
-    """For a permission that depends on the request. Raises PermissionDenied."""
-    if not user.has_perm(permission):
+    """For a permission that depends on the request; "": none. Raises PermissionDenied."""
+    if permission and not user.has_perm(permission):
         raise PermissionDenied
 
 

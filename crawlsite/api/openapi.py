@@ -3,13 +3,19 @@ here."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from types import MethodType
+from typing import Any, cast
 
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from pydantic import Field
 
+from serving.access import require
 from serving.schemas import Schema
 
 
@@ -52,6 +58,18 @@ SCHEMA = {"content": {"application/json": {"schema": {"$ref": "#/components/sche
 SHARED = "CrawlOrder"
 
 
+def tell_permission(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """For an operation's method that answers: notes what its endpoint needs."""
+    operation: Operation = cast(MethodType, run).__self__
+
+    @wraps(run)
+    def noted(request: HttpRequest, **values: Any) -> HttpResponse:
+        vars(request)["needs"] = vars(operation.view_func).get("needs", "")
+        return run(request, **values)
+
+    return noted
+
+
 class DescribedAPI(NinjaAPI):
     """A NinjaAPI whose description lists every status of its error handlers; built once, on the
     first request.
@@ -60,6 +78,13 @@ class DescribedAPI(NinjaAPI):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._described: dict[str, OpenAPISchema] = {}
+
+    def create_temporal_response(self, request: HttpRequest) -> HttpResponse:
+        """Ninja calls it between the log-in and the look at what was sent: who may not call the
+        endpoint gets 403, whatever he sends. `tell_permission` says what the endpoint needs.
+        """
+        require(cast(User, request.user), vars(request).get("needs", ""))
+        return super().create_temporal_response(request)
 
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None

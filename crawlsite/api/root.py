@@ -52,7 +52,7 @@ from crawlsite.administration.api import access, activity, teams, users
 from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
-from crawlsite.api.openapi import DescribedAPI
+from crawlsite.api.openapi import DescribedAPI, tell_permission
 from crawlsite.api.preferences import preferences
 from crawlsite.api.tokens import tokens
 from dnscache.api import dns
@@ -138,6 +138,7 @@ def _name(parameter: Parameter) -> str:
 
 
 api.add_decorator(known_parameters_only)
+api.add_decorator(tell_permission, mode="view")
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", kept, tags=["crawls"])
 api.add_router("/crawls", site_trees, tags=["results"])

@@ -25,6 +25,8 @@ from crawling.scheduler.leader import is_somebody_leading
 from dnscache.selectors import are_servers_silent
 
 OK = "ok"
+#: behind the number of workers
+AT_WORK = "for crawls"
 #: the disk counts as nearly full below this share of it
 LITTLE_SPACE = 0.05
 #: and when it will be full so soon
@@ -151,7 +153,7 @@ def _no_answer(error: RedisError) -> str:
 
 def workers() -> str:
     count = live_workers()
-    return f"{count} for crawls" if count else "none: no crawl continues"
+    return f"{count} {AT_WORK}" if count else "none: no crawl continues"
 
 
 def dns_resolver() -> str:

@@ -15,7 +15,7 @@ from time import monotonic
 
 import django_rq
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -29,6 +29,7 @@ from crawlsite.env import Environment
 from crawlsite.health import probes
 from crawlsite.health.probes import OK, ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
+from crawlsite.tokens import user_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
@@ -43,6 +44,8 @@ SELECT current_setting('server_version'), pg_database_size(current_database()),
 """
 #: how long an answer of `/readyz` is reused
 KEPT_SECONDS = 1.0
+#: to strangers, instead of a sentence with numbers
+NOT_READY = "not ready"
 _asking = Lock()
 _told: tuple[float, dict[str, str], int] = (-KEPT_SECONDS, {}, 503)
 
@@ -169,7 +172,8 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """503 unless PostgreSQL, its tables, Redis and the pools are fit for use.
 
-    Workers and scheduler are reported, but pages work without.
+    Workers and scheduler are reported, but pages work without. Numbers and names of pools are for
+    users: the session's, or a token's. Loopback is not enough, since a proxy asks from there.
 
     It is public and has no rate limit; an answer is reused for KEPT_SECONDS, so that requests cost
     nothing.
@@ -180,7 +184,23 @@ def readyz(request: HttpRequest) -> HttpResponse:
         if monotonic() - at >= KEPT_SECONDS:
             told, status = _readiness()
             _told = monotonic(), told, status
-    return JsonResponse(told, status=status)
+    return JsonResponse(told if _may_know(request) else _for_strangers(told), status=status)
+
+
+def _may_know(request: HttpRequest) -> bool:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    try:
+        user = user_of(token) if scheme.lower() == "bearer" else request.user
+        return user is not None and user.has_perm("crawling.view_crawljob")
+    except DatabaseError:  # it may be what the answer tells of
+        return False
+
+
+def _for_strangers(told: dict[str, str]) -> dict[str, str]:
+    public = told | {"workers": OK if told["workers"].endswith(probes.AT_WORK) else told["workers"]}
+    return {
+        name: NOT_READY if any(map(str.isdigit, state)) else state for name, state in public.items()
+    }
 
 
 def _readiness() -> tuple[dict[str, str], int]:

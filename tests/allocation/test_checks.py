@@ -36,10 +36,11 @@ def test_check_of_the_database_fails_if_units_are_missing(leak):
         call_command("check", "--database", "default", "--tag", "database")
 
 
-def test_not_ready_while_units_are_missing(client, leak):
+def test_not_ready_while_units_are_missing(client, admin_client, leak):
     answer = client.get("/readyz")
 
-    assert (answer.status_code, answer.json()["pools"]) == (503, SENTENCE)
+    assert (answer.status_code, answer.json()["pools"]) == (503, "not ready")
+    assert admin_client.get("/readyz").json()["pools"] == SENTENCE
 
 
 def test_every_start_tells_of_missing_units_and_goes_on(leak, settings, capsys):

@@ -430,3 +430,30 @@ def test_an_address_of_before_versions_names_the_root_of_this_one(client):
     assert answer.status_code == 404
     assert "under /api/v1/" in answer.json()["detail"]
     assert "under" not in client.get("/api/v1/nothing").json()["detail"]
+
+
+@pytest.mark.parametrize("role", ["nobody", *ROLES])
+def test_who_may_not_is_told_so_whatever_he_sends(programs, settings, role):
+    """Nothing of a body, a parameter or an id is judged before the permission."""
+    settings.API_REQUESTS_A_MINUTE = 1_000_000
+    program, told = programs[role], []
+
+    for method, path, _ in endpoints():
+        if permission(method, path) in ROLES.get(role, ()):
+            continue
+        address = address_of(path, 0).partition("?")[0]
+        for where, body in ((address, {"nonsense": 1}), (f"{address}?nonsense=1", [])):
+            status, answer = program(method.upper(), where, body)
+            if status != 403:
+                told.append((method, path, status, answer))
+        answer = program.client.generic(
+            method.upper(),
+            f"/api/v1/{address}",
+            "{",
+            content_type="application/json",
+            headers=program.headers,
+        )
+        if answer.status_code != 403:
+            told.append((method, path, answer.status_code, answer.content))
+
+    assert not told

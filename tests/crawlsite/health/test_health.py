@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 import redis
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crawling.scheduler.leader import Leadership
-from crawlsite.health import report
+from crawlsite.health import probes, report
+from crawlsite.tokens import make_token
 
 
 def test_the_process_says_that_it_answers_without_asking_anybody(client):
@@ -60,15 +62,32 @@ def test_not_ready_without_redis(client, settings, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_not_ready_before_the_migrations(client):
-
+def test_not_ready_before_the_migrations(client, admin_client):
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'crawling'")
 
     answer = client.get("/readyz")
 
     assert answer.status_code == 503
-    assert "migrations are to be run" in answer.json()["postgresql"]
+    assert answer.json()["postgresql"] == "not ready"
+    assert "migrations are to be run" in admin_client.get("/readyz").json()["postgresql"]
+
+
+@pytest.mark.django_db
+def test_ready_tells_numbers_to_users_only(client, admin_user, monkeypatch):
+    monkeypatch.setattr(probes, "live_workers", lambda: 7)
+    monkeypatch.setattr(report, "KEPT_SECONDS", -1)
+    nobody = User.objects.create_user("nobody")
+    heads = [
+        *({}, {"Authorization": "Bearer made-up"}, {"X-Forwarded-For": "127.0.0.1"}),
+        {"Authorization": f"Bearer {make_token(nobody, 'a')}"},
+        {"Authorization": f"Bearer {make_token(admin_user, 'a')}"},
+    ]
+
+    told = [client.get("/readyz", headers=one) for one in heads]
+
+    assert [answer.json()["workers"] for answer in told] == ["ok"] * 4 + ["7 for crawls"]
+    assert [any(map(str.isdigit, answer.text)) for answer in told] == [False] * 4 + [True]
 
 
 def test_being_asked_often_costs_nothing(db, client, monkeypatch):

@@ -7,7 +7,7 @@ help: ## list the targets
 
 # Debian's Python has no ensurepip without python3-venv, but its pip can install into a .venv that has none.
 PIP = $$($(BIN)/python -m pip --version >/dev/null 2>&1 && echo $(BIN)/python -m pip || echo $(PYTHON) -m pip --python $(BIN)/python)
-INSTALL = $(PIP) install -q --disable-pip-version-check --no-input -r
+INSTALL = $(PIP) install -q --disable-pip-version-check --no-input --require-hashes -r
 
 .venv/ready: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -106,10 +106,12 @@ lint: setup ## format, lint, types, import contracts, migrations, deployment che
 
 check: test lint ## what CI runs
 
-lock: setup ## renew the pinned requirements from the *.in files, for every Python from Debian 12's on
+# UPGRADE= keeps all versions that fit, as for one new dependency.
+UPGRADE = --upgrade
+lock: setup ## renew the pinned requirements from the *.in files, with hashes, for every Python from Debian 12's on
 	@$(PIP) install -q uv
-	for name in requirements requirements-dev; do $(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11.2 \
-	  --no-header --no-emit-index-url --annotation-style=line -o $$name.txt $$name.in; done
+	for name in requirements requirements-dev; do $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11.2 \
+	  --generate-hashes --no-header --no-emit-index-url --annotation-style=line -o $$name.txt $$name.in || exit 1; done
 
 screenshots: setup browser ## renew the pictures in docs/screenshots
 	@$(PYTEST) -q tests/browser/gallery/screenshots.py

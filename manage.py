@@ -11,7 +11,9 @@ def main() -> None:
     from django.db import OperationalError
 
     from crawlsite.env import BadSetting
+    from crawlsite.private_files import keep_private
 
+    keep_private()
     try:
         execute_from_command_line(sys.argv)
         sys.stdout.flush()

@@ -12,6 +12,7 @@ from django.template.loader import get_template
 
 from crawlsite.middleware.call_stack import with_room
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
+from crawlsite.private_files import keep_private
 
 #: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
 #: ms
@@ -19,6 +20,7 @@ SWITCH_SECONDS = 0.001
 #: how long a thread keeps its connection to PostgreSQL: making one costs more than most pages
 KEPT_SECONDS = 60
 
+keep_private()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
 application = with_room(RequestBufferMiddleware(get_wsgi_application()).__call__)
 # every view and template: once, before web processes are forked, and not in the first requests of

@@ -22,6 +22,7 @@ from crawling.housekeeping.disk_forecast import Forecast
 from crawling.preresolver.slots import is_any_taken
 from crawling.rq_jobs import SHIFTS, live_workers
 from crawling.scheduler.leader import is_somebody_leading
+from crawlsite.private_files import open_to_others
 from dnscache.selectors import are_servers_silent
 
 OK = "ok"
@@ -77,6 +78,13 @@ def _parts() -> Iterator[ComponentHealth]:
     yield ComponentHealth("Redis", answer == OK, "OK" if answer == OK else answer)
     yield ComponentHealth("PostgreSQL", True, "OK")
     yield disk()
+    if places := open_to_others((settings.STATE_DIR, settings.ARCHIVE_DIR)):
+        yield ComponentHealth(
+            "Private files",
+            False,
+            f"other accounts of the machine can enter {' and '.join(map(str, places))}",
+            "All that was crawled is there: `chmod o= DIRECTORY` as its owner.",
+        )
 
 
 def disk() -> ComponentHealth:

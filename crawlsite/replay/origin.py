@@ -17,6 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from whitenoise import WhiteNoise
 
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
+from crawlsite.private_files import keep_private
 
 #: how long a thread keeps its connection to PostgreSQL
 KEPT_SECONDS = 60
@@ -24,6 +25,7 @@ KEPT_SECONDS = 60
 
 def make_application() -> Callable[..., Iterable[bytes]]:
     """What gunicorn serves."""
+    keep_private()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
     answers: Any = import_module("crawlsite.replay.answers")  # it needs the models

@@ -14,6 +14,7 @@ from argparse import REMAINDER, ArgumentParser, Namespace
 from pathlib import Path
 
 from crawlsite import env
+from crawlsite.private_files import keep_private
 from crawlsite.services.child import die_with_parent
 from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.stops import StartError, StopRequested, StopSignals
@@ -22,6 +23,7 @@ from crawlsite.services.stops import StartError, StopRequested, StopSignals
 def main(arguments: list[str] | None = None) -> int:
     """Return the command's exit status; as in a shell, 128 + n if signal n ended it."""
     options = _parse(arguments)
+    keep_private()
     state_dir: Path = options.state_dir.expanduser().resolve()
     pair = EmbeddedServers(state_dir, wanted=env.servers_to_bring(), loose=options.fast_and_loose)
     with StopSignals() as signals:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pwd
+import stat
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from crawlsite.services.stops import StartError
 
 CLONE_NEWUSER = 0x10000000
 NOBODY = 65534
+#: of a state directory, whose group is that of the servers
+ENTER = 0o710
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -54,6 +57,9 @@ def choose_account(state_dir: Path, programs: list[Path]) -> Account:
         except KeyError:
             continue
         candidate = Account(entry.pw_uid, entry.pw_gid, switch=True)
+        if _is_roots_alone(state_dir) and _can_enter(candidate, [state_dir.parent, *programs]):
+            os.chown(state_dir, -1, candidate.gid)
+            state_dir.chmod(ENTER)
         if _can_enter(candidate, [state_dir, *programs]):
             return candidate
     mapped = Account(0, 0, mapped=True)
@@ -65,6 +71,16 @@ def choose_account(state_dir: Path, programs: list[Path]) -> Account:
         "Start crawlsite as an ordinary user, or put the project and STATE_DIR where others may "
         "enter, like /var/lib/crawlsite."
     )
+
+
+def _is_roots_alone(state_dir: Path) -> bool:
+    """Whether it has permissions as we make them, and not those that an administrator has given it:
+    then the account of the servers may enter it, by its group, and no other.
+    """
+    if not state_dir.exists():
+        return False
+    found = state_dir.stat()
+    return (found.st_uid, found.st_gid) == (0, 0) and bool(found.st_mode & stat.S_IXGRP)
 
 
 def _can_enter(account: Account, paths: list[Path]) -> bool:

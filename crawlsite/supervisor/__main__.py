@@ -11,6 +11,7 @@ from pathlib import Path
 
 from crawlsite import env
 from crawlsite.env import BASE_DIR, BadSetting, Environment
+from crawlsite.private_files import keep_private
 from crawlsite.services.directories import LockFile
 from crawlsite.services.stops import StartError, StopRequested, StopSignals
 from crawlsite.supervisor.procfile import check_free, dashboard
@@ -27,6 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="the processes to run on this machine",
     )
     options = parser.parse_args(arguments)
+    keep_private()
     try:
         environment = env.read()
     except BadSetting as error:

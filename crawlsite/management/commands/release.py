@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from crawlsite.private_files import close_to_others
+
 
 class Command(BaseCommand):
-    help = "Migrate the tables, collect static files, and set up a new installation."
+    help = (
+        "Close files to other accounts, migrate the tables, collect static files, and set up a new "
+        "installation."
+    )
 
     def handle(self, **options: Any) -> None:
+        close_to_others((settings.STATE_DIR, settings.ARCHIVE_DIR))
         # In one process: each would begin with a second of imports.
         call_command("migrate", verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)

@@ -1,0 +1,71 @@
+"""Files that only the service's account, and its group, can read: what is made from now on, by the
+umask, and what an earlier version made.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+#: what new files and directories never permit
+UMASK = 0o027
+#: what other accounts of the machine may do
+OTHERS = stat.S_IRWXO
+#: entries that one start looks at: what lies deeper is closed by the directories above it
+MOST_ENTRIES = 50_000
+
+
+def keep_private() -> None:
+    """From now on in this process and its children; a stricter umask stays."""
+    os.umask(os.umask(UMASK) | UMASK)
+
+
+def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None:
+    """Take from other accounts what they may do with directories and all in them.
+
+    The outer directories are closed first: so no file can be reached after the first moment. One
+    that was closed before is not looked into, but for the places themselves. What is another
+    account's stays (`open_to_others` tells).
+    """
+    waiting = deque(place for place in places if place.is_dir())
+    for place in waiting:
+        _close(place, place.stat())
+    for entry in islice(_entries(waiting), most):
+        if entry.is_symlink():
+            continue
+        was_open = _close(entry, entry.stat(follow_symlinks=False))
+        if was_open and entry.is_dir(follow_symlinks=False):
+            waiting.append(Path(entry.path))
+
+
+def open_to_others(places: Iterable[Path]) -> list[Path]:
+    """Those that other accounts can enter, by the permissions of all directories above."""
+    return [place for place in places if place.exists() and _is_reachable(place)]
+
+
+def _is_reachable(place: Path) -> bool:
+    return all(path.stat().st_mode & stat.S_IXOTH for path in (place, *place.resolve().parents))
+
+
+def _entries(waiting: deque[Path]) -> Iterator[os.DirEntry[str]]:
+    while waiting:
+        try:
+            with os.scandir(waiting.popleft()) as found:
+                yield from found
+        except OSError:  # deleted meanwhile, or another account's
+            continue
+
+
+def _close(path: Path | os.DirEntry[str], found: os.stat_result) -> bool:
+    """Whether it was open and is closed now."""
+    if not found.st_mode & OTHERS:
+        return False
+    try:
+        os.chmod(path, stat.S_IMODE(found.st_mode) & ~OTHERS)
+    except OSError:
+        return False
+    return True

@@ -14,12 +14,14 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import Exists, OuterRef
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern
 from django_rq.admin import QueueAdmin
 from django_rq.models import Dashboard
 
+from crawlsite.passwords import mark_given
 from serving.paging import BoundedPaginator
 
 
@@ -91,6 +93,21 @@ class PeopleAdmin(UserAdmin):
     """Administrators make users and give them roles; only a superuser makes or changes superusers,
     or grants single permissions.
     """
+
+    def save_model(self, request: HttpRequest, obj: User, form: ModelForm, change: bool) -> None:
+        """The password of a new user is known to who has typed it."""
+        super().save_model(request, obj, form, change)
+        if not change:
+            mark_given(obj)
+
+    def log_change(self, request: HttpRequest, obj: User, message: Any) -> LogEntry:
+        """Django calls it after another's password was set, too, and nothing else of ours then."""
+        is_password = request.resolver_match is not None and (
+            request.resolver_match.url_name == "auth_user_password_change"
+        )
+        if is_password and obj != request.user:
+            mark_given(obj)
+        return super().log_change(request, obj, message)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         fields = [str(field) for field in super().get_readonly_fields(request, obj)]

@@ -89,7 +89,9 @@ class AccountBackend(ModelBackend):
     """
 
     def get_user(self, user_id: int) -> User | None:
-        user = User.objects.select_related("preference").filter(pk=user_id).first()
+        user = (
+            User.objects.select_related("preference", "given_password").filter(pk=user_id).first()
+        )
         return user if user and self.user_can_authenticate(user) else None
 
     def get_all_permissions(

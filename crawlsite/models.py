@@ -29,6 +29,21 @@ class ApiToken(models.Model):
         return f"{self.name} of {self.user}"
 
 
+class GivenPassword(models.Model):
+    """While it exists the password of its user was set by somebody else, and has to be changed.
+
+    Written by `crawlsite.passwords`.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="given_password"
+    )
+    given_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"of {self.user}"
+
+
 class Preference(models.Model):
     """A user's preferences; without a row the defaults hold.
 

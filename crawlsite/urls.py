@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.contrib.auth import views as auth_views
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from crawling.dashboard.hosts.urls import names
 from crawlsite.administration.access_views import about_this_crawler
@@ -11,6 +12,7 @@ from crawlsite.api.root import api
 from crawlsite.health.report import health, healthz, readyz
 from crawlsite.help import show as help_page
 from crawlsite.overview import attention, attention_count, numbers, overview
+from crawlsite.passwords import own_password
 from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.preferences import page as preferences_page
 from crawlsite.shared_report import report
@@ -40,9 +42,12 @@ urlpatterns = [
     path("help/", help_page, name="help"),
     path("help/<slug:document>/", help_page, name="help-document"),
     path("api/v1/", api.urls),
+    # the admin site's own would leave a given password marked as such
+    path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("account/password/", own_password, name="password"),
     path("account/tokens/", tokens, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", revoke, name="revoke-token"),
     path("account/preferences/", preferences_page, name="preferences"),

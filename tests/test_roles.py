@@ -161,6 +161,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "hosts/<int:pk>/block/": {"POST": OPERATOR},
     "search/": {"GET": VIEWER},
     "search/text/": {"GET": VIEWER},
+    "account/password/": {"GET": VIEWER, "POST": VIEWER},
     "account/tokens/": {"GET": VIEWER, "POST": VIEWER},
     "account/tokens/<int:pk>/revoke/": {"POST": VIEWER},
     "account/preferences/": {"GET": VIEWER, "POST": VIEWER},
@@ -633,7 +634,7 @@ EMPTY = {
 #: the queues' pages have no table behind them, and the "view on site" links may lead to those
 OF_NO_TABLE = ("admin/django_rq/", "admin/r/")
 #: the admin site's way in and out
-OF_THE_ADMIN_SITE = {"admin/login/", "admin/logout/"}
+OF_THE_ADMIN_SITE = {"admin/login/", "admin/logout/", "admin/password_change/"}
 
 
 def routes(patterns, prefix: str = "", path: str = "/") -> Iterator[tuple[str, str]]:

@@ -6,8 +6,6 @@ always keeps a user who can give roles.
 
 from __future__ import annotations
 
-import secrets
-
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.auth.validators import UnicodeUsernameValidator
@@ -17,6 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
 from crawling.audit import note
+from crawlsite.passwords import give_password
 from crawlsite.refusal_pages import ADMINISTRATOR
 
 #: sees everything but secrets
@@ -102,7 +101,8 @@ def role_of(user: User) -> str:
 
 
 def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User, str]:
-    """Make a user with a role. Returns the user and a random password, which is shown once.
+    """Make a user with a role. Returns the user and a random password, which is shown once and has
+    to be changed at the first log-in.
 
     Raises BadAccount.
     """
@@ -122,10 +122,10 @@ def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User,
         errors["role"] = f"Choose one of: {', '.join(ROLES)}."
     if errors:
         raise BadAccount(errors)
-    password = secrets.token_urlsafe(12)
     try:
         with transaction.atomic():
-            user = User.objects.create_user(name, email, password)
+            user = User.objects.create_user(name, email)
+            password = give_password(user)
             _give_role(user, role)
             note(by, user, "created", {"role": (None, role)})
     except IntegrityError as error:
@@ -159,15 +159,14 @@ def set_active(user: User, *, is_active: bool, by: User) -> None:
 
 
 def reset_password(user: User, *, by: User) -> str:
-    """Reset the password of a user and return it; sessions with the old one end.
+    """Reset the password of a user and return it; sessions with the old one end, and the user has
+    to change it.
 
     Raises BadAccount for one's own account, PermissionDenied for a superuser's.
     """
-    password = secrets.token_urlsafe(12)
     with transaction.atomic():
         row = _changeable(user, by)
-        row.set_password(password)
-        row.save(update_fields=["password"])
+        password = give_password(row)
         note(by, row, "password reset")
     return password
 

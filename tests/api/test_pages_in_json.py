@@ -20,6 +20,7 @@ from tests.test_roles import ROUTES, TABLE
 #: pages that show nothing of their own: forms to log in, probes of machines, what is for visitors
 WITHOUT = {
     "about-this-crawler/",
+    "account/password/",
     "help/",
     "help/<slug:document>/",
     "healthz",

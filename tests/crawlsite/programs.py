@@ -1,6 +1,7 @@
 """Programs as tests start and watch them."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,9 +11,24 @@ from pathlib import Path
 
 import psutil
 import pytest
+import requests
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
+#: what the first administrator chooses in tests
+OWN_PASSWORD = "one of my own"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change accounts")
+
+
+def choose_password(browser: requests.Session, base: str, given: str) -> None:
+    """Instead of one that was given: until then no other page opens."""
+    page = browser.get(f"{base}/")
+    assert page.url.startswith(f"{base}/account/password/")
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
+    fields = {"old_password": given, "new_password1": OWN_PASSWORD, "new_password2": OWN_PASSWORD}
+    answer = browser.post(
+        f"{base}/account/password/", {**fields, "csrfmiddlewaretoken": token, "next": "/"}
+    )
+    assert answer.url == f"{base}/"
 
 
 def environment(**changes: str) -> dict[str, str]:

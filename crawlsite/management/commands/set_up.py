@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +18,7 @@ from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.grants import default_pool
 from crawlsite.administration.accounts import make_roles
+from crawlsite.passwords import give_password
 
 DEMO_NOTE = "the demo web, and nothing else"
 #: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and
@@ -48,11 +48,10 @@ class Command(BaseCommand):
     def _first_administrator(self) -> None:
         if User.objects.filter(is_superuser=True).exists():
             return
-        password = secrets.token_urlsafe(12)
-        User.objects.create_superuser("admin", password=password)
+        password = give_password(User.objects.create_superuser("admin"))
         self.stdout.write(
             f"Log in as admin with the password {password} (shown only now; `make password` "
-            "makes a new one)."
+            "makes a new one). The first log-in asks for a password of your own."
         )
 
     def _close_the_demo(self) -> None:

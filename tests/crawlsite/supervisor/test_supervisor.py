@@ -19,6 +19,7 @@ import requests
 from crawlsite.service_addresses import database_url
 from tests.crawlsite.programs import (
     PROJECT,
+    choose_password,
     environment,
     eventually,
     finish,
@@ -65,7 +66,7 @@ def test_first_line_is_the_dashboards_address_and_ready_comes_when_it_answers(si
 
 
 def log_in(site) -> requests.Session:
-    """A browser that has logged in with the password that was printed."""
+    """A browser that has logged in with the password that was printed, and chosen another."""
     browser = requests.Session()
     base = f"http://127.0.0.1:{site.port}"
     token = re.search(
@@ -75,7 +76,8 @@ def log_in(site) -> requests.Session:
     answer = browser.post(
         f"{base}/login/", {"username": "admin", "password": password, "csrfmiddlewaretoken": token}
     )
-    assert answer.url == f"{base}/"
+    assert answer.url.startswith(f"{base}/account/password/")
+    choose_password(browser, base, password)
     return browser
 
 

@@ -1,0 +1,120 @@
+"""Passwords: a user changes his own, and has to change one that an administrator gave him, or a
+command, before anything else: otherwise both know it for good.
+
+Tokens are no passwords: programs that have one go on.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth import authenticate, update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError, transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from crawling.audit import note
+from crawlsite.models import GivenPassword
+from serving.access import AuthenticatedRequest, authenticated
+
+GIVEN = "Your password was given to you. Choose one of your own first"
+#: what stays open meanwhile: the ways out, what is for everybody, and what has log-ins of its own
+OPEN = ("/login/", "/logout/", "/healthz", "/readyz", "/metrics", "/shared/", "/watches/")
+API = "/api/"
+
+
+def give_password(user: User) -> str:
+    """A random password, which its user has to change; sessions with the old one end."""
+    password = secrets.token_urlsafe(15)
+    with transaction.atomic():
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        mark_given(user)
+    return password
+
+
+def mark_given(user: User) -> None:
+    """The password of the user was set by somebody else."""
+    GivenPassword.objects.get_or_create(user=user)
+
+
+def is_given(user: User) -> bool:
+    """Asks nothing of a user whom `AccountBackend` has read."""
+    return hasattr(user, "given_password")
+
+
+class GivenPasswordMiddleware:
+    """Middleware: of a session whose password was given, no page opens but that to change it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        page = reverse("password")
+        if request.path.startswith((page, *OPEN)) or not _has_given_password(request):
+            return self.get_response(request)
+        if request.path.startswith(API):
+            return JsonResponse({"detail": f"{GIVEN}, at {page}."}, status=403)
+        asked = request.get_full_path() if request.method in ("GET", "HEAD") else ""
+        return redirect(f"{page}?{urlencode({'next': asked})}" if asked else page)
+
+
+def _has_given_password(request: HttpRequest) -> bool:
+    if request.path.startswith(API) and "Authorization" in request.headers:
+        return False  # a wrong token opens nothing, whatever the session
+    try:
+        return request.user.is_authenticated and is_given(cast(User, request.user))
+    except DatabaseError:  # the page itself reports it
+        return False
+
+
+class OwnPasswordForm(PasswordChangeForm):
+    """Django's, with wrong passwords counted as those of log-ins are."""
+
+    def __init__(self, request: AuthenticatedRequest) -> None:
+        self._request = request
+        super().__init__(request.user, request.POST or None)
+
+    def clean_old_password(self) -> str:
+        given = self.cleaned_data["old_password"]
+        if authenticate(self._request, username=self.user.get_username(), password=given) is None:
+            raise ValidationError(self.error_messages["password_incorrect"], "password_incorrect")
+        return str(given)
+
+    def clean(self) -> dict[str, Any]:
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if found.get("new_password1") and found["new_password1"] == found.get("old_password"):
+            self.add_error("new_password1", "This is your present password; choose another one.")
+        return found
+
+
+@sensitive_post_parameters()
+@authenticated(needs="", methods=("GET", "HEAD", "POST"))
+@never_cache
+def own_password(request: AuthenticatedRequest) -> HttpResponse:
+    """Change one's own password; all other sessions of the user end."""
+    form = OwnPasswordForm(request)
+    following = request.GET.get("next", request.POST.get("next", ""))
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            form.save()
+            GivenPassword.objects.filter(user=request.user).delete()
+            note(request.user, request.user, "password changed")
+        update_session_auth_hash(request, request.user)
+        messages.success(request, "Your password is changed. All your other sessions have ended.")
+        is_ours = url_has_allowed_host_and_scheme(following, {request.get_host()})
+        return redirect(following if is_ours else "home")
+    facts = {"form": form, "is_given": is_given(request.user), "next": following}
+    return render(
+        request, "account/password.html", facts, status=422 if request.method == "POST" else 200
+    )

@@ -55,7 +55,8 @@ class OwnJob(Job):
         """Raises ForeignJob."""
         if not self.is_ours:
             raise ForeignJob(REFUSED)
-        return super().func
+        function: Callable[..., Any] | None = super().func
+        return function
 
 
 class OwnSpawnWorker(SpawnWorker):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
@@ -73,7 +73,7 @@ def _has_given_password(request: HttpRequest) -> bool:
     if request.path.startswith(API) and "Authorization" in request.headers:
         return False  # a wrong token opens nothing, whatever the session
     try:
-        return request.user.is_authenticated and is_given(cast(User, request.user))
+        return request.user.is_authenticated and is_given(request.user)
     except DatabaseError:  # the page itself reports it
         return False
 

@@ -60,7 +60,7 @@ SHARED = "CrawlOrder"
 
 def tell_permission(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """For an operation's method that answers: notes what its endpoint needs."""
-    operation: Operation = cast(MethodType, run).__self__
+    operation = cast(Operation, cast(MethodType, run).__self__)
 
     @wraps(run)
     def noted(request: HttpRequest, **values: Any) -> HttpResponse:

@@ -77,7 +77,10 @@ def changed_filters(
     if order is None:
         return None, mistakes
     run, filters = crawl.runs.first(), filters_of_order(order)
-    return filters.with_seeds(seeds_of(run.pk)) if run else filters, {}
+    if run:
+        own = seeds_of(run.pk)
+        filters = filters.with_seeds(own.seeds).with_targets(own.targets)
+    return filters, {}
 
 
 def read_changed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -48,15 +49,22 @@ def contested(host_ids: Collection[int], run_id: int) -> set[int]:
     return set(others.values_list("host_id", flat=True))
 
 
-def seeds_of(run_id: int) -> list[Address]:
-    """A run's seeds, and where its seeds redirect to, which count as seeds."""
+class RunSeeds(NamedTuple):
+    """A run's seeds, and where they redirect to."""
+
+    seeds: list[Address]
+    targets: list[Address]
+
+
+def seeds_of(run_id: int) -> RunSeeds:
     return seeds_of_runs([run_id])[run_id]
 
 
-def seeds_of_runs(run_ids: Collection[int]) -> dict[int, list[Address]]:
-    """The same of each of these runs, in one query."""
-    rows = Url.objects.filter(run__in=run_ids, depth=0).values_list("run_id", "url")
-    seeds: dict[int, list[Address]] = {run: [] for run in run_ids}
-    for run, url in rows:
-        seeds[run].append(canonical_address(url))
-    return seeds
+def seeds_of_runs(run_ids: Collection[int]) -> dict[int, RunSeeds]:
+    """Those of each of these runs, in one query."""
+    rows = Url.objects.filter(run__in=run_ids, depth=0).values_list("run_id", "url", "redirects")
+    found = {run: RunSeeds([], []) for run in run_ids}
+    for run, url, redirects in rows:
+        own = found[run]
+        (own.targets if redirects else own.seeds).append(canonical_address(url))
+    return found

@@ -187,9 +187,11 @@ class LinkJudge:
             self.filters, self.rules_key = filters(), rules_key
             self.forget()
 
-    def add_seeds(self, seeds: Sequence[Address]) -> None:
-        """These count as seeds from here on."""
-        self.filters = self.filters.with_seeds(seeds)
+    def add_seeds(self, seeds: Sequence[Address], targets: Sequence[Address]) -> None:
+        """These count as seeds from here on; targets: where seeds redirect to, as far as that
+        counts.
+        """
+        self.filters = self.filters.with_seeds(seeds).with_targets(targets)
         self.refusals.forget()
 
     def forget(self) -> None:

@@ -93,6 +93,10 @@ class UrlFilters:
     def with_seeds(self, seeds: Sequence[Address]) -> UrlFilters:
         return replace(self, scope=self.scope.with_seeds(seeds))
 
+    def with_targets(self, targets: Sequence[Address]) -> UrlFilters:
+        """targets: where seeds redirect to."""
+        return replace(self, scope=self.scope.with_targets(targets))
+
     def judge(
         self,
         address: Address,

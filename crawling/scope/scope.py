@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from crawling.web.addresses import Address
 from crawling.web.public_suffixes import domain_of
@@ -36,14 +37,44 @@ class Scope:
     #: its host key alone. Anywhere, domains are where counts of links off site begin
     roots: frozenset[str]
     max_depth: int | None
+    #: the names of the seeds' hosts
+    names: frozenset[str] = frozenset()
+    #: of a scope of directories, seeds that end without a slash, like `example.org/manual`: each
+    #: stands for the directory that it is in until it redirects to its own
+    files: frozenset[str] = frozenset()
 
     @classmethod
     def of_seeds(cls, reach: Reach, seeds: Iterable[Address], max_depth: int | None) -> Scope:
         return cls(reach, frozenset(), max_depth).with_seeds(seeds)
 
     def with_seeds(self, seeds: Iterable[Address]) -> Scope:
-        """The scope that these seeds widen; where a seed redirects to counts as a seed, too."""
-        return replace(self, roots=self.roots | {_root(self.reach, seed) for seed in seeds})
+        """The scope that these seeds widen."""
+        seeds = list(seeds)
+        names = self.names | {seed.hostname for seed in seeds}
+        if self.reach is not Reach.PATH:
+            roots = self.roots | {_root(self.reach, seed) for seed in seeds}
+            files = self.files
+        else:
+            places = {_place(seed) for seed in seeds}
+            roots = self.roots | {place for place in places if place.endswith("/")}
+            files = frozenset(
+                place
+                for place in self.files | places
+                if not place.endswith("/") and f"{place}/" not in roots
+            )
+        if (len(names), len(roots), files) == (len(self.names), len(self.roots), self.files):
+            return self
+        return replace(self, roots=roots, names=names, files=files)
+
+    def with_targets(self, targets: Iterable[Address]) -> Scope:
+        """The scope that where seeds redirect to widens: on a site of theirs that counts as a seed.
+        Another site is not taken because a seed leads there.
+        """
+        return self.with_seeds(target for target in targets if self.has_site_of(target))
+
+    def has_site_of(self, address: Address) -> bool:
+        """Whether a seed is on the address's site, at whatever host of it."""
+        return address.hostname in self.names or site_of(address) in _sites(self.names)
 
     def admits(self, address: Address, depth: int) -> bool:
         return self.reaches(address) and self.admits_depth(depth)
@@ -57,8 +88,9 @@ class Scope:
         if self.reach is not Reach.PATH:
             return _root(self.reach, address) in self.roots
         directory = _directory(address)
+        directories = self.directories
         while directory:
-            if directory in self.roots:
+            if directory in directories:
                 return True
             directory = directory[: directory.rfind("/", 0, -1) + 1]
         return False
@@ -67,7 +99,18 @@ class Scope:
         """Whether the address is on a host of the crawl's sites, in its directories or not."""
         if self.reach is not Reach.PATH:
             return self.is_on_site(address)
-        return any(root.startswith(f"{address.host_key}/") for root in self.roots)
+        return any(root.startswith(f"{address.host_key}/") for root in self.directories)
+
+    def takes_host_of(self, address: Address) -> bool:
+        """Whether pages of the address's host may be near enough."""
+        return self.reach is Reach.ANYWHERE or self.has_host_of(address)
+
+    @property
+    def directories(self) -> frozenset[str]:
+        """Of a scope of directories."""
+        if not self.files:
+            return self.roots
+        return self.roots | {place[: place.rfind("/") + 1] for place in self.files}
 
     def admits_depth(self, depth: int) -> bool:
         return depth <= (DEEPEST if self.max_depth is None else self.max_depth)
@@ -100,5 +143,21 @@ def _root(reach: Reach, address: Address) -> str:
 
 def _directory(address: Address) -> str:
     """Host key and path up to the last slash; the query is no part of it."""
-    path = address.target.partition("?")[0]
-    return address.host_key + path[: path.rfind("/") + 1]
+    place = _place(address)
+    return place[: place.rfind("/") + 1]
+
+
+def _place(address: Address) -> str:
+    """Host key and path."""
+    return address.host_key + address.target.partition("?")[0]
+
+
+def site_of(address: Address) -> str:
+    """What belongs together at whatever host, scheme and port."""
+    return domain_of(address.hostname) or address.hostname
+
+
+@lru_cache(maxsize=8)
+def _sites(names: frozenset[str]) -> frozenset[str]:
+    """Asked for only where a seed redirects to a host that has none."""
+    return frozenset(domain_of(name) or name for name in names)

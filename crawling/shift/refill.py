@@ -47,8 +47,11 @@ class HostRefill:
 
     def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
         """A seed may have redirected here since the shift began, and then counts as a seed."""
-        if seeds := [canonical_address(url.url) for url in claimed if url.depth == 0]:
-            self._context.links.add_seeds(seeds)
+        if first := [url for url in claimed if url.depth == 0]:
+            self._context.links.add_seeds(
+                [canonical_address(url.url) for url in first if not url.redirects],
+                [canonical_address(url.url) for url in first if url.redirects],
+            )
 
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
         """Look for what need not be fetched: it stays as it was, or another crawl has it."""

@@ -13,7 +13,7 @@ from django.utils import timezone
 from crawling.dryrun.inquiries import ask_once
 from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of, revision_in
 from crawling.frontier.change.rejudgement import judge
-from crawling.frontier.due_queues import seeds_of_runs
+from crawling.frontier.due_queues import RunSeeds, seeds_of_runs
 from crawling.frontier.run_limits import limit_reached, soft_limit_reached
 from crawling.models import (
     CrawlJob,
@@ -87,7 +87,7 @@ class UrlDecisionFacts:
     #: the verdict on the URL, by the run's id
     verdicts: Mapping[int, Verdict]
     #: the seeds of each run, and where they redirect to
-    seeds: Mapping[int, Sequence[Address]]
+    seeds: Mapping[int, RunSeeds]
     #: crawls that robots.txt does not bind there
     excepted: frozenset[int]
 

@@ -15,6 +15,7 @@ from crawling.dashboard.run.crawl_settings import importance_of
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import SOME, HostRow, first_hosts, host_rows
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
+from crawling.dashboard.run.moved_seeds import MovedSeed, moved_seeds
 from crawling.dashboard.run.numbers import RunNumbers, numbers_of, rows_of
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.processes import (
@@ -156,6 +157,7 @@ class RunOverview:
     dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
+    moved: Sequence[MovedSeed] = ()
     fetch_threads: Sequence[FetchThreadRow] = ()
     #: those of the pages whose server answered that they are as an earlier run has them
     not_modified: int = 0
@@ -348,6 +350,7 @@ def run_page(
         log=log_before(run, lines, before=before, most=LINES),
         dealings=dealings,
         shifts=rows.shifts[:SHIFTS],
+        moved=moved_seeds(run),
         traps=undecided(run, most=TRAPS) if rows.counts.quarantined else (),
         fetch_threads=fetch_threads_of(live),
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),

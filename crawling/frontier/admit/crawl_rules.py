@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from django.db.models import Count, Q
 
-from crawling.frontier.due_queues import seeds_of
+from crawling.frontier.due_queues import RunSeeds, seeds_of
 from crawling.models import BlocklistEntry, CrawlJob, RobotsException, Run
 from crawling.scope.blocklist import Blocklist, BlocklistKind, BlocklistMatch
 from crawling.scope.filters import UrlFilters
@@ -63,16 +62,18 @@ def filters_of(
     run: Run | None = None,
     *,
     blocklist: Blocklist | None = None,
-    seeds: Sequence[Address] | None = None,
+    seeds: RunSeeds | None = None,
 ) -> UrlFilters:
-    """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too.
+    """The rules that hold for a crawl; in a run, where its seeds redirect to on their own sites
+    counts as a seed, too.
 
     blocklist, seeds: the list and the run's seeds, if they are at hand.
     """
     if seeds is None:
-        seeds = seeds_of(run.pk) if run else ()
+        seeds = seeds_of(run.pk) if run else RunSeeds([], [])
     ordered = [canonical_address(seed) for seed in crawl.seeds]
-    scope = Scope.of_seeds(Reach(crawl.scope), [*ordered, *seeds], crawl.max_depth)
+    scope = Scope.of_seeds(Reach(crawl.scope), [*ordered, *seeds.seeds], crawl.max_depth)
+    scope = scope.with_targets(seeds.targets)
     return UrlFilters.of_order(scope, blocklist or current_blocklist(), crawl.filters)
 
 

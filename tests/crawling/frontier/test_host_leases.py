@@ -188,7 +188,7 @@ def test_whatever_has_depth_0_is_a_seed(frontier):
     frontier.sow("a.test/1", "b.test/1")
     frontier.sow("c.test/1", depth=1)
 
-    assert {seed.hostname for seed in seeds_of(frontier.run.pk)} == {"a.test", "b.test"}
+    assert {seed.hostname for seed in seeds_of(frontier.run.pk).seeds} == {"a.test", "b.test"}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -72,8 +72,10 @@ def test_links_to_other_hosts_are_left_alone(make_site, crawl_to_the_end):
     assert other.log == []
 
 
-def test_a_seed_that_redirects_to_another_host_takes_the_crawl_there(make_site, crawl_to_the_end):
-    real = make_site({"/": links("/inside"), "/inside": "here"}, address="127.0.0.3")
+def test_a_seed_that_redirects_to_another_host_of_its_site_takes_the_crawl_there(
+    make_site, crawl_to_the_end
+):
+    real = make_site({"/": links("/inside"), "/inside": "here"})
     site = make_site({"/": (301, {"Location": f"{real.url}/"}, "")})
 
     crawl_to_the_end(f"{site.url}/")

@@ -113,14 +113,29 @@ def test_a_name_without_a_dot_is_its_own_domain():
     assert reached(scope, "http://intranet:81/", "http://wiki/") == ["http://intranet:81/"]
 
 
-def test_where_a_seed_redirects_to_widens_the_scope():
-    scope = scope_of("http://a.test/x/", reach=Reach.PATH).with_seeds(
-        [read_address("http://b.test/y/")]
+def test_where_a_seed_redirects_to_on_its_site_widens_the_scope_and_another_site_does_not():
+    scope = scope_of("http://a.test/x/", "http://127.0.0.1:80/", reach=Reach.PATH).with_targets(
+        read_address(url)
+        for url in ("https://www.a.test/y/", "http://b.test/y/", "http://127.0.0.1:81/z/")
     )
 
-    assert reached(scope, "http://a.test/x/1", "http://b.test/y/1", "http://b.test/") == [
-        "http://a.test/x/1",
-        "http://b.test/y/1",
+    assert reached(
+        scope,
+        *("http://a.test/x/1", "https://www.a.test/y/1", "http://b.test/y/1"),
+        *("http://a.test/z/", "http://127.0.0.1:81/z/1"),
+    ) == ["http://a.test/x/1", "https://www.a.test/y/1", "http://127.0.0.1:81/z/1"]
+
+
+def test_a_seed_without_a_slash_stands_for_its_own_directory_once_it_redirects_there():
+    scope = scope_of("http://a.test/docs?page", "http://a.test/b/index.html", reach=Reach.PATH)
+    urls = ["http://a.test/docs/1", "http://a.test/docsearch", "http://a.test/b/2"]
+
+    assert reached(scope, *urls) == urls
+    moved = scope.with_targets([read_address("http://a.test/docs/")])
+    assert reached(moved, *urls) == ["http://a.test/docs/1", "http://a.test/b/2"]
+    assert reached(moved.with_seeds([read_address("http://a.test/docs")]), *urls) == [
+        "http://a.test/docs/1",
+        "http://a.test/b/2",
     ]
 
 

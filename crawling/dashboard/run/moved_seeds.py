@@ -1,0 +1,45 @@
+"""Seeds that redirect to another site, of which a crawl takes that page only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from crawling.models import CrawlJob, Run, Url
+from crawling.scope.scope import Reach, site_of
+from crawling.web.addresses import canonical_address
+
+#: rows looked at
+MOST = 20
+#: of a crawl with more each look at its page would read them all
+MOST_SEEDS = 5_000
+
+
+class MovedSeed(NamedTuple):
+    seed: str
+    target: str
+    #: of the target
+    site: str
+
+
+def moved_seeds(run: Run) -> list[MovedSeed]:
+    """The first of them; none where the scope has every site."""
+    if run.crawl.scope == Reach.ANYWHERE or len(run.crawl.seeds) > MOST_SEEDS:
+        return []
+    targets = list(Url.objects.filter(run=run, depth=0, redirects__gt=0).order_by("pk")[:MOST])
+    seeds = dict(
+        Url.objects.filter(pk__in=[row.via for row in targets if row.via]).values_list("pk", "url")
+        if targets
+        else ()
+    )
+    asked = _sites(run.crawl) if targets else frozenset()
+    return [
+        MovedSeed(seeds[row.via], row.url, site)
+        for row in targets
+        if row.via in seeds
+        and (site := site_of(canonical_address(row.url))) not in asked
+        and site != site_of(canonical_address(seeds[row.via]))
+    ]
+
+
+def _sites(crawl: CrawlJob) -> frozenset[str]:
+    return frozenset(site_of(canonical_address(seed)) for seed in crawl.seeds)

@@ -24,6 +24,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from crawling.teams.permissions import WITHHELD
 from crawlsite.middleware.plain_loopback import OF_PROXIES
 from serving.requests import asked_text
 
@@ -85,7 +86,8 @@ def locked_out(
 
 class AccountBackend(ModelBackend):
     """Django's own, in fewer queries, as every page asks: a user comes with the preferences, and
-    permissions of one's own come with those of groups.
+    permissions of one's own come with those of groups. Those that are withheld for the crawl of a
+    request (`crawlsite.middleware.crawl_permissions`) are left out.
     """
 
     def get_user(self, user_id: int) -> User | None:
@@ -105,7 +107,7 @@ class AccountBackend(ModelBackend):
             named = Permission.objects.order_by().values_list("content_type__app_label", "codename")
             granted = named.filter(user=user_obj).union(named.filter(group__user=user_obj))
             kept = vars(user_obj)[KEPT] = {f"{app}.{codename}" for app, codename in granted}
-        return set(kept)
+        return kept - getattr(user_obj, WITHHELD, frozenset())
 
 
 class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-axes has no types

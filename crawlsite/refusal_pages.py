@@ -16,10 +16,13 @@ MOST_NAMED = 3
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: what the role lacks; for a user without a role, the administrators to ask."""
+    """403: who may do it, where the refusal says so; else what the role lacks; for a user without
+    a role, the administrators to ask.
+    """
     user = request.user
     has_role = not user.is_authenticated or user.is_superuser or user.groups.exists()
     facts = {"has_role": has_role, "administrators": _administrators() if not has_role else []}
+    facts["reason"] = str(exception) or getattr(request, "refused_acts", "")
     return render(request, "403.html", facts, status=403)
 
 

@@ -87,6 +87,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "crawlsite.passwords.GivenPasswordMiddleware",
     "crawlsite.api.file_tokens.FileTokenMiddleware",
+    # outside of shared refreshes, which depend on permissions
+    "crawlsite.middleware.crawl_permissions.CrawlPermissionsMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

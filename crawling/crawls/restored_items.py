@@ -68,8 +68,9 @@ def remove_item(kind: str, item_id: int, *, name: str, by: User | None) -> None:
 
 def _template(item: DeletedItem, by: User | None) -> None:
     content: Content = item.content
+    maker = User.objects.filter(pk=content.get("created_by") or 0).first()
     template = OrderTemplate.objects.create(
-        name=item.name, order=content["order"], tags=content["tags"], created_by=by
+        name=item.name, order=content["order"], tags=content["tags"], created_by=maker or by
     )
     note(by, template, "restored")
 

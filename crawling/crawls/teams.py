@@ -1,4 +1,6 @@
-"""Teams, and whose a crawl is: the only writer of both beside the admin site."""
+"""Teams, on which crawls their members act, and whose a crawl is: the only writer of these beside
+the admin site.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,10 @@ from crawling.audit import note
 from crawling.crawls.creation import team_errors
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder, WrongState
-from crawling.models import CrawlJob, Team
+from crawling.models import CrawlJob, Team, TeamRule
 from crawling.runs.grants import TEAM_REF
+from crawling.teams.permissions import ADMINISTER, STEER, acts_on_own_only
 
-#: may own a crawl
-STEER = "crawling.change_crawljob"
-#: may give any crawl to any user and team
-ADMINISTER = "allocation.change_pool"
 #: crawls that a refusal names
 TOLD = 3
 
@@ -66,6 +65,18 @@ def delete_team(team: Team, *, by: User | None = None) -> None:
     with transaction.atomic():
         note(by, team, "deleted")
         team.delete()
+
+
+def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
+    """Say whether operators act on crawls of their own and of their teams only. It holds from the
+    next request on.
+    """
+    with transaction.atomic():
+        before = acts_on_own_only()
+        row, _ = TeamRule.objects.update_or_create(
+            pk=1, defaults={"own_crawls_only": own_crawls_only}
+        )
+        note(by, row, "changed", {"own_crawls_only": (before, own_crawls_only)})
 
 
 def uses_of(team: Team) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,6 +19,7 @@ from crawling.models import CrawlJob, DeletedKind, OrderTemplate
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import SECRET_FIELDS
 from crawling.orders.sections.reading import Name
+from crawling.teams.permissions import is_restricted
 
 #: a login is nothing without what is filled in there
 LEFT_OUT = {"name", "login_url", *SECRET_FIELDS}
@@ -48,11 +50,35 @@ def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> Orde
 
 @transaction.atomic
 def remove_template(template: OrderTemplate, *, by: User | None = None) -> None:
-    """Delete it; crawls made from it stay. It can be restored for a while."""
-    content = {"order": template.order, "tags": template.tags}
+    """Delete it; crawls made from it stay. It can be restored for a while.
+
+    Its maker may do so, and administrators. Raises PermissionDenied.
+    """
+    if not may_remove(template, by):
+        raise PermissionDenied(
+            f"{template.created_by} made the template {template.name}: its maker deletes it, or an "
+            "administrator."
+        )
+    content = {
+        "order": template.order,
+        "tags": template.tags,
+        "created_by": template.created_by_id,
+    }
     keep_deleted(DeletedKind.TEMPLATE, template.name, content, by=by)
     note(by, template, "deleted", {"order": (template.order, None)})
     template.delete()
+
+
+def may_remove(template: OrderTemplate, by: User | None) -> bool:
+    """Whether a user whose role permits it may delete this template."""
+    return template.created_by in (None, by) or not is_restricted(by)
+
+
+def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
+    """All templates, each with whether the user may delete it, if the role permits it."""
+    is_free = not is_restricted(user)
+    rows = OrderTemplate.objects.select_related("created_by")
+    return [(row, is_free or row.created_by in (None, user)) for row in rows]
 
 
 def crawl_from(

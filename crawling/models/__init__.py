@@ -41,7 +41,7 @@ from crawling.models.schedules import OrderTemplate, SavedView, Schedule, Schedu
 from crawling.models.seed_sources import SeedSource, SeedSourceKind
 from crawling.models.share_links import ShareLink
 from crawling.models.shifts import RunProcess, Shift
-from crawling.models.teams import Team
+from crawling.models.teams import Team, TeamRule
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
 from crawling.models.watches import PageEvent, Watch, WatchEvent
 from crawling.models.withdrawals import Withdrawal, WithdrawalFile, WithdrawnPage
@@ -107,6 +107,7 @@ __all__ = [
     "SharedNetwork",
     "Shift",
     "Team",
+    "TeamRule",
     "TrapPattern",
     "TrustedProxy",
     "Url",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models import Q
 
 #: one line, as it stands in addresses, orders and pools
 NAME = RegexValidator(r"^[^\x00-\x1f\x7f]+$", "The name of a team is one line of text.")
@@ -21,3 +22,21 @@ class Team(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class TeamRule(models.Model):
+    """The one row that says on which crawls operators act. Without it they act on their own and
+    their teams' only; installations that are older than the rule have a row.
+
+    Written by `crawling.crawls.teams`.
+    """
+
+    own_crawls_only = models.BooleanField(
+        help_text="whether operators act on crawls of their own and of their teams only"
+    )
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(pk=1), name="there_is_one_team_rule")]
+
+    def __str__(self) -> str:
+        return "the rule of teams"

@@ -11,6 +11,7 @@ from crawling.errors import NotFound
 from crawling.exports.rows import is_readable
 from crawling.models import Run, RunExport
 from crawling.models.datasets import ExportKind
+from crawling.teams.permissions import may_act
 
 #: as for a WARC file: answers are in it as they came, with the cookies that they set
 PERMISSION = "crawling.change_crawljob"
@@ -34,9 +35,9 @@ def wacz_by(token: str) -> RunExport:
     user = User.objects.filter(pk=user_id, is_active=True).first()
     rows = RunExport.objects.filter(kind=ExportKind.WACZ, written_at__isnull=False)
     row = rows.filter(pk=row_id).first()
-    if user is None or not user.has_perm(PERMISSION):
+    run = Run.objects.select_related("crawl").filter(exports=row_id).first()
+    if user is None or not user.has_perm(PERMISSION) or (run and not may_act(user, run.crawl)):
         raise NotFound("You may not see this archive.")
-    visible = Run.objects.filter(exports=row_id).exists()
-    if row is None or not visible or not is_readable(row):
+    if row is None or run is None or not is_readable(row):
         raise NotFound("The archive has changed; open the replay from the dashboard again.")
     return row

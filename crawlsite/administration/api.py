@@ -1,4 +1,5 @@
-"""`/api/v1/access-rules`, `/api/v1/users`, `/api/v1/teams` and `/api/v1/activity`: what the
+"""`/api/v1/access-rules`, `/api/v1/users`, `/api/v1/teams`, `/api/v1/team-rule` and
+`/api/v1/activity`: what the
 administration pages show and do.
 """
 
@@ -19,6 +20,7 @@ from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, Text
 from crawling.errors import BadOrder
 from crawling.installation import ACCESS_RULES, AccessRule, allow, disallow
 from crawling.models import CrawlJob, Team
+from crawling.teams.permissions import acts_on_own_only
 from crawlsite.administration.accounts import (
     BadAccount,
     accounts,
@@ -33,7 +35,7 @@ from serving.access import AuthenticatedRequest, needs, require
 from serving.paging import page_of
 from serving.schemas import Schema
 
-access, users, teams, activity = Router(), Router(), Router(), Router()
+access, users, teams, team_rule, activity = (Router() for _ in range(5))
 may_see_access = needs("crawling.change_allowednetwork")
 may_see_users = needs("auth.change_user")
 may_change_teams = needs("crawling.change_team")
@@ -125,6 +127,19 @@ class TeamChanges(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"members": []}]})
     name: str | None = Field(None, description="409 while a crawl or a share goes by the old one")
     members: list[str] | None = Field(None, description="names of users, all of them")
+
+
+class TeamRuleOut(Schema):
+    own_crawls_only: bool = Field(
+        description="operators act on crawls of their own and of their teams only; all users read "
+        "all crawls"
+    )
+
+
+class NewTeamRule(TeamRuleOut):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"own_crawls_only": True}]}
+    )
 
 
 class ActivityOut(Schema):
@@ -276,6 +291,21 @@ def delete_team(request: AuthenticatedRequest, team_id: Id) -> Status:
     """409, with what uses it, while a crawl or a share of a pool goes by its name."""
     crawl_teams.delete_team(get_object_or_404(Team, pk=team_id), by=request.user)
     return Status(204, None)
+
+
+@team_rule.get("", response=TeamRuleOut, summary="Get on which crawls operators act")
+@may_change_teams
+def get_team_rule(request: AuthenticatedRequest) -> dict[str, Any]:
+    return {"own_crawls_only": acts_on_own_only()}
+
+
+@team_rule.put("", response=TeamRuleOut, summary="Set on which crawls operators act")
+@may_change_teams
+def set_team_rule(
+    request: AuthenticatedRequest, asked: Annotated[NewTeamRule, Body()]
+) -> dict[str, Any]:
+    crawl_teams.set_team_rule(own_crawls_only=asked.own_crawls_only, by=request.user)
+    return {"own_crawls_only": asked.own_crawls_only}
 
 
 @activity.get("", response=ActivityPage, summary="List activities of users, latest first")

@@ -13,11 +13,13 @@ from crawling.crawls.teams import (
     delete_team,
     rename_team,
     set_members,
+    set_team_rule,
     shares_of,
     uses_of,
 )
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Team
+from crawling.teams.permissions import acts_on_own_only
 from serving.access import AuthenticatedRequest, authenticated
 
 
@@ -43,8 +45,22 @@ def teams(request: AuthenticatedRequest) -> HttpResponse:
         }
         for team in Team.objects.all()
     ]
-    here = {"rows": rows, "typed": typed, "errors": errors}
+    here = {"rows": rows, "typed": typed, "errors": errors, "own_crawls_only": acts_on_own_only()}
     return render(request, "administration/teams.html", here, status=422 if errors else 200)
+
+
+@authenticated(needs="crawling.change_team", methods=("POST",))
+def rule(request: AuthenticatedRequest) -> HttpResponse:
+    """Say on which crawls operators act."""
+    is_own = request.POST.get("crawls") != "all"
+    set_team_rule(own_crawls_only=is_own, by=request.user)
+    messages.success(
+        request,
+        "Operators act on crawls of their own and of their teams only."
+        if is_own
+        else "Operators act on all crawls.",
+    )
+    return redirect("administration:teams")
 
 
 @authenticated(needs="crawling.change_team", methods=("GET", "HEAD", "POST"))
@@ -66,7 +82,7 @@ def team(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         typed |= {name: request.POST[name] for name in typed if name in request.POST}
         row.refresh_from_db()
     here = {"team": row, "typed": typed, "errors": errors}
-    here |= {"uses": uses_of(row), "shares": shares_of(row)}
+    here |= {"uses": uses_of(row), "shares": shares_of(row), "own_crawls_only": acts_on_own_only()}
     return render(request, "administration/team.html", here, status=422 if errors else 200)
 
 

@@ -12,6 +12,7 @@ urlpatterns = [
     path("users/", user_views.users, name="users"),
     path("users/<int:pk>/", user_views.change, name="user"),
     path("teams/", team_views.teams, name="teams"),
+    path("teams/rule/", team_views.rule, name="team-rule"),
     path("teams/<int:pk>/", team_views.team, name="team"),
     path("tokens/", user_views.all_tokens, name="tokens"),
     path("activity/", activity.activity, name="activity"),

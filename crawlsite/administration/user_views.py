@@ -31,8 +31,8 @@ from serving.access import AuthenticatedRequest, authenticated
 TOKENS = 100
 #: what each role may do, in a line
 ROLE_CHOICES = {
-    "viewer": "Viewer: sees everything but secrets",
-    "operator": "Operator: creates and steers crawls",
+    "viewer": "Viewer: reads everything but secrets",
+    "operator": "Operator: creates crawls, steers its own and its teams'",
     "administrator": "Administrator: sets limits, access and users",
     NO_ROLE: "No role: sees nothing",
 }

@@ -22,6 +22,7 @@ from ninja.utils import check_csrf
 from redis.exceptions import RedisError
 
 from crawlsite.logins import visitor_address
+from crawlsite.middleware.crawl_permissions import withhold_acts
 from crawlsite.tokens import user_of
 
 logger = logging.getLogger(__name__)
@@ -139,6 +140,7 @@ class Token(HttpBearer):
                 message="The token is not known or has expired, or its user may not log in."
             )
         request.user = user  # views check permissions of it, after any kind of log-in
+        withhold_acts(request, user)
         return user
 
 

@@ -41,6 +41,7 @@ from crawling.orders.order import sentence_for
 from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
 from crawlsite.api.auth import LOG_IN
+from crawlsite.middleware.crawl_permissions import refused_acts
 from crawlsite.middleware.request_ids import current_id
 from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from dnscache.protocol.names import DnsCacheError
@@ -111,7 +112,10 @@ def _answer(
     api: NinjaAPI, status: int, sentence: str | None
 ) -> Callable[[HttpRequest, Any], HttpResponse]:
     def answer(request: HttpRequest, error: Exception) -> HttpResponse:
-        response = api.create_response(request, {"detail": sentence or str(error)}, status=status)
+        detail = sentence or str(error)
+        if isinstance(error, PermissionDenied):
+            detail = str(error) or refused_acts(request) or detail
+        response = api.create_response(request, {"detail": detail}, status=status)
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             response["Retry-After"] = str(AGAIN_SECONDS)
         elif status == HTTPStatus.TOO_MANY_REQUESTS:

@@ -48,7 +48,7 @@ from crawling.dashboard.run.api.steering import steering
 from crawling.dashboard.search.api import texts
 from crawling.errors import BadOrder
 from crawling.experiments.api import experiments
-from crawlsite.administration.api import access, activity, teams, users
+from crawlsite.administration.api import access, activity, team_rule, teams, users
 from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
@@ -197,5 +197,6 @@ api.add_router("/schedules", all_schedules, tags=["crawls"])
 api.add_router("/access-rules", access, tags=["administration"])
 api.add_router("/users", users, tags=["administration"])
 api.add_router("/teams", teams, tags=["administration"])
+api.add_router("/team-rule", team_rule, tags=["administration"])
 api.add_router("/activity", activity, tags=["administration"])
 add_error_handlers(api)

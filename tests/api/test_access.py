@@ -118,6 +118,7 @@ APPS = {
     "access-rules": "crawling.change_allowednetwork",
     "users": "auth.change_user",
     "teams": "crawling.change_team",
+    "team-rule": "crawling.change_team",
     "activity": "admin.view_logentry",
     "pools": "allocation.{}_pool",
     **dict.fromkeys(("dns",), "dnscache.{}_dnsentry"),
@@ -240,7 +241,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 51
+    assert len(bodies) == 52
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -53,6 +53,7 @@ ENDS = {
 #: there is one of each, or it has no plural
 SINGLE = {
     "activity",
+    "team-rule",
     "banker",
     "block",
     "deleted",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.utils import timezone
 
@@ -22,6 +23,7 @@ from crawling.housekeeping.deletion import (
 )
 from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
 from crawling.models.deleted import RESTORABLE
+from crawling.teams.permissions import acted_on, is_restricted, require_act
 from serving.access import require
 
 #: of each kind, the latest
@@ -35,6 +37,7 @@ PERMISSIONS: Mapping[str, str] = {
     DeletedKind.SCHEDULE: "crawling.change_crawljob",
     DeletedKind.BLOCKLIST: "crawling.delete_blocklistentry",
 }
+OF_ANOTHER = "Another user deleted this template: that user restores it, or an administrator."
 RESTORE_BY_ID: Mapping[str, Callable[..., object]] = {
     DeletedKind.CRAWL: restore_crawl,
     DeletedKind.RUN: restore_run,
@@ -55,6 +58,10 @@ class DeletedRow:
     name: str
     deleted_at: datetime
     restorable_until: datetime
+    crawl: CrawlJob | None = None
+    """that it is, or is of"""
+    deleted_by: int | None = None
+    """the user, of a template"""
 
 
 def deleted_rows(user: User | None) -> list[DeletedRow]:
@@ -70,23 +77,52 @@ def _rows(user: User | None) -> Iterator[DeletedRow]:
     # the second is what the indexes have
     due: dict[str, Any] = {"restorable_until__gt": now, "removal_asked_at__isnull": False}
     crawls = CrawlJob.all_objects.filter(**due).order_by("-removal_asked_at")
+    crawls = crawls.select_related("created_by")
     for crawl in crawls[:SHOWN]:
-        yield _row(DeletedKind.CRAWL, crawl, crawl.name)
+        yield _row(DeletedKind.CRAWL, crawl, crawl.name, crawl)
     # those of a deleted crawl come back with it
-    runs = Run.all_objects.filter(**due, crawl__removal_asked_at=None).select_related("crawl")
+    runs = Run.all_objects.filter(**due, crawl__removal_asked_at=None).select_related(
+        "crawl__created_by"
+    )
     for run in runs.order_by("-removal_asked_at")[:SHOWN]:
-        yield _row(DeletedKind.RUN, run, str(run))
+        yield _row(DeletedKind.RUN, run, str(run), run.crawl)
     theirs = Q(owner=None) | Q(owner=user) if user else Q(owner=None)
     items = DeletedItem.objects.filter(theirs, deleted_at__gt=now - RESTORABLE)
-    for item in items.order_by("-pk")[:SHOWN]:
+    found = list(items.order_by("-pk")[:SHOWN])
+    timed = [item.content["crawl"] for item in found if item.kind == DeletedKind.SCHEDULE]
+    of_schedules = CrawlJob.all_objects.select_related("created_by").in_bulk(timed)
+    for item in found:
         until = item.deleted_at + RESTORABLE
-        yield DeletedRow(item.kind, item.pk, item.name, item.deleted_at, until)
+        row = DeletedRow(item.kind, item.pk, item.name, item.deleted_at, until)
+        if item.kind == DeletedKind.SCHEDULE:
+            row = replace(row, crawl=of_schedules.get(item.content["crawl"]))
+        elif item.kind == DeletedKind.TEMPLATE:
+            row = replace(row, deleted_by=item.deleted_by_id)
+        yield row
 
 
-def _row(kind: DeletedKind, thing: CrawlJob | Run, name: str) -> DeletedRow:
+def _row(kind: DeletedKind, thing: CrawlJob | Run, name: str, crawl: CrawlJob) -> DeletedRow:
     assert thing.removal_asked_at is not None
     assert thing.restorable_until is not None
-    return DeletedRow(kind, thing.pk, name, thing.removal_asked_at, thing.restorable_until)
+    return DeletedRow(
+        kind, thing.pk, name, thing.removal_asked_at, thing.restorable_until, crawl=crawl
+    )
+
+
+def restorable_rows(user: User) -> list[tuple[DeletedRow, bool]]:
+    """All that can be restored, each with whether the user may restore it."""
+    rows = deleted_rows(user)
+    own = acted_on(user, {row.crawl.pk for row in rows if row.crawl})
+    restricted = is_restricted(user)
+    return [
+        (
+            row,
+            user.has_perm(PERMISSIONS[row.kind])
+            and (row.crawl is None or row.crawl.pk in own)
+            and not (restricted and row.deleted_by not in (None, user.pk)),
+        )
+        for row in rows
+    ]
 
 
 def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
@@ -121,4 +157,8 @@ def _permitted(kind: str, item_id: int, by: User | None) -> DeletedRow:
     row = find_deleted(kind, item_id, by)
     if by is not None:
         require(by, PERMISSIONS[kind])
+    if row.crawl:
+        require_act(by, row.crawl)
+    elif is_restricted(by) and row.deleted_by not in (None, by and by.pk):
+        raise PermissionDenied(OF_ANOTHER)
     return row

@@ -77,8 +77,8 @@ class BulkDoneOut(Schema):
 def apply_bulk_action(
     request: AuthenticatedRequest, asked: Annotated[BulkIn, Body()]
 ) -> dict[str, Any]:
-    """A filter selects only crawls in a state that allows the action; crawls that have ended are
-    resumed only if the filter names their state.
+    """A filter selects only crawls that you may act on, in a state that allows the action; crawls
+    that have ended are resumed only if the filter names their state.
     """
     wanted = (
         None
@@ -91,7 +91,7 @@ def apply_bulk_action(
             team=asked.filter.team,
         )
     )
-    crawls = chosen(asked.action, ids=asked.crawls or (), wanted=wanted)
+    crawls = chosen(asked.action, ids=asked.crawls or (), wanted=wanted, by=request.user)
     try:
         done = bulk_action(
             asked.action, crawls, tags=read_tags(",".join(asked.tags)), by=request.user

@@ -18,6 +18,7 @@ from crawling.orders.seeds import BadTags
 from crawling.runs.steering import abort, pause, resume, stop
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.wait_reason import waiting_runs
+from crawling.teams.permissions import acted_on, refusal, within_reach
 
 #: more at once would take minutes
 MOST = 500
@@ -39,18 +40,19 @@ class BulkResult(NamedTuple):
 
 
 def chosen(
-    action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None
+    action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None, by: User
 ) -> list[CrawlJob]:
-    """The crawls with these ids, or all that are wanted and can be steered so.
+    """The crawls with these ids, or all that are wanted, that the user may act on, and that can be
+    steered so.
 
     Raises CrawlError for none or too many.
     """
     found = CrawlJob.objects.filter(pk__in=ids)
     if wanted is not None:
-        found = found_crawls(wanted, waiting_runs())
+        found = found_crawls(wanted, waiting_runs()).filter(within_reach(by))
         if action in STEER:
             found = found.filter(last__state__in=_steered(action, wanted))
-    crawls = list(found.order_by("-pk")[: MOST + 1])
+    crawls = list(found.select_related("created_by").order_by("-pk")[: MOST + 1])
     if not crawls:
         raise CrawlError("No crawl is chosen: tick some, or choose all found.")
     if len(crawls) > MOST:
@@ -69,15 +71,16 @@ def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
 def bulk_action(
     action: str, crawls: Sequence[CrawlJob], *, tags: Sequence[str] = (), by: User
 ) -> BulkResult:
-    """Do one of ACTIONS. Raises BadTags if it is about tags and names none."""
+    """Do one of ACTIONS to the crawls that the user may act on. Raises BadTags if it is about tags
+    and names none.
+    """
+    own = acted_on(by, [crawl.pk for crawl in crawls])
+    refused = [refusal(crawl) for crawl in crawls if crawl.pk not in own]
     if action in TAGGING:
         if not tags:
             raise BadTags("Name the tags, with commas between them.")
-        return BulkResult(
-            tag_crawls([crawl.pk for crawl in crawls], **{TAGGING[action]: tags}, by=by), []
-        )
-    refused: list[str] = []
-    for crawl in crawls:
+        return BulkResult(tag_crawls(own, **{TAGGING[action]: tags}, by=by), refused)
+    for crawl in (crawl for crawl in crawls if crawl.pk in own):
         try:
             STEER[action](crawl, by=by)
         except CrawlError as error:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from django.contrib.auth.models import User
+
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.dashboard.crawls.listing import Listing
 from crawling.dashboard.run.rates import rates_now
 from crawling.models import CrawlJob
 from crawling.runs.transitions import possible
+from crawling.teams.permissions import acted_on
 
 #: of those of a crawl
 SEEDS_TOLD = 10
@@ -35,6 +38,8 @@ class CrawlListRow(NamedTuple):
     rate: float | None
     #: whether the rate is that of the last minutes (the crawl is at work) or the average
     is_now: bool
+    #: whether the user may act on it, as far as the role permits
+    may_act: bool
 
     @property
     def may_be_deleted(self) -> bool:
@@ -62,15 +67,16 @@ class CrawlListRow(NamedTuple):
         )
 
 
-def list_rows(listing: Listing) -> list[CrawlListRow]:
-    """The crawls of a page of the list. Two queries."""
+def list_rows(listing: Listing, user: User) -> list[CrawlListRow]:
+    """The crawls of a page of the list, as a user may act on them. At most four queries."""
     now = rates_now(
         [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
     )
-    return [_row(crawl, view, now) for crawl, view in listing.crawls]
+    own = acted_on(user, [crawl.pk for crawl, _ in listing.crawls])
+    return [_row(crawl, view, now, crawl.pk in own) for crawl, view in listing.crawls]
 
 
-def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlListRow:
+def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float], may_act: bool) -> CrawlListRow:
     """The rate of a run at work is its present one, that of an ended run its average; a run that
     waits has none.
     """
@@ -84,6 +90,7 @@ def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlLis
         [_action(verb, view) for verb in verbs if verb != "abort" or "stop" not in verbs],
         rate,
         view.run_id in now,
+        may_act,
     )
 
 

@@ -19,10 +19,9 @@ from crawling.crawls.saved_views import forget_view, save_view, visible_views
 from crawling.dashboard.base.columns import SPAN, chips_of
 from crawling.dashboard.base.crawl_views import crawl_views
 from crawling.dashboard.base.recently_deleted import (
-    PERMISSIONS,
-    deleted_rows,
     find_deleted,
     remove_for_good,
+    restorable_rows,
     restore,
 )
 from crawling.dashboard.base.requests import asked_ids, back, next_page
@@ -36,6 +35,7 @@ from crawling.models import CrawlJob, Team
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.transitions import ENDING, possible, told_before
+from crawling.teams.permissions import acted_on
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.list_choices import choices_of
@@ -56,7 +56,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
     facts = {
         "wanted": wanted,
         "listing": listing,
-        "rows": list_rows(listing),
+        "rows": list_rows(listing, request.user),
         "columns": heads(wanted, listing, shown),
         "shown": shown,
     }
@@ -92,10 +92,12 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
         messages.error(request, str(error))
         return back(request)
     views = zip(crawls, crawl_views(crawls), strict=True)
+    own = acted_on(request.user, [crawl.pk for crawl in crawls])
     able = [
         (crawl, view.counts)
         for crawl, view in views
-        if action not in STEER or action in possible(view.state, queued=view.counts.queued)
+        if crawl.pk in own
+        and (action not in STEER or action in possible(view.state, queued=view.counts.queued))
     ]
     here = {
         "action": action,
@@ -110,21 +112,24 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "crawling/bulk.html", {**here, "next": next_page(request)})
 
 
-def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:
+def _chosen(request: AuthenticatedRequest, action: str) -> list[CrawlJob]:
     """The crawls ticked, or all found."""
     if request.POST.get("which") == "all":
         return chosen(
             action,
             wanted=CrawlFilter.read(QueryDict(request.POST.get("next", "").partition("?")[2])),
+            by=request.user,
         )
-    return chosen(action, ids=asked_ids(request, "crawl"))
+    return chosen(action, ids=asked_ids(request, "crawl"), by=request.user)
 
 
 def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User) -> str:
     done = bulk_action(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
-    if action not in STEER:
-        return f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
-    told = f"{done.changed:,} crawls are {RUN_ACTIONS[action].done}."
+    told = (
+        f"{done.changed:,} crawls are {RUN_ACTIONS[action].done}."
+        if action in STEER
+        else f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
+    )
     return f"{told} {len(done.refused):,} could not be: {done.refused[0]}" if done.refused else told
 
 
@@ -151,9 +156,7 @@ def keep_view(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 def deleted(request: AuthenticatedRequest) -> HttpResponse:
     """List it, with buttons for what the user may restore."""
-    rows = [
-        (row, request.user.has_perm(PERMISSIONS[row.kind])) for row in deleted_rows(request.user)
-    ]
+    rows = restorable_rows(request.user)
     return render(request, "crawling/deleted.html", {"rows": rows})
 
 

@@ -22,7 +22,7 @@ from allocation.wording import listed, some, whole_number
 from crawling.crawls.creation import check_order, create_crawl, start_run
 from crawling.crawls.seed_checks import ClosedAddress, closed_addresses
 from crawling.crawls.tags import set_tags
-from crawling.crawls.templates import as_crawl, remove_template, save_template
+from crawling.crawls.templates import as_crawl, remove_template, save_template, templates_for
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.dryrun.inquiries import question_of
@@ -35,6 +35,7 @@ from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, Orde
 from crawling.orders.estimates import estimate
 from crawling.orders.order import CrawlOrder
 from crawling.runs.grants import capacity_of, default_pool, pool_named
+from crawling.teams.permissions import require_act
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 
@@ -224,17 +225,13 @@ def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
     return render(request, "crawling/new.html", facts)
 
 
-def _to_begin_with(request: HttpRequest) -> dict[str, Any]:
+def _to_begin_with(request: AuthenticatedRequest) -> dict[str, Any]:
     """What the form is filled in with: as another crawl was, as a template says, or as usual."""
     answers = {"product_token": identity().product_token}
     if clone := request.GET.get("clone", ""):
-        return {
-            **answers,
-            **as_answers(
-                get_object_or_404(CrawlJob, pk=whole_number(clone) or 0),
-                capacity_of(default_pool()),
-            ),
-        }
+        crawl = get_object_or_404(CrawlJob, pk=whole_number(clone) or 0)
+        require_act(request.user, crawl)
+        return {**answers, **as_answers(crawl, capacity_of(default_pool()))}
     if template := request.GET.get("template", ""):
         try:
             like = as_crawl(get_object_or_404(OrderTemplate, pk=whole_number(template) or 0))
@@ -305,8 +302,7 @@ def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
 @authenticated(needs="crawling.view_crawljob")
 def templates(request: AuthenticatedRequest) -> HttpResponse:
     """List the templates with what they would crawl."""
-    rows = OrderTemplate.objects.select_related("created_by")
-    return render(request, "crawling/templates.html", {"rows": rows})
+    return render(request, "crawling/templates.html", {"rows": templates_for(request.user)})
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))

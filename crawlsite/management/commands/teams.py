@@ -1,4 +1,4 @@
-"""List teams, make, rename and delete them, and set their members."""
+"""List teams, make, rename and delete them, set their members, and on which crawls they act."""
 
 from __future__ import annotations
 
@@ -8,19 +8,33 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crawling.crawls.teams import create_team, delete_team, rename_team, set_members
+from crawling.crawls.teams import (
+    create_team,
+    delete_team,
+    rename_team,
+    set_members,
+    set_team_rule,
+)
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import Team
+from crawling.teams.permissions import acts_on_own_only
 from crawlsite.administration.api import team_facts
 
 
 class Command(BaseCommand):
-    help = "List teams, make, rename and delete them, and set their members."
+    help = "List teams, make, rename and delete them, set their members and the rule of teams."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
         listed = commands.add_parser("list", help="list the teams with their members")
         listed.add_argument("--json", action="store_true", help="print JSON for programs")
+        rule = commands.add_parser("rule", help="show or set on which crawls operators act")
+        rule.add_argument(
+            "crawls",
+            nargs="?",
+            choices=("own", "all"),
+            help="own: on their own and their teams' only; all: on all crawls",
+        )
         for name, words in (
             ("create", "make a team"),
             ("rename", "rename a team that no crawl and no share goes by"),
@@ -48,6 +62,15 @@ class Command(BaseCommand):
             if options["json"]:
                 return json.dumps(facts, indent=2)
             return "\n".join(f"{one['name']}: {', '.join(one['members']) or '–'}" for one in facts)
+        if command == "rule":
+            if options["crawls"]:
+                set_team_rule(own_crawls_only=options["crawls"] == "own")
+            which = (
+                "crawls of their own and of their teams only"
+                if acts_on_own_only()
+                else "all crawls"
+            )
+            return f"Operators act on {which}."
         name = options["name"]
         if command == "create":
             return f"The team {create_team(name, options['members']).name} is made."

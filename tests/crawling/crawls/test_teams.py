@@ -158,7 +158,7 @@ def test_a_crawl_goes_to_somebody_who_may_steer_it_and_to_a_team_of_theirs(
 def test_page_json_and_command_line_hand_over(owned, administrator):
     operator, path = browser("operator"), f"/crawls/{owned.pk}/owner/"
 
-    assert "Its owner or an administrator" in soup(operator.get(path)).get_text()
+    assert "only its owner ada and administrators act" in soup(operator.get(path)).get_text()
     assert operator.post(path, {"owner": "operator"}).status_code == 403
     answer = operator.put(
         f"/api/v1/crawls/{owned.pk}/owner", {"owner": "operator"}, content_type="application/json"

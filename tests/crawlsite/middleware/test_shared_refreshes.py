@@ -80,6 +80,21 @@ def test_many_viewers_are_answered_by_one_rendering(shared, house, rendered):
     assert viewers[1].get("/crawls/", headers={**REFRESH, "If-None-Match": etag}).status_code == 304
 
 
+def test_a_refresh_of_the_list_is_shared_by_operators_who_act_on_the_same_crawls_only(
+    shared, house, rendered
+):
+    owner, other = browser("owner", "operator"), browser("other", "operator")
+    CrawlJob.objects.update(created_by=User.objects.get(username="owner"))
+
+    first, second = (one.get("/crawls/", headers=REFRESH).text for one in (owner, other))
+
+    assert f"?clone={house.pk}" in first
+    assert f"?clone={house.pk}" not in second
+    refreshed = [one.get(f"/crawls/{house.pk}/", headers=REFRESH).text for one in (owner, other)]
+    assert refreshed[0] != refreshed[1]
+    assert len(rendered) == 4
+
+
 def test_a_shared_refresh_asks_only_who_looks(shared, house):
     first, second = browser("one", "viewer"), browser("two", "viewer")
     first.get("/crawls/", headers=REFRESH)

@@ -1,0 +1,1 @@
+"""Teams as a boundary: on which crawls a user acts."""

@@ -1,0 +1,100 @@
+"""Who may act on a crawl: its owner, the members of its team, and administrators.
+
+Acting is all that takes more than a viewer's permissions: to change, run, clone, share or delete a
+crawl, and to take its files. Reading is for all users. A crawl with neither owner nor team is for
+all operators. Administrators may let all operators act on all crawls (`TeamRule`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, Q
+
+from crawling.models import CrawlJob, Team, TeamRule
+
+#: may change crawls, by the role
+STEER = "crawling.change_crawljob"
+#: may act on every crawl
+ADMINISTER = "allocation.change_pool"
+#: what a role gives for crawls that the user may act on
+ACTS = frozenset({"crawling.add_crawljob", "crawling.delete_crawljob", STEER})
+#: where a user carries the permissions that do not count for the crawl of the request
+WITHHELD = "_withheld_permissions"
+
+
+def acts_on_own_only() -> bool:
+    """Whether operators act on crawls of their own and of their teams only; so without a row."""
+    return not TeamRule.objects.filter(own_crawls_only=False).exists()
+
+
+def is_restricted(user: User | None) -> bool:
+    """Whether the user acts on some crawls only. None: the command line, which acts on all."""
+    return not _acts_on_all(user) and acts_on_own_only()
+
+
+def within_reach(user: User | None) -> Q:
+    """For a query of crawls: those that the user may act on, as far as the role permits."""
+    if _acts_on_all(user):
+        return Q()
+    teams = Team.objects.filter(members=user).values("name")
+    rule_is_lifted = Exists(TeamRule.objects.filter(own_crawls_only=False))
+    own = Q(created_by=user) | Q(team__in=teams) | Q(created_by=None, team="")
+    return own | Q(rule_is_lifted)
+
+
+def acted_on(user: User | None, crawls: Collection[int]) -> set[int]:
+    """Those of the crawls with these ids that the user may act on. At most one query."""
+    if _acts_on_all(user):
+        return set(crawls)
+    found = CrawlJob.all_objects.filter(within_reach(user), pk__in=crawls)
+    return set(found.values_list("pk", flat=True))
+
+
+def may_act(user: User | None, crawl: CrawlJob) -> bool:
+    """Whether a user whose role permits an action may do it to this crawl."""
+    return crawl.pk in acted_on(user, [crawl.pk])
+
+
+def require_act(user: User | None, crawl: CrawlJob) -> None:
+    """Raises PermissionDenied, with a sentence that says who may."""
+    if not may_act(user, crawl):
+        raise PermissionDenied(refusal(crawl))
+
+
+def refusal(crawl: CrawlJob) -> str:
+    """Who acts on a crawl, for a user who may not."""
+    owner = [f"its owner {crawl.created_by}"] if crawl.created_by else []
+    team = [f"the members of the team {crawl.team}"] if crawl.team else []
+    who = ", ".join([*owner, *team])
+    return (
+        f"You may read {crawl.name}, and no more: only {who} and administrators act on it. Ask "
+        "one of them to do it, or an administrator to hand the crawl over or to add you to its "
+        "team."
+    )
+
+
+def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
+    """Whether what a user has published of a crawl stays open: only while the user could publish it
+    again. None: the command line made it.
+    """
+    if maker is None:
+        return True
+    return maker.is_active and maker.has_perm(STEER) and may_act(maker, crawl)
+
+
+def crawl_out_of_reach(user: User, crawl_id: int) -> CrawlJob | None:
+    """The crawl, also a deleted one, if the role permits actions and the user may not act on it. At
+    most one query.
+    """
+    if _acts_on_all(user) or not ACTS & user.get_all_permissions():
+        return None
+    crawls = CrawlJob.all_objects.filter(~within_reach(user), pk=crawl_id)
+    few = crawls.select_related("created_by").only("name", "team", "created_by__username")
+    return few.first()
+
+
+def _acts_on_all(user: User | None) -> bool:
+    return user is None or user.has_perm(ADMINISTER)

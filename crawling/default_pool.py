@@ -10,6 +10,7 @@ import os
 import psutil
 
 from allocation.services import NewClass
+from crawling.orders.claims import USUAL_CLAIM
 
 MIB = 1024 * 1024
 #: a line of 100 MiB/s
@@ -20,7 +21,12 @@ WEBHOOK_KIB_PER_SECOND = 64
 
 
 def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[NewClass]:
-    """The classes, each with the code that enforces it named by its sentence."""
+    """The classes, each with the code that enforces it named by its sentence.
+
+    As many usual crawls as there are workers fit in at once, beside a DNS resolver that has half of
+    the look-ups.
+    """
+    look_ups = 2 * USUAL_CLAIM["dns_slots"] * workers
     return [
         NewClass(
             "worker",
@@ -32,7 +38,7 @@ def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[N
             "fetch_slots",
             "threads",
             "Fetches under way; a shift runs one fetch thread for each.",
-            32 * cores,
+            max(32 * cores, USUAL_CLAIM["fetch_slots"] * workers),
         ),
         NewClass(
             "bandwidth",
@@ -51,7 +57,7 @@ def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[N
             "dns_slots",
             "look-ups",
             "Name look-ups under way; the most that a shift has at a time.",
-            16 * cores,
+            max(16 * cores, look_ups),
         ),
         NewClass(
             "archive_writers",

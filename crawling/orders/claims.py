@@ -9,7 +9,8 @@ from crawling.orders.fields import MIB
 #: a document is cut off there; it is in memory up to 64 KiB, and in a file beyond that
 MOST_DOCUMENT_BYTES = 64 * MIB
 
-#: what a crawl claims (Max) unless its order says otherwise; never more than the pool has
+#: what a crawl claims (Max) unless its order says otherwise, where the pool has so much for each of
+#: its workers
 USUAL_CLAIM = {
     "worker": 1,
     "fetch_slots": 8,
@@ -51,20 +52,30 @@ PRESETS: dict[str, dict[str, int | None]] = {
 def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
     """Return Max for every class of the pool by preset.
 
-    None asks for more than there is, and fast never for less than normal.
-
-    Half of the pool at most (normal may be more in a tiny one), so that two fast crawls can still
-    work at the same time.
+    None asks for more than there is. Of gentle and normal crawls as many can work at the same time
+    as there are workers; of fast ones two, since each claims half of the pool at most, but never
+    less than a normal one.
     """
+    usual = usual_claim(capacity)
     return {
-        name: {key: _share(key, preset, units) for key, units in capacity.items()}
+        name: {key: _share(usual[key], preset.get(key, 0), capacity[key]) for key in capacity}
         for name, preset in PRESETS.items()
     }
 
 
-def _share(key: str, preset: Mapping[str, int | None], capacity: int) -> int:
-    units = preset.get(key, 0)
-    return min(capacity, max(USUAL_CLAIM[key], capacity // 2) if units is None else units)
+def _share(usual: int, units: int | None, capacity: int) -> int:
+    return max(usual, capacity // 2) if units is None else min(usual, units)
+
+
+def usual_claim(capacity: Mapping[str, int]) -> dict[str, int]:
+    """What a crawl claims of a pool unless its order says otherwise: no more than the part of a
+    worker, so that every worker can have a crawl.
+    """
+    workers = max(1, capacity.get("worker", 1))
+    return {
+        key: min(USUAL_CLAIM.get(key, 0), units, max(1, units // workers))
+        for key, units in capacity.items()
+    }
 
 
 def complete_claim(
@@ -80,8 +91,7 @@ def complete_claim(
     limits = limits or {}
     errors = {key: _mistake(key, units, capacity, limits) for key, units in wanted.items()}
     usual = {
-        key: min(USUAL_CLAIM.get(key, 0), units, limits.get(key, units))
-        for key, units in capacity.items()
+        key: min(units, limits.get(key, units)) for key, units in usual_claim(capacity).items()
     }
     return {**usual, **wanted}, {
         f"claim.{key}": message for key, message in errors.items() if message

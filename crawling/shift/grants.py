@@ -88,21 +88,26 @@ class ShiftGrants:
                 change_claim(process=self._process, maximum=lowered)
 
     def grow(
-        self, wanted: int, memory_for: Callable[[int], int], *, is_idle_only: bool = False
+        self,
+        wanted: Mapping[str, int],
+        memory_for: Callable[[int], int],
+        *,
+        is_idle_only: bool = False,
     ) -> None:
-        """Ask for up to `wanted` more of what lets more fetch threads work, within the claim.
+        """Ask for up to so many more fetch threads and look-ups, within the claim.
 
         Never blocks: a refusal waits in the pool, unless the crawl uses idle capacity only.
 
         memory_for: how much memory so many fetch threads need.
         """
-        if self._waiting or self._stage or wanted <= 0 or time.monotonic() < self._grows_after:
+        if self._waiting or self._stage or time.monotonic() < self._grows_after:
             return
-        amounts = {key: min(wanted, self.left(key)) for key in GROWING}
-        memory = memory_for(self.held["fetch_slots"] + amounts["fetch_slots"]) - self.held["memory"]
-        amounts["memory"] = min(memory, self.left("memory"))
+        amounts = {key: min(wanted.get(key, 0), self.left(key)) for key in GROWING}
+        if (slots := amounts["fetch_slots"]) > 0:
+            memory = memory_for(self.held["fetch_slots"] + slots) - self.held["memory"]
+            amounts["memory"] = min(memory, self.left("memory"))
         amounts = {key: units for key, units in amounts.items() if units > 0}
-        if not amounts.get("fetch_slots"):
+        if not amounts:
             return
         self._check_holder()
         request_id = uuid4()

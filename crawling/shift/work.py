@@ -232,8 +232,9 @@ class ShiftWork:
         self._obey(run.crawl)
         if not self._has_nothing():
             self._buyer.look()
+            names = self._hosts.names_waiting()
             self._buyer.grow(
-                self._bench.overdue() + self._hosts.names_waiting(),
+                {"fetch_slots": self._bench.overdue() + names, "dns_slots": names},
                 self._memory.units_for,
                 is_idle_only=run.crawl.idle_only,
             )

@@ -1,22 +1,30 @@
 """What a crawl claims of each resource class, and what a shift begins with."""
 
 import re
+from types import SimpleNamespace
 
+import psutil
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from allocation.rules.banker import BankVerdict, State, decide, granted
+from crawling.default_pool import default_classes
 from crawling.orders.claims import (
     MIB,
     NEEDED,
     USUAL_CLAIM,
     complete_claim,
     memory_share,
+    preset_claims,
     start_amounts,
 )
+from crawling.preresolver.slots import SHARE
 
 CAPACITY = {
     "worker": 4,
     "fetch_slots": 64,
-    "bandwidth": 100_000,
+    "bandwidth": 102_400,
     "memory": 512,
     "dns_slots": 64,
     "archive_writers": 4,
@@ -30,9 +38,69 @@ def test_classes_left_out_take_their_usual_claim_and_unknown_ones_nothing():
 
 
 def test_the_usual_claim_is_never_more_than_the_pool_has():
-    claim, errors = complete_claim({}, {**CAPACITY, "fetch_slots": 3, "memory": 16})
+    claim, errors = complete_claim({}, {**CAPACITY, "worker": 1, "fetch_slots": 3, "memory": 16})
 
     assert (claim["fetch_slots"], claim["memory"], errors) == (3, 16, {})
+
+
+@pytest.mark.parametrize(
+    ("workers", "units", "claimed"),
+    [(4, 102_336, 25_584), (4, 102_400, 25_600), (3, 102_336, 25_600), (5, 7, 1), (5, 3, 1)],
+)
+def test_the_usual_claim_leaves_as_much_for_each_other_worker(workers, units, claimed):
+    claim, errors = complete_claim({}, {**CAPACITY, "worker": workers, "bandwidth": units})
+
+    assert (claim["bandwidth"], errors) == (claimed, {})
+
+
+def test_a_pool_that_has_no_worker_yet_is_claimed_as_that_of_one():
+    claim, _ = complete_claim({}, {**CAPACITY, "worker": 0})
+
+    assert claim == {**USUAL_CLAIM, "worker": 0}
+
+
+def joined(capacity: dict[str, int], claims: list[dict[str, int]]) -> State:
+    nothing = [(0,) * len(capacity)] * len(claims)
+    return State(tuple(capacity.values()), [tuple(claim.values()) for claim in claims], nothing)
+
+
+def asked(state: State, number: int, claim: dict[str, int], amounts: dict[str, int]) -> State:
+    request = tuple(amounts.get(key, 0) for key in claim)
+    assert decide(state, number, request) is BankVerdict.GRANT
+    return granted(state, number, request)
+
+
+@given(
+    workers=st.integers(1, 64),
+    cores=st.integers(1, 128),
+    mebibytes=st.integers(128, 2**20),
+    preset=st.sampled_from(["normal", "gentle", None]),
+)
+@example(workers=4, cores=2, mebibytes=4096, preset=None)
+@example(workers=3, cores=2, mebibytes=4096, preset=None)
+@example(workers=64, cores=1, mebibytes=128, preset=None)
+def test_in_the_pool_of_every_machine_each_worker_can_have_a_usual_crawl_with_all_that_it_claims(
+    workers, cores, mebibytes, preset
+):
+    """Beside a DNS resolver; each shift begins and grows while all others do, in any order."""
+    capacity = capacity_of_machine(workers, cores, mebibytes)
+    claim = preset_claims(capacity)[preset] if preset else complete_claim({}, capacity)[0]
+    names = {**dict.fromkeys(capacity, 0), "dns_slots": capacity["dns_slots"] // SHARE}
+    begun = start_amounts(claim)
+    rest = {key: units - begun.get(key, 0) for key, units in claim.items()}
+
+    state = asked(joined(capacity, [names, *[claim] * workers]), 0, names, names)
+    for amounts in (begun, rest):
+        for number in range(1, workers + 1):
+            state = asked(state, number, claim, amounts)
+
+    assert all(claim[key] >= 1 for key in NEEDED)
+
+
+def capacity_of_machine(workers: int, cores: int, mebibytes: int) -> dict[str, int]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=mebibytes * 8 * MIB))
+        return {new.key: new.capacity for new in default_classes(workers, cores=cores)}
 
 
 def test_what_is_wanted_is_claimed():

@@ -38,7 +38,7 @@ def state_of_bank() -> tuple[object, ...]:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda buyer: buyer.grow(1, lambda threads: 0),
+        lambda buyer: buyer.grow({"fetch_slots": 1}, lambda threads: 0),
         lambda buyer: buyer.ask_stage({"memory": 1}, 10),
         lambda buyer: buyer.give_back({"memory": 1}, "surplus"),
     ],

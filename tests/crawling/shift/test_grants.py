@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connections
 
-from allocation.models import UseMinute
+from allocation.models import Process, UseMinute
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Shift
 from crawling.runs.grants import default_pool
@@ -47,3 +47,23 @@ def test_the_page_shows_what_is_granted_and_what_is_used_of_each_class(
     [stored] = UseMinute.objects.filter(pool=default_pool())
     keys = default_pool().classes.values_list("key", flat=True)
     assert dict(zip(keys, stored.used, strict=True)) == {**dict.fromkeys(keys, 0), **used}
+
+
+def test_a_crawl_of_addresses_grows_without_more_look_ups(make_site, order, work_off):
+    held = []
+
+    def page(request):
+        wait_for(lambda: held_units()["fetch_slots"] > 1)
+        held.append(held_units()["dns_slots"])
+        connections.close_all()  # of the web server's thread
+        return 200, {"Content-Type": "text/html"}, "x"
+
+    sites = [make_site({"/": page}, address=f"127.0.0.{number}") for number in range(21, 25)]
+    work_off(start_run(create_crawl(order(*(f"{site.url}/" for site in sites)))))
+
+    assert held == [1] * 4
+
+
+def held_units() -> dict[str, int]:
+    keys = default_pool().classes.values_list("key", flat=True)
+    return dict(zip(keys, Process.objects.get().allocated, strict=True))

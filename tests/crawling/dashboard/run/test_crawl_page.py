@@ -174,7 +174,7 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
         ["Resource", "Granted", "Used"],
         ["worker", "1 worker", "–"],
         ["fetch slots", "1 fetch slot", "–"],
-        ["bandwidth", "25,600 KiB/s of bandwidth", "–"],
+        ["bandwidth", "25,000 KiB/s of bandwidth", "–"],
         ["memory", "8 MiB of memory", "–"],
         ["DNS slots", "1 DNS slot", "–"],
     ]

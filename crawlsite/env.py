@@ -161,7 +161,9 @@ def _web(env: Env) -> dict[str, Any]:
         "web_threads": env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
         "replay_port": env.int("REPLAY_PORT", 8020, validate=validate.Range(1, 65535)),
         "replay_url": env.str(
-            "REPLAY_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]
+            "REPLAY_URL",
+            "",
+            validate=[_url("https", "http"), _origin, _port_is_number, _has_names_below],
         ).rstrip("/"),
         "api_requests_a_minute": env.int(
             "API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)
@@ -223,6 +225,15 @@ def _has_host(value: str) -> None:
 def _mailbox(value: str) -> None:
     if "@" not in value or not value.isprintable():
         raise ValidationError("It must be a mailbox, like crawls@example.org.")
+
+
+def _has_names_below(value: str) -> None:
+    name = (_split(value).hostname or "").rstrip(".")
+    if value and ("." not in name or name.rpartition(".")[2].isdecimal()):
+        raise ValidationError(
+            "It must name a host below which each run has a name of its own, like "
+            "https://replay.example.net, where run-7.replay.example.net leads there, too."
+        )
 
 
 def _port_is_number(value: str) -> None:

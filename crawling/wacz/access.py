@@ -1,43 +1,73 @@
-"""Tokens by which the player reads a WACZ file: of one user and one file, and short-lived."""
+"""Who may read a WACZ file on the origin of its replay: a ticket, which opens it once and briefly,
+is exchanged for a grant, which a cookie keeps. Each is of one user and one file.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from secrets import token_urlsafe
 
 from django.contrib.auth.models import User
 from django.core import signing
+from django.core.cache import cache
 
 from crawling.errors import NotFound
 from crawling.exports.rows import is_readable
-from crawling.models import Run, RunExport
+from crawling.models import RunExport
 from crawling.models.datasets import ExportKind
 from crawling.teams.permissions import may_act
 
 #: as for a WARC file: answers are in it as they came, with the cookies that they set
 PERMISSION = "crawling.change_crawljob"
-LASTS = timedelta(hours=1)
-SALT = "crawling.wacz"
+#: from the press of *Replay* to the answer of the replay's server
+TICKET_LASTS = timedelta(minutes=1)
+TICKET = "crawling.wacz.ticket"
+GRANT_LASTS = timedelta(hours=1)
+GRANT = "crawling.wacz.grant"
+EXPIRED = "The link has expired; open the replay from the dashboard again."
+CHANGED = "The archive has changed; open the replay from the dashboard again."
 
 
-def token_for(user: User, row: RunExport) -> str:
-    """Opens the file to its holder until it expires, the user loses the permission, or the file is
-    no longer given out.
+def ticket_for(user: User, row: RunExport) -> str:
+    """What stands in one address, until it is exchanged."""
+    return signing.dumps([user.pk, row.pk, token_urlsafe(9)], salt=TICKET)
+
+
+def redeem(ticket: str) -> tuple[str, RunExport]:
+    """Exchange a ticket for a grant of its file. A second time it is refused. Raises NotFound."""
+    user_id, row_id, nonce = _signed(ticket, TICKET, TICKET_LASTS)
+    row = _file(user_id, row_id)
+    # longer than the ticket lasts, for clocks of the two servers differ
+    if not cache.add(f"{TICKET}:{nonce}", True, 2 * TICKET_LASTS.total_seconds()):
+        raise NotFound(EXPIRED)
+    return signing.dumps([user_id, row_id], salt=GRANT), row
+
+
+def wacz_by(granted: str) -> RunExport:
+    """The file of a grant. Raises NotFound once the grant has expired, the user has lost the
+    permission, or the file is no longer given out.
     """
-    return signing.dumps([user.pk, row.pk], salt=SALT)
+    return _file(*_signed(granted, GRANT, GRANT_LASTS))
 
 
-def wacz_by(token: str) -> RunExport:
-    """Raises NotFound."""
+def _signed(text: str, salt: str, lasts: timedelta) -> list[int]:
     try:
-        user_id, row_id = signing.loads(token, salt=SALT, max_age=LASTS)
-    except (signing.BadSignature, ValueError, TypeError) as error:
-        raise NotFound("The link has expired; open the replay from the dashboard again.") from error
+        values: list[int] = signing.loads(text, salt=salt, max_age=lasts)
+    except signing.BadSignature as error:
+        raise NotFound(EXPIRED) from error
+    return values
+
+
+def _file(user_id: int, row_id: int) -> RunExport:
     user = User.objects.filter(pk=user_id, is_active=True).first()
-    rows = RunExport.objects.filter(kind=ExportKind.WACZ, written_at__isnull=False)
-    row = rows.filter(pk=row_id).first()
-    run = Run.objects.select_related("crawl").filter(exports=row_id).first()
-    if user is None or not user.has_perm(PERMISSION) or (run and not may_act(user, run.crawl)):
+    if user is None or not user.has_perm(PERMISSION):
         raise NotFound("You may not see this archive.")
-    if row is None or run is None or not is_readable(row):
-        raise NotFound("The archive has changed; open the replay from the dashboard again.")
+    rows = RunExport.objects.filter(kind=ExportKind.WACZ, written_at__isnull=False)
+    row = rows.select_related("run__crawl").filter(pk=row_id).first()
+    if row is None or row.run is None:
+        raise NotFound(CHANGED)
+    if not may_act(user, row.run.crawl):
+        raise NotFound("You may not see this archive.")
+    if not is_readable(row):
+        raise NotFound(CHANGED)
     return row

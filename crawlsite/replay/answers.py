@@ -1,55 +1,151 @@
-"""What the server of the replay answers: WACZ files by token. It sets and reads no cookies, and
-what it serves may connect to nothing but itself.
+"""What the server of the replay answers: on the site the page with the player's frame, on the
+origin of a run the player, its service worker, and the WACZ file to those who have a grant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
 from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from string import Template
 from typing import Any
+from urllib.parse import parse_qs, quote, urlencode
 
 from django.db import close_old_connections
 
 from crawling.errors import NotFound
 from crawling.exports.layout import read
-from crawling.wacz.access import wacz_by
+from crawling.models import RunExport
+from crawling.wacz.access import GRANT_LASTS, redeem, wacz_by
+from crawling.wacz.origins import origin_of, run_asked, site
+from crawlsite.replay.policies import (
+    SANDBOX,
+    STYLE,
+    frame_headers,
+    player_headers,
+    player_policy,
+)
 
 StartResponse = Callable[..., Any]
+Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+OPEN = "/open/"
 ARCHIVE = "/archive/"
+COOKIE = "replay"
+GUARD = Path(__file__).with_name("guard.js")
+#: ours at the place of the player's own, which it loads
+SERVICE_WORKER, RELEASED = "/sw.js", "/released-sw.js"
+FRAME = re.compile(r"/run/([1-9][0-9]{0,18})/([a-z0-9-]{1,80}\.wacz)")
 #: of both ends of a range; no file needs more
 MOST_DIGITS = 40
-#: The player compiles code, styles itself and shows archived pages in frames of its own origin; its
-#: service worker is held to the same policy, so nothing that is replayed reaches the live web.
-POLICY = "; ".join(
-    [
-        "default-src 'self' blob: data:",
-        "script-src 'self' 'unsafe-eval' 'wasm-unsafe-eval' 'unsafe-inline' blob:",
-        "style-src 'self' 'unsafe-inline'",
-        "connect-src 'self' blob: data:",
-        "form-action 'self'",
-        "base-uri 'self'",
-        "frame-ancestors 'self'",
-    ]
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+ONLY_GET = "Only GET is answered here."
+NOTHING = "There is nothing here."
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style>
+<iframe sandbox="{sandbox}" title="ReplayWeb.page" src="{source}"></iframe></html>
+"""
 
 
-def answer_archive(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """A WACZ file, or the part of it that is asked for, at `/archive/TOKEN/NAME`."""
+def with_player(files: Application) -> Application:
+    """The whole server; `files` has those of ReplayWeb.page as they were released."""
+
+    def answer(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        run = run_asked(str(environ.get("HTTP_HOST", "")))
+        if run is None:
+            sentence = f"The replay is at {site()}; the proxy has to pass on the host asked for."
+            return _refuse(start_response, HTTPStatus.MISDIRECTED_REQUEST, sentence)
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+            return _refuse(start_response, HTTPStatus.METHOD_NOT_ALLOWED, ONLY_GET)
+        content = (
+            _on_origin_of_run(run, files, environ, start_response)
+            if run
+            else _frame(environ, start_response)
+        )
+        return content if environ["REQUEST_METHOD"] == "GET" else ()
+
+    return answer
+
+
+def _on_origin_of_run(
+    run: int, files: Application, environ: dict[str, Any], start_response: StartResponse
+) -> Iterable[bytes]:
     path = str(environ.get("PATH_INFO", ""))
-    if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
-        return _refuse(start_response, HTTPStatus.METHOD_NOT_ALLOWED, "Only GET is answered here.")
-    if not path.startswith(ARCHIVE):
-        return _refuse(start_response, HTTPStatus.NOT_FOUND, "There is nothing here.")
+    if path.startswith(OPEN):
+        return _open(run, environ, start_response)
+    if environ.get("HTTP_SEC_FETCH_DEST") == "document":
+        # outside the frame a script could lead the window away
+        sentence = "Open the replay from the dashboard."
+        return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
+    if path == SERVICE_WORKER:
+        script = Template(GUARD.read_text()).substitute(POLICY=player_policy()).encode()
+        return _send(start_response, "text/javascript; charset=utf-8", script)
+    if path == RELEASED:
+        if "HTTP_SERVICE_WORKER" in environ:  # without ours it would loosen the policy
+            sentence = f"The service worker is {SERVICE_WORKER}."
+            return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
+        environ = {**environ, "PATH_INFO": SERVICE_WORKER}
+    elif path.startswith(ARCHIVE):
+        return _archive(run, environ, start_response)
+    return files(environ, start_response)
+
+
+def answer_nothing(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    """What ReplayWeb.page has not."""
+    return _refuse(start_response, HTTPStatus.NOT_FOUND, NOTHING)
+
+
+def _frame(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    """The page with the player in a frame, which can navigate nothing but itself."""
+    found = FRAME.fullmatch(str(environ.get("PATH_INFO", "")))
+    if found is None:
+        return _refuse(start_response, HTTPStatus.NOT_FOUND, NOTHING)
+    run, name = int(found[1]), found[2]
+    origin, asked = origin_of(run), parse_qs(str(environ.get("QUERY_STRING", "")))
+    source = quote(f"{origin}{ARCHIVE}{run}/{name}", safe="")
+    shown = {"view": "pages"} | {key: asked[key][0] for key in ("url", "ts") if key in asked}
+    page = PAGE.format(
+        title=escape(f"Replay of {name.removesuffix('.wacz')}"),
+        style=STYLE,
+        sandbox=SANDBOX,
+        source=escape(f"{origin}/?source={source}#{urlencode(shown)}"),
+    )
+    return _send(start_response, "text/html; charset=utf-8", page.encode(), frame_headers(run))
+
+
+def _open(run: int, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    """Exchange the ticket in `/open/TICKET` for a cookie, and lead to the page with the frame."""
+    if environ["REQUEST_METHOD"] != "GET":
+        return _refuse(start_response, HTTPStatus.METHOD_NOT_ALLOWED, ONLY_GET)
     close_old_connections()
     try:
-        row = wacz_by(path.removeprefix(ARCHIVE).partition("/")[0])
+        granted, row = redeem(str(environ["PATH_INFO"]).removeprefix(OPEN))
+        if row.run is None or row.run.pk != run:
+            raise NotFound(NOTHING)
+    except NotFound as error:
+        return _refuse(start_response, HTTPStatus.NOT_FOUND, str(error))
+    finally:
+        close_old_connections()
+    name, query = f"crawl-{row.run.crawl_id}-run-{row.run.number}.wacz", environ["QUERY_STRING"]
+    lasts = int(GRANT_LASTS.total_seconds())
+    cookie = f"{COOKIE}={granted}; Path={ARCHIVE}{run}/; Max-Age={lasts}; HttpOnly; SameSite=Strict"
+    about = {
+        "Location": f"{site()}/run/{run}/{name}{'?' if query else ''}{query}",
+        "Set-Cookie": cookie + ("; Secure" if site().startswith("https:") else ""),
+        # what was withdrawn since the last time, and what its scripts left
+        "Clear-Site-Data": '"storage"',
+        "Cache-Control": "no-store",
+    }
+    start_response("303 See Other", [*about.items(), *player_headers().items()])
+    return []
+
+
+def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    """The WACZ file, or the part of it that is asked for, at `/archive/RUN/NAME`."""
+    close_old_connections()
+    try:
+        row = _granted(run, str(environ.get("HTTP_COOKIE", "")))
         span = asked_range(str(environ.get("HTTP_RANGE", "")), row.bytes)
         begin, end = span or (0, row.bytes)
         is_wanted = environ["REQUEST_METHOD"] == "GET"
@@ -70,8 +166,20 @@ def answer_archive(environ: dict[str, Any], start_response: StartResponse) -> It
     }
     if span:
         about["Content-Range"] = f"bytes {begin}-{end - 1}/{row.bytes}"
-    start_response(f"{status.value} {status.phrase}", [*about.items(), *HEADERS.items()])
+    start_response(f"{status.value} {status.phrase}", [*about.items(), *player_headers().items()])
     return content
+
+
+def _granted(run: int, cookies: str) -> RunExport:
+    """The file that the grant in the cookie opens, if it is of this run. Raises NotFound."""
+    try:
+        found = SimpleCookie(cookies).get(COOKIE)
+    except CookieError:
+        found = None
+    row = wacz_by(found.value if found else "")
+    if row.run_id != run:
+        raise NotFound(NOTHING)
+    return row
 
 
 def asked_range(text: str, size: int) -> tuple[int, int] | None:
@@ -86,7 +194,18 @@ def asked_range(text: str, size: int) -> tuple[int, int] | None:
     return int(first), min(int(last) + 1, size) if last else size
 
 
+def _send(
+    start_response: StartResponse,
+    kind: str,
+    content: bytes,
+    headers: Mapping[str, str] | None = None,
+) -> Iterable[bytes]:
+    about = {"Content-Type": kind, "Content-Length": str(len(content)), "Cache-Control": "no-store"}
+    start_response("200 OK", [*about.items(), *(headers or player_headers()).items()])
+    return [content]
+
+
 def _refuse(start_response: StartResponse, status: HTTPStatus, sentence: str) -> Iterable[bytes]:
     about = {"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"}
-    start_response(f"{status.value} {status.phrase}", [*about.items(), *HEADERS.items()])
+    start_response(f"{status.value} {status.phrase}", [*about.items(), *player_headers().items()])
     return [f"{sentence}\n".encode()]

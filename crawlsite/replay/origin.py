@@ -1,6 +1,6 @@
-"""The server of the replay: ReplayWeb.page as it was released, and WACZ files by token.
+"""The server of the replay: ReplayWeb.page as it was released, and WACZ files to those who may.
 
-It has an origin of its own, for scripts of archived pages run there.
+Each run has an origin of its own, for scripts of archived pages run there.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def make_application() -> Callable[..., Iterable[bytes]]:
     answers: Any = import_module("crawlsite.replay.answers")  # it needs the models
 
     def add_headers(headers: Headers, path: str, url: str) -> None:
-        for name, value in answers.HEADERS.items():
+        for name, value in answers.player_headers().items():
             headers[name] = value
 
     kept = {"CONN_MAX_AGE": KEPT_SECONDS, "CONN_HEALTH_CHECKS": True}
     connections.settings[DEFAULT_DB_ALIAS].update(kept)
     player = WhiteNoise(
-        answers.answer_archive,
+        answers.answer_nothing,
         root=str(settings.REPLAY_DIR),
         index_file=True,
         max_age=0,
         allow_all_origins=False,
         add_headers_function=add_headers,
     )
-    return RequestBufferMiddleware(player).__call__
+    return RequestBufferMiddleware(answers.with_player(player)).__call__

@@ -19,6 +19,8 @@ NONSENSE = [
     ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"),
     ("WEB_THREADS", "-1"), ("DEMO", "perhaps"), ("WEB_PROCESSES", "0"), ("DEMO_PORT", "x"),
     ("REPLAY_PORT", "0"), ("REPLAY_URL", "replay.example.org"),
+    ("REPLAY_URL", "https://replay"), ("REPLAY_URL", "http://10.0.0.7:8020"),
+    ("REPLAY_URL", "http://[2001:db8::7]"),
     ("DNS_SERVERS", ":53"), ("DNS_AHEAD", "yes"), ("DNS_SERVERS", "192.0.2.1:x"),
     ("DNS_AHEAD_FIRST", "links"),
     ("BANK_LEASE_SECONDS", "0"), ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"),

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from crawling.dashboard.base.requests import wanted_run
-from crawling.dashboard.pages.player import player_of
+from crawling.dashboard.pages.player import no_player
 from crawling.errors import ArchiveTrouble
 from crawling.exports.layout import read
 from crawling.exports.rows import ask_export
@@ -45,7 +45,7 @@ def show(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResp
         "file_place": address_of(run, export, of="-file"),
     }
     if export == ExportKind.WACZ:
-        here["no_replay"] = player_of(request)[1]
+        here["no_replay"] = no_player(request)
     page = f"crawling/{export.replace('-', '_')}.html"
     return render_live(request, page, "crawling/_export.html", here)
 

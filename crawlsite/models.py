@@ -17,6 +17,9 @@ class ApiToken(models.Model):
     expires_at = models.DateTimeField(
         null=True, help_text="from then on it opens nothing; empty: it stays until it is revoked"
     )
+    reads_only = models.BooleanField(
+        default=False, db_default=False, help_text="whether it opens only what changes nothing"
+    )
 
     class Meta:
         constraints = [

@@ -1,5 +1,8 @@
 """Tokens by which programs log in: made once, shown once, kept as a digest; and the page on which
 a user makes and revokes their own.
+
+A token makes no token, whatever its user may do: who finds one would otherwise keep its place after
+its end. One that ends makes no account and no password either.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from hashlib import sha256
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
-from django.http import HttpResponse
+from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -32,6 +36,14 @@ LONGEST_NAME = 100
 MOST_DAYS = 3650
 
 
+#: where the token of a request is kept
+ASKED_BY = "api_token"
+OF_SESSIONS = (
+    "A token makes no tokens. Log in and make it on the page Tokens (/account/tokens/), or run "
+    "`manage.py api_token` on the machine."
+)
+
+
 class BadToken(Exception):
     """The token cannot be made as it was asked for; `errors` holds a sentence for each field."""
 
@@ -40,18 +52,24 @@ class BadToken(Exception):
         super().__init__("; ".join(errors.values()))
 
 
-def make_token(user: User, name: str, *, days: int | None = None) -> str:
+def make_token(user: User, name: str, *, days: int | None = None, reads_only: bool = False) -> str:
     """Make a token and return it; it cannot be read again.
 
     Raises IntegrityError if the user has one of that name.
     """
     token = PREFIX + secrets.token_urlsafe(32)
     expires_at = None if days is None else timezone.now() + timedelta(days=days)
-    ApiToken.objects.create(user=user, name=name, digest=_digest(token), expires_at=expires_at)
+    ApiToken.objects.create(
+        user=user,
+        name=name,
+        digest=_digest(token),
+        expires_at=expires_at,
+        reads_only=reads_only,
+    )
     return token
 
 
-def issue_token(user: User, name: str, days: str) -> str:
+def issue_token(user: User, name: str, days: str, *, reads_only: bool = False) -> str:
     """Make a token that a user asks for on a page, and log it.
 
     `days` empty: until it is revoked. Raises BadToken.
@@ -69,12 +87,16 @@ def issue_token(user: User, name: str, days: str) -> str:
         raise BadToken(errors)
     try:
         with transaction.atomic():
-            token = make_token(user, name, days=lasts)
+            token = make_token(user, name, days=lasts, reads_only=reads_only)
             note(
                 user,
                 user,
                 "made a token",
-                {"token": (None, name), "days": (None, days or "no end")},
+                {
+                    "token": (None, name),
+                    "days": (None, days or "no end"),
+                    "reads only": (None, reads_only),
+                },
             )
     except IntegrityError as error:
         raise BadToken(
@@ -106,8 +128,31 @@ def revocable_tokens(user: User) -> QuerySet[ApiToken]:
     return tokens.filter(user=user)
 
 
-def user_of(token: str) -> User | None:
-    """The user that a token stands for, if it is known, not expired, and its user may log in."""
+def by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
+    """Those that were used last first, and at the end those that never were."""
+    return tokens.order_by(F("last_used_at").desc(nulls_last=True), "user__username", "name")
+
+
+def refuse_tokens(request: HttpRequest) -> None:
+    """For what makes tokens. Raises PermissionDenied where a token asks."""
+    if getattr(request, ASKED_BY, None):
+        raise PermissionDenied(OF_SESSIONS)
+
+
+def refuse_ending_tokens(request: HttpRequest) -> None:
+    """For what makes accounts and passwords. Raises PermissionDenied where a token asks that ends
+    before they do.
+    """
+    token: ApiToken | None = getattr(request, ASKED_BY, None)
+    if token and token.expires_at:
+        raise PermissionDenied(
+            f"This token ends on {token.expires_at:%d %B %Y}, and accounts and passwords do not. "
+            "Log in for this, or ask by a token without an end."
+        )
+
+
+def find_token(token: str) -> ApiToken | None:
+    """With its user, if it is known, not expired, and its user may log in."""
     now = timezone.now()
     alive = Q(expires_at=None) | Q(expires_at__gt=now)
     found = (
@@ -120,7 +165,7 @@ def user_of(token: str) -> User | None:
     ApiToken.objects.filter(
         Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY), pk=found.pk
     ).update(last_used_at=now)
-    return found.user
+    return found
 
 
 def _digest(token: str) -> str:
@@ -136,11 +181,14 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             made = issue_token(
-                request.user, request.POST.get("name", ""), request.POST.get("days", "").strip()
+                request.user,
+                request.POST.get("name", ""),
+                request.POST.get("days", "").strip(),
+                reads_only=request.POST.get("opens") == "reads",
             )
         except BadToken as trouble:
             errors = trouble.errors
-    rows = ApiToken.objects.filter(user=request.user).order_by("name")
+    rows = by_last_use(ApiToken.objects.filter(user=request.user))
     typed = {} if made else request.POST
     return render(
         request,

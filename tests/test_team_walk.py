@@ -72,6 +72,7 @@ ELSEWHERE = {
     "POST hosts/<int:pk>/block/": ALL,
     "POST account/tokens/": OWN,
     "POST account/tokens/<int:pk>/revoke/": OWN,
+    "POST account/password/": OWN,
     "POST account/preferences/": OWN,
     "POST account/refresh/": OWN,
     "POST account/look/": OWN,

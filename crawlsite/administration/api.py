@@ -31,6 +31,7 @@ from crawlsite.administration.accounts import (
     set_role,
 )
 from crawlsite.administration.activity import activities, as_activity
+from crawlsite.tokens import refuse_ending_tokens
 from serving.access import AuthenticatedRequest, needs, require
 from serving.paging import page_of
 from serving.schemas import Schema
@@ -215,6 +216,7 @@ def list_users(request: AuthenticatedRequest) -> dict[str, Any]:
 @users.post("", response={201: UserWithPassword}, summary="Create a user with a random password")
 @may_see_users
 def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]) -> Status:
+    refuse_ending_tokens(request)
     try:
         user, password = create_account(asked.name, asked.email, asked.role, by=request.user)
     except BadAccount as error:
@@ -245,6 +247,7 @@ def update_user(
 )
 @may_see_users
 def reset_user_password(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
+    refuse_ending_tokens(request)
     user = get_object_or_404(accounts(), pk=user_id)
     try:
         password = reset_password(user, by=request.user)

@@ -24,7 +24,7 @@ from crawlsite.administration.accounts import (
     set_role,
 )
 from crawlsite.models import ApiToken
-from crawlsite.tokens import revocable_tokens
+from crawlsite.tokens import by_last_use, revocable_tokens
 from serving.access import AuthenticatedRequest, authenticated
 
 #: a page of their list
@@ -78,8 +78,8 @@ def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="auth.change_user")
 @never_cache
 def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
-    """List the tokens of all users with the time of their last use, those of `?page=`."""
-    found = ApiToken.objects.select_related("user").order_by("user__username", "name")
+    """List the tokens of all users by the time of their last use, those of `?page=`."""
+    found = by_last_use(ApiToken.objects.select_related("user"))
     rows = Paginator(found, TOKENS).get_page(request.GET.get("page"))
     shown = [token.pk for token in rows]
     revocable = set(

@@ -23,11 +23,17 @@ from redis.exceptions import RedisError
 
 from crawlsite.logins import visitor_address
 from crawlsite.middleware.crawl_permissions import withhold_acts
-from crawlsite.tokens import user_of
+from crawlsite.tokens import ASKED_BY, find_token
 
 logger = logging.getLogger(__name__)
 
 MINUTE = 60
+#: RFC 9110, section 9.2.1
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+READS_ONLY = (
+    "This token only reads (GET). Make one that may do all that you may, on the page Tokens "
+    "(/account/tokens/)."
+)
 #: of these an address may send so many in a minute: tokens that open nothing are guesses or
 #: leftovers
 WRONG_TOKENS = 30
@@ -133,12 +139,16 @@ class Token(HttpBearer):
     """`Authorization: Bearer TOKEN`. A wrong token is an error even where a session would do."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
-        user = user_of(token)
-        if user is None:
+        found = find_token(token)
+        if found is None:
             count_wrong_token(request)
             raise AuthenticationError(
                 message="The token is not known or has expired, or its user may not log in."
             )
+        if found.reads_only and request.method not in SAFE_METHODS:
+            raise HttpError(403, READS_ONLY)
+        user = found.user
+        setattr(request, ASKED_BY, found)
         request.user = user  # views check permissions of it, after any kind of log-in
         withhold_acts(request, user)
         return user

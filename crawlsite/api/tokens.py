@@ -16,7 +16,9 @@ from crawlsite.tokens import (
     LONGEST_NAME,
     MOST_DAYS,
     BadToken,
+    by_last_use,
     issue_token,
+    refuse_tokens,
     revocable_tokens,
     revoke_token,
 )
@@ -34,6 +36,7 @@ class NewToken(Schema):
     days: Annotated[int, Field(ge=1, le=MOST_DAYS, strict=True)] | None = Field(
         None, description="until it expires; without it: until it is revoked"
     )
+    reads_only: bool = Field(False, description="it opens only what changes nothing (GET)")
 
 
 class TokenOut(Schema):
@@ -43,6 +46,7 @@ class TokenOut(Schema):
     created_at: datetime
     last_used_at: datetime | None
     expires_at: datetime | None
+    reads_only: bool = Field(description="whether it opens only what changes nothing (GET)")
 
 
 class TokenList(Schema):
@@ -61,7 +65,7 @@ def list_tokens(
         bool, Query(description="tokens of all users; for administrators only")
     ] = False,
 ) -> dict[str, Any]:
-    rows = ApiToken.objects.select_related("user").order_by("user__username", "name")
+    rows = by_last_use(ApiToken.objects.select_related("user"))
     if everyone:
         require(request.user, "auth.change_user")
     else:
@@ -72,8 +76,12 @@ def list_tokens(
 @tokens.post("", response={201: TokenMade}, summary="Create a token with your permissions")
 @may_view
 def create_token(request: AuthenticatedRequest, asked: Annotated[NewToken, Body()]) -> Status:
+    """For sessions: a token makes no tokens (403)."""
+    refuse_tokens(request)
     try:
-        made = issue_token(request.user, asked.name, str(asked.days or ""))
+        made = issue_token(
+            request.user, asked.name, str(asked.days or ""), reads_only=asked.reads_only
+        )
     except BadToken as error:
         raise BadOrder(error.errors) from error
     row = ApiToken.objects.get(user=request.user, name=asked.name.strip())
@@ -98,4 +106,5 @@ def _token(row: ApiToken) -> dict[str, Any]:
         "created_at": row.created_at,
         "last_used_at": row.last_used_at,
         "expires_at": row.expires_at,
+        "reads_only": row.reads_only,
     }

@@ -29,7 +29,7 @@ from crawlsite.env import Environment
 from crawlsite.health import probes
 from crawlsite.health.probes import OK, ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
-from crawlsite.tokens import user_of
+from crawlsite.tokens import find_token
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
@@ -190,8 +190,10 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def _may_know(request: HttpRequest) -> bool:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     try:
-        user = user_of(token) if scheme.lower() == "bearer" else request.user
-        return user is not None and user.has_perm("crawling.view_crawljob")
+        if scheme.lower() != "bearer":
+            return request.user.has_perm("crawling.view_crawljob")
+        found = find_token(token)
+        return found is not None and found.user.has_perm("crawling.view_crawljob")
     except DatabaseError:  # it may be what the answer tells of
         return False
 

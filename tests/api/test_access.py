@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import cache
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import DatabaseError, connection, transaction
@@ -19,6 +20,7 @@ from crawling.crawls.creation import create_crawl
 from crawlsite.administration.accounts import ROLES
 from crawlsite.api.root import api
 from crawlsite.models import ApiToken
+from crawlsite.tokens import make_token
 from tests.api.conftest import SEED, Program
 
 #: what an endpoint asks for, if not by its method
@@ -220,6 +222,8 @@ def test_each_endpoint_serves_those_who_may_and_nobody_else(programs, order, set
         transaction.savepoint_rollback(before)
         if role == "anonymous":
             expected = {401}
+        elif (method, path) == ("post", "/api/v1/tokens"):
+            expected = {403}  # for sessions only
         elif permission(method, path) not in ROLES.get(role, ()):
             expected = {403}
         else:
@@ -294,6 +298,85 @@ def test_the_token_of_somebody_who_may_not_log_in_opens_nothing(people, programs
     people["operator"].save()
 
     assert programs["operator"]("GET", "crawls")[0] == 401
+
+
+def test_a_token_makes_no_token_and_says_where_to_make_one(people, programs):
+    for name in ("viewer", "operator", "administrator"):
+        before = set(ApiToken.objects.values_list("pk", flat=True))
+        asked = {"name": "heir", "days": 1}
+        status, problem = programs[name]("POST", "tokens", asked)
+        assert (status, "makes no tokens. Log in" in problem["detail"]) == (403, True)
+        assert set(ApiToken.objects.values_list("pk", flat=True)) == before
+    status, _ = Program(client=programs["viewer"].client)("POST", "tokens", {"name": "heir"})
+    assert status == 401  # the client of a token has no session
+
+
+def test_a_token_that_ends_makes_no_account_and_no_password(people):
+    ending = Program(make_token(people["administrator"], "for a day", days=1))
+    lasting = Program(make_token(people["administrator"], "provisioning"))
+    other = people["viewer"]
+    other.set_password("before")
+    other.save()
+
+    for path, body in (
+        ("users", {"name": "eve", "role": "administrator"}),
+        (f"users/{other.pk}/password", None),
+    ):
+        status, problem = ending("POST", path, body)
+        assert (status, "This token ends on" in problem["detail"]) == (403, True)
+    assert not User.objects.filter(username="eve").exists()
+    other.refresh_from_db()
+    assert other.check_password("before")
+    assert lasting("POST", "users", {"name": "eve", "role": "viewer"})[0] == 201
+
+
+def test_a_token_that_reads_changes_nothing_wherever_its_user_could(people, order, settings):
+    settings.API_REQUESTS_A_MINUTE = 1_000_000
+    crawl = create_crawl(order(SEED))
+    reader = Program(make_token(people["administrator"], "reader", reads_only=True))
+    found = []
+
+    for method, path, body in endpoints():
+        if method != "get":
+            status, problem = reader(method.upper(), address_of(path, crawl.pk), example(body))
+            if status != 403 or "only reads" not in problem["detail"]:
+                found.append((method, path, status))
+
+    assert found == []
+    assert reader.get(f"crawls/{crawl.pk}")["name"] == crawl.name
+
+
+def test_tokens_are_listed_by_last_use(people):
+    now = timezone.now()
+    for name, hours in (("old", 9), ("new", 1), ("never", None)):
+        make_token(people["viewer"], name)
+        used = hours and now - timedelta(hours=hours)
+        ApiToken.objects.filter(name=name).update(last_used_at=used)
+    session = Program()
+    session.client.force_login(people["viewer"])
+
+    listed = [row["name"] for row in session.get("tokens")["items"]]
+    page = session.client.get("/account/tokens/").content.decode()
+    places = [page.index(f'<th scope="row">{name}') for name in ("new", "old", "never")]
+
+    assert listed == ["new", "old", "never"]
+    assert places == sorted(places)
+
+
+def test_a_token_that_reads_is_made_on_the_page_by_json_and_by_the_command(people, capsys):
+    session = Program()
+    session.client.force_login(people["viewer"])
+
+    session.client.post("/account/tokens/", {"name": "page", "opens": "reads"})
+    made = session("POST", "tokens", {"name": "json", "reads_only": True})[1]
+    call_command("api_token", "viewer", "--name", "command", "--read-only")
+    session.client.post("/account/tokens/", {"name": "all", "opens": "all"})
+
+    reading = ApiToken.objects.filter(reads_only=True).values_list("name", flat=True)
+    assert set(reading) == {"page", "json", "command"}
+    assert made["reads_only"]
+    assert Program(made["token"])("POST", "views", {"name": "x", "query": "q=a"})[0] == 403
+    assert "reads only" in session.client.get("/account/tokens/").content.decode()
 
 
 def test_only_a_digest_of_a_token_is_kept_and_its_use_is_noted_once_a_minute(people, programs):

@@ -29,23 +29,29 @@ class Command(BaseCommand):
             "--revoke", action="store_true", help="revoke the token of that name instead"
         )
 
-    def handle(self, *, user: str, name: str, revoke: bool, **options: Any) -> None:
+        parser.add_argument(
+            "--read-only", action="store_true", help="it opens only what changes nothing (GET)"
+        )
+
+    def handle(
+        self, *, user: str, name: str, revoke: bool, read_only: bool, **options: Any
+    ) -> None:
         if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
             raise CommandError(f"--name: must be one line of 1 to {LONGEST_NAME} characters.")
         with plain_errors():
             if revoke:
                 self._revoke(user, name)
             else:
-                self._make(_user(user), name)
+                self._make(_user(user), name, reads_only=read_only)
 
-    def _make(self, user: User, name: str) -> None:
+    def _make(self, user: User, name: str, *, reads_only: bool) -> None:
         if not user.is_active:
             raise CommandError(
                 f"{user} may not log in, so a token would open nothing; make the account active "
                 "first."
             )
         try:
-            token = make_token(user, name)
+            token = make_token(user, name, reads_only=reads_only)
         except IntegrityError as error:
             raise CommandError(
                 f"{user} has a token named {name!r} already; choose another name, or --revoke "

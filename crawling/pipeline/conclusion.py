@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
+from urllib3 import HTTPHeaderDict
 from xxhash import xxh3_64
 
 from crawling.frontier.leases import ClaimedUrl
@@ -25,7 +26,9 @@ from crawling.pipeline.expected_similarity import with_similarity
 from crawling.scope.filters import Ruling
 from crawling.scope.trap_patterns import directories_above, pattern_of
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
+from crawling.web.answer_fields import asks_not_to_follow, links_in_head
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
+from crawling.web.documents.html import NOT_VOUCHED, PAGE_RELATIONS, SHOWN_RELATIONS
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import collected
 from crawling.web.fetch.http import Fetched
@@ -73,6 +76,8 @@ def conclude(
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
     document = NOTHING if is_checked else _read(claimed, address, fetched, marks, context)
+    if not is_checked:
+        document = _with_head(document, claimed, address, fetched, context)
     is_busy = document.unread is TruncationReason.BUSY
     if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
@@ -203,6 +208,37 @@ def _read(
             context.client.room,
         )
     )
+
+
+def _with_head(
+    document: Document,
+    claimed: ClaimedUrl,
+    address: Address,
+    fetched: Fetched,
+    context: FetchContext,
+) -> Document:
+    """The document with the links of its answer's head, or without any, if the head says so."""
+    reading, headers = context.links.reading, fetched.headers
+    tags = _fields(headers, "X-Robots-Tag") if reading.obey_nofollow and not claimed.nesting else ()
+    if tags and asks_not_to_follow(tags, context.robots.token):
+        return replace(document, links=[])
+    if document is COPY or "Link" not in headers or not succeeded(fetched.status):
+        return document
+    wanted = PAGE_RELATIONS | (SHOWN_RELATIONS if reading.requisites else frozenset())
+    links = Links(address.url, charset="UTF-8")
+    for link in links_in_head(_fields(headers, "Link")):
+        if link.relations & wanted and not (reading.obey_nofollow and link.relations & NOT_VOUCHED):
+            links.add(link.target)
+    there = {link.url for link in document.links}
+    news = [link for link in links.found if link.url not in there]
+    return replace(document, links=[*document.links, *news]) if news else document
+
+
+def _fields(headers: Mapping[str, str], name: str) -> list[str]:
+    """The lines of a field; where it comes from a record, they are joined."""
+    if isinstance(headers, HTTPHeaderDict):
+        return headers.getlist(name)
+    return [headers[name]] if name in headers else []
 
 
 def _links(

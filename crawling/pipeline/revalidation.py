@@ -50,6 +50,15 @@ def fetch_anew(
     return fetched
 
 
+def must_ask_without_condition(visit: Visit, claimed: ClaimedUrl, fetched: Fetched) -> bool:
+    """Whether a server took the question for a change as a condition that failed: then the URL is
+    requested once more without it, after the host's delay.
+    """
+    if fetched.status != HTTPStatus.PRECONDITION_FAILED:
+        return False
+    return visit.earlier.pop(claimed.id, None) is not None
+
+
 def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
     fetched.close_document()
     return replace(

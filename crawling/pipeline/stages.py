@@ -18,7 +18,12 @@ from crawling.pipeline.preconditions import (
     refusal_by_rules,
     way_to,
 )
-from crawling.pipeline.revalidation import fetch_anew, must_answer, sets_cookies_first
+from crawling.pipeline.revalidation import (
+    fetch_anew,
+    must_answer,
+    must_ask_without_condition,
+    sets_cookies_first,
+)
 from crawling.pipeline.robots import learn_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, canonical_address
@@ -220,8 +225,10 @@ def _asked(
     note_answer(visit, fetched)
     if fetched.status == FetchStatus.TIMED_OUT and visit.clock.backoffs >= SILENT_AFTER:
         visit.robots.doubt(address.origin)
-    if must_answer(visit, claimed, address, fetched, context) or sets_cookies_first(
-        visit, claimed, address, fetched, context
+    if (
+        must_answer(visit, claimed, address, fetched, context)
+        or must_ask_without_condition(visit, claimed, fetched)
+        or sets_cookies_first(visit, claimed, address, fetched, context)
     ):
         fetched.close()
         visit.urls.appendleft(claimed)

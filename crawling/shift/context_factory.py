@@ -90,7 +90,9 @@ def make_context(
     )
     links = LinkJudge(
         filters_of(crawl, run),
-        ReadingRules(crawl.obey_nofollow, crawl.requisites, crawl.extract),
+        ReadingRules(
+            crawl.obey_nofollow, crawl.requisites, crawl.extract, robots_token=who.product_token
+        ),
         counts_links=crawl.visit_order in COUNTS_LINKS,
         ascends=crawl.ordering.get("path_ascending", False),
         topic=_topic(run),

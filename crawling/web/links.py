@@ -20,6 +20,10 @@ from crawling.web.protocols import default_port
 #: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to
 #: it
 BLANKS = "".join(map(chr, range(33)))
+#: of an address in front of a fragment
+UNSEEN_ENDS = frozenset(BLANKS)
+#: they count for nothing wherever they stand in a URL
+NEWLINES = str.maketrans("", "", "\t\n\r")
 LONGEST_PLAIN = 1000
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: most links: names of which nothing has to be changed when they are joined to a base; none is a
@@ -56,7 +60,9 @@ class Links:
 
     def add(self, text: str) -> None:
         """Take up a link as it is written; what is no URL that can be crawled is passed over."""
-        text = text.partition("#")[0].strip(BLANKS)
+        text = text.strip(BLANKS)
+        if "#" in text:
+            text, _ = split_fragment(text)
         if text in self.taken:
             return
         if len(self.found) >= MOST_LINKS or self._characters >= MOST_CHARACTERS:
@@ -124,6 +130,18 @@ class Links:
             return read_address(_encode_query(text.strip(BLANKS), self._charset), self._base).url
         except BadUrl:
             return ""
+
+
+def split_fragment(text: str) -> tuple[str, str]:
+    """A link's address and its fragment. Blanks between them belong to the address, where they
+    would be lost by themselves.
+    """
+    address, mark, fragment = text.partition("#")
+    if mark and address[-1:] in UNSEEN_ENDS:
+        address = address.translate(NEWLINES)
+        ends = len(address.rstrip(BLANKS))
+        address = address[:ends] + quote(address[ends:])
+    return address, fragment
 
 
 def _address_of(text: str, base: str | None) -> Address | None:

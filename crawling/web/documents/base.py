@@ -59,6 +59,8 @@ class ReadingRules:
     requisites: bool = False
     #: name -> CSS selector of what is to be taken out of every HTML page
     extract: Mapping[str, str] = field(default_factory=dict)
+    #: the name by which pages address this crawler alone; empty: none does
+    robots_token: str = ""
 
 
 class ReaderMemory(Protocol):

@@ -6,6 +6,7 @@ Only crawls that take what pages are shown with come here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.charsets import decoded_pieces
@@ -23,6 +24,13 @@ NAMED = re.compile(
     r"""|@import\s++(?:"((?:[^"\\\n]++|\\.)*+)"|'((?:[^'\\\n]++|\\.)*+)')""",
     re.IGNORECASE | re.DOTALL,
 )
+#: what is within an image-set() (CSS Images 4, section 2.4): images as strings, and functions
+IMAGE_SET = re.compile(
+    r"""image-set\(((?:[^()"']++|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|\([^()]*+\))*+)""",
+    re.IGNORECASE | re.DOTALL,
+)
+FUNCTION = re.compile(r"\([^()]*+\)")
+STRING = re.compile(r""""((?:[^"\\\n]++|\\.)*+)"|'((?:[^'\\\n]++|\\.)*+)'""", re.DOTALL)
 #: CSS Syntax, section 4.3.7
 ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 
@@ -31,12 +39,20 @@ def read(source: DocumentSource) -> Document:
     """Read a sheet of any quality."""
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     links = Links(source.url, charset="UTF-8")
-    for match in NAMED.finditer(COMMENT.sub(" ", "".join(pieces))):
-        link = ESCAPE.sub(unescaped, next(filter(None, match.groups()), ""))
+    sheet = COMMENT.sub(" ", "".join(pieces))
+    written = (next(filter(None, match.groups()), "") for match in NAMED.finditer(sheet))
+    for link in (*(ESCAPE.sub(unescaped, text) for text in written), *images_in(sheet)):
         if not link.lower().startswith("data:"):
             links.add(link)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
     return Document(charset=charset, links=links.found, unread=unread)
+
+
+def images_in(sheet: str) -> Iterator[str]:
+    """What its image sets name by strings."""
+    for images in IMAGE_SET.finditer(sheet):
+        for string in STRING.finditer(FUNCTION.sub("", images[1])):
+            yield ESCAPE.sub(unescaped, string[1] or string[2] or "")
 
 
 def unescaped(escape: re.Match[str]) -> str:

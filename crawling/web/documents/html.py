@@ -4,7 +4,9 @@ scripts make its content.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import turbohtml
 
@@ -16,6 +18,7 @@ from crawling.web.documents.base import (
     ReadingRules,
     one_line,
 )
+from crawling.web.documents.css import images_in
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.tree import parse_html
@@ -33,6 +36,7 @@ TYPES = ("text/html", "application/xhtml+xml")
 #: what leads to a page or a part of one
 LEADING = {
     ("a", "href"),
+    ("a", "xlink:href"),
     ("area", "href"),
     ("frame", "src"),
     ("iframe", "src"),
@@ -47,20 +51,34 @@ PAGE_RELATIONS = frozenset(
 SHOWN_RELATIONS = frozenset(
     {"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"}
 )
+#: elements of SVG name their links so
+SVG_LINKS = ("href", "xlink:href")
 #: what a page is shown with; in the attribute None stand sheets within the page
 SHOWN = {
     *(
         (tag, "src")
-        for tag in ("img", "source", "script", "video", "audio", "track", "embed", "input")
+        for tag in (
+            *("img", "source", "script", "video", "audio", "track", "embed", "input"),
+            "bgsound",
+        )
     ),
+    *((tag, name) for tag in ("image", "use", "feimage", "script") for name in SVG_LINKS),
+    *((tag, "background") for tag in ("body", "table", "thead", "tbody", "tfoot", "tr")),
+    *((tag, "background") for tag in ("td", "th")),
     ("img", "srcset"),
     ("source", "srcset"),
     ("video", "poster"),
     ("object", "data"),
-    ("image", "href"),
-    ("body", "background"),
     ("style", None),
 }
+#: what a refresh has before its address (HTML Standard, section 4.2.5.3): a time and its mark
+REFRESH_TIME = re.compile(
+    r"[\t\n\f\r ]*+(?:[0-9]++[0-9.]*+|\.[0-9.]*+)(?:[\t\n\f\r ]*+[;,]|[\t\n\f\r ])"
+)
+REFRESH_URL = re.compile(r"url[\t\n\f\r ]*+=[\t\n\f\r ]*+", re.IGNORECASE)
+#: values of `rel` by which a page does not vouch for a link
+NOT_VOUCHED = frozenset({"nofollow", "ugc", "sponsored"})
+SILENCING = frozenset({"nofollow", "none"})
 #: an element, the attribute that has its link (of a style sheet none), and the link
 ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
@@ -74,14 +92,16 @@ DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
 def read(source: DocumentSource) -> Document:
     """Parse a document of any quality; broken markup never raises."""
     document, charset, unread = parse_html(source.body, source.charset)
-    told = _meta_texts(document)
+    metas = document.find_all("meta")
+    told = _meta_texts(metas)
     base = (document.base_url() if document.find_all("base") else "") or ""
-    judged, followed, written = _links(document, source.reading, told)
+    judged, followed, written = _links(document, source.reading, metas)
     links = Links(source.url, charset=charset, base=base)
-    has_link = _take_links(judged, source, told.get("robots", ""), links) or bool(followed)
+    is_silent = source.reading.obey_nofollow and _is_silent(metas, source.reading.robots_token)
+    has_link = _take_links(judged, source, links, is_silent=is_silent) or bool(followed)
     for url in followed:
         links.add(url)
-    title, canonical, root = document.find("title"), _canonical(document), document.find("html")
+    title, canonical, root = title_of(document), _canonical(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules) if rules else []
     needs_scripts, places = not has_link and _has_scripts(document), LinkPlacement(document)
@@ -90,7 +110,7 @@ def read(source: DocumentSource) -> Document:
         element.decompose()
     text = document.text[:MOST_TEXT].replace("\0", "")
     return Document(
-        title=one_line(title.text) if title else "",
+        title=one_line(title),
         charset=charset.lower(),
         links=links.found,
         written=collect(written, places),
@@ -109,27 +129,67 @@ def read(source: DocumentSource) -> Document:
 
 
 def _links(
-    document: turbohtml.Document, reading: ReadingRules, told: Mapping[str, str]
+    document: turbohtml.Document, reading: ReadingRules, metas: Sequence[turbohtml.Element]
 ) -> tuple[Iterable[ElementLink], Iterable[str], ElementLinks]:
     """Its links that are judged by their elements, then those that are followed whatever their
     elements say, each once, and all of them by attribute.
     """
-    has_refresh = "refresh" in told
-    if reading.requisites or not has_plain_links(document, has_refresh=has_refresh):
-        links = list(document.links())
+    refreshes = _refreshes(metas)
+    if reading.requisites or not has_plain_links(document):
+        found = [link for link in document.links() if link[0].tag != "meta"]
+        links = [*found, *refreshes, *(_images(document) if reading.requisites else ())]
         return links, (), all_links(links)
-    plain = plain_links(document)
+    plain = plain_links(document) | all_links(refreshes)
     names = ("link", "a") if reading.obey_nofollow else ("link",)
     judged = (
         (element, "href", url)
         for name in names
         for url, element in zip(*plain[name, "href"][:2], strict=True)
     )
-    return judged, () if reading.obey_nofollow else plain["a", "href"].first, plain
+    followed = () if reading.obey_nofollow else plain["a", "href"].first
+    return chain(refreshes, judged), followed, plain
+
+
+def _refreshes(metas: Iterable[turbohtml.Element]) -> list[ElementLink]:
+    """Where the page sends its reader; all places of a page that says several."""
+    return [
+        (meta, "content", target)
+        for meta in metas
+        if (meta.attr("http-equiv") or "").lower() == "refresh"
+        and (target := refresh_target(meta.attr("content") or ""))
+    ]
+
+
+def refresh_target(content: str) -> str:
+    """The address in a refresh, as it is written; "" if there is none (HTML Standard, section
+    4.2.5.3, the shared declarative refresh steps).
+    """
+    begin = REFRESH_TIME.match(content)
+    if begin is None:
+        return ""
+    rest = content[begin.end() :].lstrip("\t\n\f\r ")
+    if begin[0][-1] in "\t\n\f\r " and rest[:1] in (";", ","):
+        rest = rest[1:].lstrip("\t\n\f\r ")
+    if named := REFRESH_URL.match(rest):
+        rest = rest[named.end() :]
+    quote = rest[:1]
+    return rest[1:].partition(quote)[0] if quote in ("'", '"') and quote else rest
+
+
+def _images(document: turbohtml.Document) -> list[ElementLink]:
+    """Images that styles name by strings."""
+    sheets = [(element, None, element.text) for element in document.find_all("style")]
+    styles = [(one, "style", one.attr("style") or "") for one in document.select("[style]")]
+    return [
+        (element, name, image)
+        for element, name, sheet in (*sheets, *styles)
+        if "image-set(" in sheet.lower()
+        for image in images_in(sheet)
+    ]
 
 
 def _take_links(
-    written: Iterable[ElementLink], source: DocumentSource, robots: str, links: Links
+    written: Iterable[ElementLink], source: DocumentSource, links: Links, *, is_silent: bool
 ) -> bool:
     """Take up the links to be followed, and say whether any leads to a page by itself.
 
@@ -137,9 +197,6 @@ def _take_links(
     no second look.
     """
     reading, has_link = source.reading, False
-    silent = reading.obey_nofollow and bool(
-        {"nofollow", "none"} & set(robots.lower().replace(",", " ").split())
-    )
     for element, name, url in written:
         if has_link and url.partition("#")[0] in links.taken:
             continue
@@ -151,9 +208,11 @@ def _take_links(
             is_shown = (tag, name) in SHOWN or name == "style"
         if (
             is_page
-            and not silent
+            and not is_silent
             and not (
-                reading.obey_nofollow and tag in ("a", "area") and "nofollow" in _relations(element)
+                reading.obey_nofollow
+                and tag in ("a", "area")
+                and not NOT_VOUCHED.isdisjoint(_relations(element))
             )
         ):
             links.add(url)
@@ -163,10 +222,27 @@ def _take_links(
     return has_link
 
 
-def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
+def _is_silent(metas: Iterable[turbohtml.Element], token: str) -> bool:
+    """Whether the page asks all crawlers, or this one, not to follow its links."""
+    words = (
+        word
+        for meta in metas
+        if (meta.attr("name") or "").strip().lower() in ("robots", token.lower())
+        for word in (meta.attr("content") or "").lower().replace(",", " ").split()
+    )
+    return not SILENCING.isdisjoint(words)
+
+
+def title_of(document: turbohtml.Document) -> str:
+    """The text of the document's title; a drawing within it may have others."""
+    titles = document.find_all("title")
+    return next((one.text for one in titles if one.namespace is turbohtml.Namespace.HTML), "")
+
+
+def _meta_texts(metas: Iterable[turbohtml.Element]) -> dict[str, str]:
     """What `meta` elements say, by name; the first word counts."""
     told: dict[str, str] = {}
-    for meta in document.find_all("meta"):
+    for meta in metas:
         name = meta.attr("name") or meta.attr("property") or meta.attr("http-equiv")
         if name:
             told.setdefault(name.lower(), meta.attr("content") or "")

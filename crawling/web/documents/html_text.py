@@ -11,7 +11,7 @@ from typing import NamedTuple
 import turbohtml
 
 from crawling.web.documents.base import one_line
-from crawling.web.documents.html import UNSEEN
+from crawling.web.documents.html import UNSEEN, title_of
 
 #: of a page, in characters; a longer one is found by its beginning
 MOST_TEXT = 256 * 1024
@@ -50,9 +50,8 @@ class PageText(NamedTuple):
 
 def text_of(document: turbohtml.Document) -> PageText:
     """Read a tree; afterwards there is little left of it."""
-    title, root = document.find("title"), document.find("html")
+    title, root = one_line(title_of(document)), document.find("html")
     language = one_line(root.attr("lang"), 35) if root else ""
-    titled = one_line(title.text) if title else ""
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
         element.decompose()
     heads = [
@@ -73,7 +72,7 @@ def text_of(document: turbohtml.Document) -> PageText:
     else:
         text, rest = main.extract(), document
     return PageText(
-        titled,
+        title,
         _line(" ".join(heads), MOST_HEADINGS),
         _line(text.to_text(STRICT), MOST_TEXT),
         _line(rest.to_text(STRICT), MOST_AROUND),

@@ -11,8 +11,16 @@ from crawling.web.links import Links
 TYPES = ("text/plain", "text/csv", "text/markdown")
 #: of a longer one the beginning is read
 MOST_BYTES = 4 * 1024 * 1024
-#: a scheme, and all up to a blank or a mark that no address holds
-BARE = re.compile(r"""\bhttps?://[^\s<>"'`{}|\\^\x00-\x1f]{1,4000}""", re.IGNORECASE)
+#: a scheme, and all up to a blank or a mark that no address holds, the quotation marks, brackets
+#: and full-width punctuation of Chinese and Japanese among them; scripts that write no blanks may
+#: have a letter in front of it
+BARE = re.compile(
+    r"""(?<![A-Za-z0-9])https?://[^\s<>"'`{}|\\^\x00-\x1f"""
+    r"""\u00ab\u00bb\u2018-\u201f\u2026\u2039\u203a\u3000-\u3003\u3008-\u3011\u3014-\u301f"""
+    r"""\ufe30-\ufe4f\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a-\uff1c\uff1e\uff1f"""
+    r"""\uff3b\uff3d\uff5b\uff5d\uff5f-\uff64]{1,4000}""",
+    re.IGNORECASE,
+)
 SCHEME_LENGTH = len("https://")
 #: what ends a sentence and not an address
 TAIL = ".,;:!?*_~"

@@ -13,7 +13,7 @@ import turbohtml
 
 from crawling.web.addresses import MAX_URL_LENGTH
 from crawling.web.documents.base import Document
-from crawling.web.links import BLANKS, MOST_LINKS, Links
+from crawling.web.links import BLANKS, MOST_LINKS, Links, split_fragment
 
 #: characters
 MOST_ANCHOR = 200
@@ -54,8 +54,11 @@ FURTHER: dict[str, tuple[str | None, ...]] = {
     "ins": ("cite",),
     "del": ("cite",),
 }
+#: the older name of the attribute with a link's address in SVG
+IN_DRAWINGS = "xlink:href"
 ATTRIBUTES = {
     ("meta", "content"),
+    ("a", IN_DRAWINGS),
     *PLAIN.items(),
     *((name, attribute) for name, attributes in FURTHER.items() for attribute in attributes),
 }
@@ -103,16 +106,17 @@ class WrittenLink(NamedTuple):
     place: str
 
 
-def has_plain_links(document: turbohtml.Document, *, has_refresh: bool) -> bool:
-    """Whether `plain_links` finds all links of ATTRIBUTES.
-
-    has_refresh: a `meta` element sends its reader elsewhere.
-    """
-    return not has_refresh and not any(
+def has_plain_links(document: turbohtml.Document) -> bool:
+    """Whether `plain_links` finds all links of ATTRIBUTES but those of `meta` elements."""
+    return not any(
         _has_link(element, name)
         for tag, attributes in FURTHER.items()
         for element in document.find_all(tag)
         for name in attributes
+    ) and not any(
+        link.attr(IN_DRAWINGS) is not None
+        for drawing in document.find_all("svg")
+        for link in drawing.find_all("a")
     )
 
 
@@ -136,7 +140,9 @@ def _with_link(name: str, elements: list[turbohtml.Element]) -> LinkColumns:
     return LinkColumns(links, elements, _first(links, elements))
 
 
-def all_links(links: Iterable[turbohtml.Link]) -> ElementLinks:
+def all_links(
+    links: Iterable[tuple[turbohtml.Element, str | None, str]],
+) -> ElementLinks:
     """Any document's links, by element and attribute."""
     found: dict[tuple[str, str | None], tuple[list[str], list[turbohtml.Element]]] = {}
     for element, name, link in links:
@@ -328,7 +334,7 @@ def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[W
     """
     links, targets = Links(url, charset=charset, base=base), dict[str, str]()
     for tag, attribute, link, rel, anchor, place in _rows(written):
-        text, _, fragment = link.partition("#")
+        text, fragment = split_fragment(link)
         if (target := targets.get(text)) is None:
             is_short = len(text) <= MAX_URL_LENGTH
             target = targets[text] = links.target_of(text) if is_short else ""

@@ -79,7 +79,7 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_the_short_way_to_links_finds_what_the_general_one_does(html):
     short, general = (turbohtml.parse(html, positions=False) for _ in range(2))
-    if has_plain_links(short, has_refresh=False):
+    if has_plain_links(short):
         found, expected = (
             sorted(links_in(collect(links, LinkPlacement(document)), URL, base="", charset="utf-8"))
             for document, links in (

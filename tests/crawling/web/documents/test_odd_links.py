@@ -1,0 +1,148 @@
+"""Links in odd but legal places and forms, as browsers take them."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.base import DocumentSource, ReadingRules
+from crawling.web.documents.html import refresh_target
+from crawling.web.documents.registry import read_document
+
+URL = "http://a.test/d/e"
+
+
+def read(body, content_type="text/html", **reading):
+    body = body.encode() if isinstance(body, str) else body
+    rules = ReadingRules(**reading)
+    return read_document(DocumentSource(DocumentStream.of(body), URL, content_type, "utf-8", rules))
+
+
+def paths(body, content_type="text/html", **reading):
+    found = read(body, content_type, **reading).links
+    return [link.url.removeprefix("http://a.test") for link in found]
+
+
+@pytest.mark.parametrize(
+    ("content", "target"),
+    [
+        ("0;url=/a", "/a"),
+        ("0; URL = '/a' x", "/a"),
+        ('0;url="/a"b', "/a"),
+        ("0;/a", "/a"),
+        ("0 /a", "/a"),
+        ("0,/a", "/a"),
+        ("0 ; /a", "/a"),
+        (" \n5.5\t,\n url\n=\n/a", "/a"),
+        (".5;/a", "/a"),
+        ("0;urls=/a", "urls=/a"),
+        ("0;url", "url"),
+        ("0;'/a", "/a"),
+        ("0;url='/a", "/a"),
+        ("0;;/a", ";/a"),
+        ("600", ""),
+        ("0;", ""),
+        ("0;url=", ""),
+        ("x;/a", ""),
+        ("-1;/a", ""),
+        (";/a", ""),
+        ("0x;/a", ""),
+        ("", ""),
+    ],
+)
+def test_a_refresh_is_read_by_the_standards_steps(content, target):
+    assert refresh_target(content) == target
+
+
+def test_every_refresh_of_a_page_counts_whatever_else_its_element_says():
+    page = """<meta name=x http-equiv=REFRESH content='0 /1'><meta http-equiv=refresh content=600>
+        <meta http-equiv=refresh content='0;/2'><meta name=refresh content='0;/no'><a href=/3>x</a>
+        <noscript><meta http-equiv=refresh content='1;url=/4'></noscript>"""
+
+    assert sorted(paths(page)) == ["/1", "/2", "/3", "/4"]
+
+
+@pytest.mark.parametrize(
+    ("page", "leads"),
+    [
+        ("<meta name=robots content=noindex><meta name=robots content=nofollow>", []),
+        ("<meta name=ROBOTS content='index, NONE'>", []),
+        ("<meta name=robots content='index,follow'><meta name=OurBot content=nofollow>", []),
+        ("<meta name=otherbot content=nofollow>", ["/a", "/b", "/c", "/d"]),
+        ("<meta property=robots content=nofollow>", ["/a", "/b", "/c", "/d"]),
+        ("<meta name=robots content='nofollowing'>", ["/a", "/b", "/c", "/d"]),
+    ],
+)
+def test_a_page_may_ask_all_crawlers_or_this_one_not_to_follow(page, leads):
+    page += "<a href=/a>x</a><a href=/b>x</a><link rel=next href=/c><area href=/d>"
+
+    assert sorted(paths(page, obey_nofollow=True, robots_token="ourbot")) == leads
+    assert len(paths(page)) == 4
+
+
+def test_a_link_that_its_page_does_not_vouch_for_is_not_followed():
+    page = "".join(
+        f"<a rel='{rel}' href='/{number}'>x</a>"
+        for number, rel in enumerate(["nofollow", "UGC x", "x sponsored", "noopener", ""])
+    )
+
+    assert paths(page, obey_nofollow=True) == ["/3", "/4"]
+
+
+def test_drawings_have_links_and_no_title_of_the_page():
+    page = """<body><svg><title>drawing</title><a xlink:href=/1><text>x</text></a><a href=/2></a>
+        <image xlink:href=/i1 /><image href=/i2 /><use href=/u1#x /><use xlink:href=/u2 />
+        </svg><title>page</title>"""
+
+    assert read(page).title == "page"
+    assert sorted(paths(page)) == ["/1", "/2"]
+    assert sorted(paths(page, requisites=True)) == ["/1", "/2", "/i1", "/i2", "/u1", "/u2"]
+
+
+def test_backgrounds_and_image_sets_are_what_a_page_is_shown_with():
+    page = """<body background=/b><table background=/t><tr background=/r><td background=/c></table>
+        <p style="background: image-set('/1' 1x, url(/2) 2x)">x</p><bgsound src=/s>
+        <style>p { background: -webkit-image-set("/3" 1x, "/4" type("image/avif") 2x) }</style>
+        <link rel=preload imagesrcset='/5 1x, /6 2x' href=/7><embed src=/e><object data=/o>"""
+
+    assert sorted(paths(page, requisites=True)) == sorted(
+        f"/{name}" for name in ("b", "t", "r", "c", "s", "e", "o", *range(1, 8))
+    )
+    sheet = """@import '/i'; a { background: image-set("/1" 1x, url("/2") 2x, '/\\33' 3x) }
+        b { content: "/no" } c { background: image-set(linear-gradient(red, blue) 1x, "/4") }"""
+    assert sorted(paths(sheet, "text/css")) == ["/1", "/2", "/3", "/4", "/i"]
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        ("/page #x", "/page%20"),
+        (" /page  #x ", "/page%20%20"),
+        ("/page\n#x", "/page"),
+        ("/page \t#x", "/page%20"),
+        ("/page ", "/page"),
+        ("/page?q #x", "/page?q%20"),
+        ("/page#x ", "/page"),
+        ("/page# x", "/page"),
+    ],
+)
+def test_a_blank_before_a_fragment_belongs_to_the_address(written, path):
+    assert paths(f'<a href="{written}">x</a>') == [path]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("详见http://a.test/1。谢谢", ["/1"]),
+        ("地址：http://a.test/1，谢谢", ["/1"]),
+        ("「http://a.test/1」です", ["/1"]),
+        ("【http://a.test/1】（http://a.test/2）《http://a.test/3》", ["/1", "/2", "/3"]),
+        ("http://a.test/1；http://a.test/2！http://a.test/3？", ["/1", "/2", "/3"]),
+        ("“http://a.test/1”、‘http://a.test/2’", ["/1", "/2"]),
+        ("http://a.test/1\u3000http://a.test/2｡", ["/1", "/2"]),
+        ("http://a.test/日本 x", ["/%E6%97%A5%E6%9C%AC"]),
+        ("xhttp://a.test/1 9https://a.test/2 éhttp://a.test/3", ["/3"]),
+    ],
+)
+def test_addresses_in_scripts_without_blanks_end_at_their_marks(text, found):
+    assert paths(text, "text/plain") == found

@@ -33,10 +33,15 @@ SELECT line->>'name' FROM staged
 WHERE (line->>'name' ~ %(name)s AND line->>'machine' ~ %(machine)s
     AND (line->>'committed_length')::bigint BETWEEN 1 AND %(most)s) IS NOT TRUE LIMIT 1
 """
-#: pages whose record would not be within the committed bytes of its file
+#: pages and further records that would not be within the committed bytes of their file
 STRANGE_PAGES = """
-SELECT 1 FROM crawling_page p JOIN crawling_archivefile f ON f.id = p.archive_file_id
-WHERE p.run_id = %s AND (p.archive_offset >= 0 AND p.archive_length > 0
+SELECT 1 FROM (
+    SELECT archive_file_id, archive_offset, archive_length FROM crawling_page
+    WHERE run_id = %(run)s
+    UNION ALL SELECT archive_file_id, archive_offset, archive_length FROM crawling_furtherrecord
+    WHERE run_id = %(run)s
+) p JOIN crawling_archivefile f ON f.id = p.archive_file_id
+WHERE (p.archive_offset >= 0 AND p.archive_length > 0
     AND p.archive_length <= f.committed_length - p.archive_offset) IS NOT TRUE LIMIT 1
 """
 
@@ -74,7 +79,7 @@ def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
 def check_places(run_id: int) -> None:
     """Raises CheckpointTrouble if a page of the run has its record where its file has none."""
     with connection.cursor() as cursor:
-        cursor.execute(STRANGE_PAGES, [run_id])
+        cursor.execute(STRANGE_PAGES, {"run": run_id})
         if cursor.fetchone():
             raise CheckpointTrouble(
                 "A page's record is said to lie outside of its archive file; take it anew.",

@@ -121,7 +121,7 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
     try:
         request, stored = following_record(page), open_record_of(page, most + MOST_AROUND)
         payload = stored.payload
-        if original.pk != page.pk:
+        if original is not page:
             payload.close()
             payload = open_record_of(original, most + MOST_AROUND).payload
     except ArchiveTrouble:

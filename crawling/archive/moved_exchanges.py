@@ -30,13 +30,19 @@ Fields = list[tuple[str, str]]
 class MovedPage:
     """A page that refers to a payload, and the place of the record that has it."""
 
+    #: only its place in the archive counts
     page: Page
+    url: str
     #: no row: only its place in the archive and its digest count
     payload: Page
 
     @property
     def digest(self) -> bytes:
         return bytes(self.payload.payload_sha256 or b"")
+
+    def is_of(self, page: Page) -> bool:
+        """Whether that page has its record there. Both are of one file."""
+        return self.page.archive_offset == page.archive_offset
 
 
 @dataclass
@@ -45,8 +51,8 @@ class MovedExchanges:
 
     row: ArchiveFile
     moved: Sequence[MovedPage]
-    #: where the answer of a page is now, how long, and whether it is a revisit, by the page's id;
-    #: complete when all pieces were taken
+    #: where an answer is now, how long, and whether it is a revisit, by where it was; complete when
+    #: all pieces were taken
     places: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     _holders: dict[bytes, Original] = field(default_factory=dict)
 
@@ -68,7 +74,7 @@ class MovedExchanges:
                     yield piece
                 if record.rec_type == "revisit":
                     is_revisit = self._holders[one.digest].record_id != answer
-                    self.places[one.page.pk] = (begin, offset - begin, is_revisit)
+                    self.places[one.page.archive_offset or 0] = (begin, offset - begin, is_revisit)
 
     def _packed(self, one: MovedPage, record: Any, answer: str, offset: int) -> Iterator[bytes]:
         said: Fields = record.rec_headers.headers
@@ -92,7 +98,7 @@ def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Ite
     with closing(content):
         if content.sha256() != one.digest:
             raise ArchiveTrouble(
-                f"The payload of {one.page.url.url} is not in the record that should have it."
+                f"The payload of {one.url} is not in the record that should have it."
             )
         payload = measure(head, content, one.digest)
         given = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
@@ -14,6 +15,7 @@ from django.db.models import QuerySet
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
+from crawling.archive.asked_methods import asked_facts, method_query
 from crawling.archive.unpacker import (
     PIECE_BYTES,
     OpenRecord,
@@ -22,7 +24,7 @@ from crawling.archive.unpacker import (
     read_record,
 )
 from crawling.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, Page, WithdrawalFile, WithdrawnPage
+from crawling.models import ArchiveFile, FurtherRecord, Page, WithdrawalFile, WithdrawnPage
 from crawling.storage import storage
 from crawling.web.addresses import read_address
 from crawling.web.links import surt
@@ -89,14 +91,15 @@ def following_record(page: Page) -> bytes:
 
 def original_of(page: Page) -> Page:
     """The page in whose record the payload is: the page itself, the first of the run with the same,
-    or one of another run.
+    or one of another run. Of an import it may be a further record, which is returned as a page that
+    is no row.
     """
     if not page.is_revisit:
         return page
     stored = _with_payloads()
     if page.payload_from and (found := stored.filter(pk=page.payload_from).first()):
         return found
-    if page.status == NOT_MODIFIED_STATUS:
+    if page.status == NOT_MODIFIED_STATUS and not page.is_imported:
         url = page.url
         earlier = stored.filter(
             run__crawl=page.run.crawl_id,
@@ -111,9 +114,30 @@ def original_of(page: Page) -> Page:
         run=page.run_id,
         fingerprint=page.fingerprint,
         payload_sha256=page.payload_sha256,
-        status__lt=400,
     )
-    return same.order_by("fetched_at").first() or page
+    return same.order_by("fetched_at").first() or _further_with_payload(page) or page
+
+
+def _further_with_payload(page: Page) -> Page | None:
+    found = FurtherRecord.objects.filter(
+        run=page.run_id, payload_sha256=page.payload_sha256, is_revisit=False
+    )
+    joined = found.select_related("archive_file", "url", "run__crawl")
+    first = joined.order_by("pk").first()
+    return first.stored if first else None
+
+
+def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
+    """What an import has of the URLs of these pages beside them, as pages that are no rows, in the
+    order of the files, by the pages' ids.
+    """
+    found: dict[int, list[Page]] = defaultdict(list)
+    rows = FurtherRecord.objects.filter(url__in=[page.pk for page in pages])
+    places = {(page.archive_file_id, page.archive_offset) for page in pages}
+    for row in rows.select_related("archive_file", "url", "run__crawl").order_by("pk"):
+        if (row.archive_file_id, row.archive_offset) not in places:
+            found[row.url_id].append(row.stored)
+    return found
 
 
 def originals_of(pages: Collection[Page]) -> dict[int, Page]:
@@ -139,7 +163,8 @@ def content_of(page: Page) -> Page:
     be shown of it.
     """
     found = original_of(page)
-    if found is not page or not page.is_revisit or page.status == NOT_MODIFIED_STATUS:
+    is_unchanged = page.status == NOT_MODIFIED_STATUS and not page.is_imported
+    if found is not page or not page.is_revisit or is_unchanged:
         return found
     holders = WithdrawnPage.objects.filter(content__page__is_revisit=False)
     if page.payload_from:
@@ -152,8 +177,18 @@ def content_of(page: Page) -> Page:
             content__page__fingerprint=page.fingerprint,
             content__page__payload_sha256=digest,
         )
-    holder = holders.order_by("pk").first()
-    return holder.stored if holder else page
+    if holder := holders.order_by("pk").first():
+        return holder.stored
+    return _withdrawn_further(page) or page
+
+
+def _withdrawn_further(page: Page) -> Page | None:
+    digest = "\\x" + bytes(page.payload_sha256 or b"").hex()
+    wanted = {"payload_sha256": digest, "is_revisit": False}
+    holders = WithdrawnPage.objects.filter(run=page.run_id, content__further__contains=[wanted])
+    for holder in holders.order_by("pk")[:1]:
+        return next(one for one in holder.further if one.payload_sha256 == page.payload_sha256)
+    return None
 
 
 def index_lines(row: ArchiveFile) -> Iterator[str]:
@@ -161,14 +196,19 @@ def index_lines(row: ArchiveFile) -> Iterator[str]:
     order of the file. Raises ArchiveTrouble.
     """
     check_not_withdrawn([row])
+    asked = {
+        offset: (method, body)
+        for offset, method, body in row.further_records.exclude(method="").values_list(
+            "archive_offset", "method", "body"
+        )
+    }
     for record, offset, length in records_of(row, check_digests=False):
         if record.rec_type in ("response", "revisit", "resource"):
-            yield _line(
-                record, {"length": str(length), "offset": str(offset), "filename": row.name}
-            )
+            place = {"length": str(length), "offset": str(offset), "filename": row.name}
+            yield _line(record, place, *asked.get(offset, ("", "")))
 
 
-def _line(record: Any, place: dict[str, str]) -> str:
+def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
     said, answer = record.rec_headers, record.http_headers
     url, at = said.get_header("WARC-Target-URI"), said.get_header("WARC-Date")
     stamp = "".join(sign for sign in at if sign.isdigit())[:14]
@@ -180,10 +220,12 @@ def _line(record: Any, place: dict[str, str]) -> str:
         else ((answer or said).get_header("Content-Type") or "unk").partition(";")[0].strip(),
         "status": answer.get_statuscode() if answer else None,
         "digest": said.get_header("WARC-Payload-Digest"),
+        **asked_facts(method, body),
         **place,
     }
+    key = surt(read_address(url)) + method_query(url, method, body).lower()
     return (
-        f"{surt(read_address(url))} {stamp} "
+        f"{key} {stamp} "
         f"{json.dumps({key: value for key, value in facts.items() if value is not None})}"
     )
 

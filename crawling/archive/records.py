@@ -174,15 +174,18 @@ def revisit(
     profile: str,
     digest: str | None,
     original: Original | None,
+    said: Fields = (),
 ) -> WarcRecord:
     """A payload that is in the archive already, or that the server says has not changed: the head
     alone, and where the payload is.
+
+    said: what a record from elsewhere says of that, as far as it says anything.
     """
     lines = f"{capture.target_and_server}WARC-Profile: {profile}\r\n"
     if digest:
         lines += f"WARC-Payload-Digest: {digest}\r\n"
-    if original:
-        lines += "".join(f"{name}: {value}\r\n" for name, value in reference(original))
+    where = reference(original) if original else said
+    lines += "".join(f"{name}: {value}\r\n" for name, value in where)
     return _plain("revisit", identity, lines, "application/http; msgtype=response", head)
 
 
@@ -193,6 +196,13 @@ def reference(original: Original) -> Fields:
         ("WARC-Refers-To-Target-URI", original.url),
         ("WARC-Refers-To-Date", _date(original.began_at)),
     )
+
+
+def said_reference(record_id: str, url: str, at: datetime | None) -> Fields:
+    """As `reference`, of what is known."""
+    fields: Fields = (("WARC-Refers-To", record_id),) if record_id else ()
+    fields += (("WARC-Refers-To-Target-URI", url),) if url else ()
+    return (*fields, ("WARC-Refers-To-Date", _date(at))) if at else fields
 
 
 def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> WarcRecord:

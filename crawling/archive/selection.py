@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from uuid import uuid4
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -14,6 +15,7 @@ from warcio.exceptions import ArchiveLoadFailed
 
 from crawling.archive.reader import (
     CommittedBytes,
+    further_records,
     opened,
     original_of,
     packed_pieces,
@@ -28,6 +30,8 @@ from crawling.models import ArchiveFile, Page, Run
 COMPANIONS = ("request", "metadata")
 #: a shared payload's record is written once among so many
 MOST_REMEMBERED = 10_000
+#: pages whose further records are looked up at once
+AT_A_TIME = 500
 FOREIGN = "payloads in archives of other runs, to which revisit records of this run refer"
 
 
@@ -91,17 +95,28 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
     breaks off then, and does not look complete.
     """
     yield from packed(_about(name, facts))
-    lately: dict[int, None] = {}
-    for page in pages:
+    lately: dict[tuple[int | None, int | None], None] = {}
+    for page in _with_further(pages):
         if page.archive_file is None:
             continue
-        for one in dict.fromkeys((original_of(page), page)):
-            if one.pk not in lately:
-                lately[one.pk] = None
+        for one in (original_of(page), page):
+            place = one.archive_file_id, one.archive_offset
+            if place not in lately:
+                lately[place] = None
                 # what else another run has of it is that run's
                 yield from exchange_of(one) if one.run_id == page.run_id else packed_record(one)
         while len(lately) > MOST_REMEMBERED:
             del lately[next(iter(lately))]
+
+
+def _with_further(pages: Iterable[Page]) -> Iterator[Page]:
+    """The pages, each behind what else an import has of its URL."""
+    source = iter(pages)
+    while some := list(islice(source, AT_A_TIME)):
+        further = further_records(some)
+        for page in some:
+            yield from further.get(page.pk, ())
+            yield page
 
 
 def exchange_of(page: Page) -> Iterator[bytes]:

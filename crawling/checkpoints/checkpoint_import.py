@@ -26,6 +26,9 @@ from crawling.orders.sections.fetching import masked_in, with_secrets
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, capacity_of, default_pool, enroll
 
+#: older checkpoints lack them
+LATER_PARTS = ("further",)
+
 
 def import_checkpoint(
     folder: Path,
@@ -92,12 +95,14 @@ def _written(
     has_files = False
     try:
         with transaction.atomic(durable=True):
-            run = _new_run(create_crawl(order, by=by, is_restored=True), manifest, state)
+            ended = manifest.run["state"] in ENDED_STATES
+            crawl = create_crawl(order, by=by, is_restored=True, has_ended=ended)
+            run = _new_run(crawl, manifest, state)
             adopt_rows(run.pk, read_lines(folder, "archive"), with_files=bool(manifest.archive))
             restore_frontier(
                 run.pk,
-                lambda part: read_lines(folder, part),
-                lambda part: manifest.parts[part]["columns"],
+                lambda part: read_lines(folder, part) if _has(manifest, part) else (),
+                lambda part: manifest.parts[part]["columns"] if _has(manifest, part) else (),
             )
             check_places(run.pk)
             place_anew(run, serving_numbers(run.pk))  # it may have had other processes there
@@ -121,6 +126,10 @@ def _written(
             forget_files(run.pk)
         raise
     return run
+
+
+def _has(manifest: CheckpointManifest, part: str) -> bool:
+    return part in manifest.parts or part not in LATER_PARTS
 
 
 def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> Run:

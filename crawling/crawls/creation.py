@@ -20,7 +20,12 @@ from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
 from crawling.crawls.fetching_section import column_of, fetching_of, shown
-from crawling.crawls.seed_checks import seed_errors
+from crawling.crawls.seed_checks import (
+    NO_CONTACT,
+    lacks_contact,
+    seed_errors,
+    without_mistakes,
+)
 from crawling.crawls.tags import set_tags
 from crawling.errors import BadOrder, KeyReused, TooManyWait, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
@@ -56,12 +61,13 @@ def check_order(
     by: User | None = None,
     own_pool: Pool | None = None,
     is_restored: bool = False,
+    has_ended: bool = False,
 ) -> tuple[CrawlOrder, dict[str, int]]:
     """The order and its whole claim, if a crawl could be made of them now by this user.
 
     own_pool: instead of the pool that the order names; is_restored: of a checkpoint, so that its
-    example pages may be stored in files that come with it. Raises BadOrder with a sentence for
-    every wrong field.
+    example pages may be stored in files that come with it; has_ended: with its run, so that nothing
+    is asked of its seeds. Raises BadOrder with a sentence for every wrong field.
     """
     order, errors = read_order(fields)
     wanted = order.claim if order else read_claim(fields.get("claim"))
@@ -77,7 +83,7 @@ def check_order(
     if "name" not in errors and is_taken(str(fields["name"])):
         errors = name_is_taken(str(fields["name"])) | errors
     if order:
-        errors |= seed_errors(order) | login_errors(order)
+        errors |= login_errors(order) | ({} if has_ended else seed_errors(order))
         errors |= {} if is_restored else example_errors(order)
     if errors or not order:
         raise BadOrder(errors)
@@ -91,13 +97,16 @@ def create_crawl(
     idempotency_key: str = "",
     own_pool: Pool | None = None,
     is_restored: bool = False,
+    has_ended: bool = False,
 ) -> CrawlJob:
     """Create a crawl from an order's fields.
 
-    own_pool: that of an experiment, which no order can name; is_restored: of a checkpoint. Raises
-    BadOrder as `check_order` does; then nothing is made.
+    own_pool: that of an experiment, which no order can name; is_restored, has_ended: of a
+    checkpoint. Raises BadOrder as `check_order` does; then nothing is made.
     """
-    order, claim = check_order(fields, by=by, own_pool=own_pool, is_restored=is_restored)
+    order, claim = check_order(
+        fields, by=by, own_pool=own_pool, is_restored=is_restored, has_ended=has_ended
+    )
     crawl = row_of(order, claim)
     crawl.pool = own_pool.name if own_pool else crawl.pool
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
@@ -203,8 +212,11 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Start a run: its seeds stand in the frontier and its processes have asked for their first
     shifts.
 
-    Raises WrongState if a run of this crawl has not ended yet, TooManyWait.
+    Raises WrongState if a run of this crawl has not ended yet, or if a public site is to be crawled
+    and no contact is set, as it may be after an import; TooManyWait.
     """
+    if lacks_contact(without_mistakes(crawl.seeds)):
+        raise WrongState(f"A contact {NO_CONTACT}")
     run = new_run(crawl, by=by)
     enroll(run)
     ask_for_shifts(run)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_network
 from urllib.parse import unquote_to_bytes
@@ -11,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 from crawling.installation import allowed_directories, allowed_networks, dial_policy, identity
 from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import in_short
-from crawling.web.addresses import Address, read_address
+from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.files import below
 from crawling.web.vetting import AllowedRange
 from dnscache import store
@@ -37,7 +38,7 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
     return {"contact_url": NO_CONTACT} if lacks_contact(addresses) else {}
 
 
-def lacks_contact(addresses: Sequence[Address]) -> bool:
+def lacks_contact(addresses: Iterable[Address]) -> bool:
     """Whether one of the addresses is a real site and no contact is set.
 
     The addresses have no mistakes.
@@ -57,6 +58,15 @@ def lacks_contact(addresses: Sequence[Address]) -> bool:
         )
         for host, port in hosts
     )
+
+
+def without_mistakes(seeds: Iterable[str]) -> list[Address]:
+    """The addresses of those of which something could be fetched."""
+    found = []
+    for seed in seeds:
+        with suppress(BadUrl):  # its scheme is that of a package that is gone
+            found.append(read_address(seed))
+    return [each for each in found if not seed_mistakes([each])]
 
 
 def seed_mistakes(addresses: Sequence[Address]) -> list[str]:

@@ -1,97 +1,55 @@
-"""Reads WARC and WACZ files that strangers wrote, record by record. Part of the translator program:
+"""The answers in WARC, ARC and WACZ files that strangers wrote. Part of the translator program:
 what is too much here ends that program, and nothing else.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import zlib
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from zipfile import BadZipFile, ZipFile
 
-from warcio.archiveiterator import ArchiveIterator
-from warcio.bufferedreaders import ChunkedDataReader, DecompressingBufferedReader
-from warcio.exceptions import ArchiveLoadFailed
-
-from crawling.archive.records import PIECE_BYTES, Original
-from crawling.archive.unpacker import MOST_HEAD
+from crawling.imports.foreign_answers import ForeignAnswer, SkippedRecord, described
+from crawling.imports.foreign_records import (
+    Digests,
+    ForeignRecord,
+    ForeignRecords,
+    StatedDigest,
+)
+from crawling.imports.http_blocks import LongHead, read_block
+from crawling.imports.segments import MissingSegment, Segments
+from crawling.imports.unpacked_bytes import UNPACKABLE, UnpackedBytes, other_packing
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
-from crawling.web.addresses import Address, BadUrl, read_address
-from crawling.web.document_stream import new_spool
-from crawling.web.http_caching import read_head
+from crawling.web.document_stream import DocumentStream, new_spool
 
 #: of a request, which is kept in memory until its answer has been read
 MOST_REQUEST = 256 * 1024
+#: requests without an answer, and answers without a request, that wait for one another
+MOST_WAITING = 16
 #: how much more than its own size a file may unpack to, so that none is read for ever
 MOST_RATIO, FREE_BYTES = 100, 1024**3
-#: before, there was no web
-FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)
-NAMES = (".warc", ".warc.gz")
-LONGEST_ID = 200
-#: of a header; a longer one counts as several
-LONGEST_LINE = 64 * 1024
-#: bytes; an empty line takes as long to read as that many
-LEAST_OF_A_LINE = 64
-DIGESTS = ("sha1", "sha256", "sha512", "md5")
+ZIP = b"PK\x03\x04"
+#: a package of packages has no more
+MOST_DEPTH = 2
+ANSWERS = ("response", "revisit", "resource")
 #: RuntimeError: a ZIP file that is encrypted, or packed in a way that zipfile does not know
 DAMAGE = (
-    *(ArchiveLoadFailed, BadZipFile, EOFError, OSError, ValueError, KeyError, zlib.error),
-    *(RuntimeError, OverflowError),
+    *(BadZipFile, EOFError, OSError, ValueError, KeyError, RuntimeError, OverflowError),
+    *UNPACKABLE,
 )
+OTHER_BLOCK = "have another block digest than they state"
+OTHER_PAYLOAD = "have another payload digest than they state"
+CUT_OFF = "are kept as far as the file has them"
+NO_ANSWER = "are requests without an answer"
+AHEAD = "state a time that is still to come"
 
 
 class Unreadable(Exception):
     """The file cannot be read from here on."""
-
-
-class SkippedRecord(Exception):
-    """The record is no page; the others are read."""
-
-
-@dataclass
-class ForeignAnswer:
-    """An answer as it is to be archived. Its receiver closes the payload."""
-
-    kind: str
-    record_id: str
-    address: Address
-    at: datetime
-    server: str
-    head: bytes
-    payload: IO[bytes]
-    size: int
-    #: of a resource record
-    content_type: str = ""
-    is_cut_short: bool = False
-    #: of a revisit record: what it refers to, and whether the server said so
-    original: Original | None = None
-    is_not_modified: bool = False
-    #: of the payload, as the file states it
-    digest: str = ""
-    request: bytes = b""
-
-    @property
-    def fields(self) -> dict[str, str]:
-        return read_head(self.head.decode("latin-1"))
-
-    @property
-    def status(self) -> int:
-        """Raises SkippedRecord if the head is no answer of HTTP."""
-        if self.kind == "resource":
-            return 200
-        words = self.head[:200].split(None, 2)
-        if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit():
-            raise SkippedRecord("are no answers of HTTP")
-        status = int(words[1][:4])
-        if not 100 <= status <= 999:
-            raise SkippedRecord("are no answers of HTTP")
-        return status
 
 
 @dataclass
@@ -101,8 +59,12 @@ class ForeignFile:
     path: Path
     #: how many records were left out, by the reason
     left_out: dict[str, int] = field(default_factory=dict)
+    #: how many are there though something about them is amiss, by what that is
+    remarks: dict[str, int] = field(default_factory=dict)
+    #: records in parts, which may go on in the next file
+    segments: Segments = field(default_factory=Segments)
+    is_last: bool = True
     _bytes: int = 0
-    _waiting: tuple[str, str, bytes] = ("", "", b"")
     _file: IO[bytes] | None = None
 
     @property
@@ -111,227 +73,226 @@ class ForeignFile:
         return self._file.tell() if self._file and not self._file.closed else 0
 
     def answers(self) -> Iterator[ForeignAnswer]:
-        """Raises Unreadable where the file cannot be read any more; what came before it counts."""
+        """Raises Unreadable if the file is none of these, or where it unpacks to too much; what
+        came before counts.
+        """
         try:
-            for stream in self._streams():
-                yield from self._answers_in(stream)
+            for name, stream in self._streams():
+                records = ForeignRecords(UnpackedBytes(stream, self.count), name, self.count)
+                yield from _AnswersOfRecords(self, records).all()
+                if records.damaged and not records.found and stream is self._file:
+                    raise Unreadable(_why_nothing_is_read(records))
+                self._note_damage(records)
+            if self.is_last:
+                yield from self._incomplete()
         except DAMAGE as error:
             said = str(error).strip().splitlines() or [type(error).__name__]
             raise Unreadable(f"{self.path.name}: {said[0][:200]}") from error
 
-    def _streams(self) -> Iterator[IO[bytes]]:
-        with self.path.open("rb") as file:
-            self._file = file
-            if self.path.suffix != ".wacz":
-                yield file
-                return
-            with ZipFile(file) as package:
-                for name in package.namelist():
-                    if name.startswith("archive/") and name.endswith(NAMES):
-                        with package.open(name) as stream:
-                            yield stream
-
-    def _answers_in(self, stream: IO[bytes]) -> Iterator[ForeignAnswer]:
-        records = ArchiveIterator(stream, no_record_parse=True)
-        records.reader = _BoundedLines(records.fh, self._count)
-        answer: ForeignAnswer | None = None
-        for record in records:
-            kind, said = record.rec_type, record.rec_headers
-            if kind == "request":
-                self._request(record, answer)
-                continue
-            if answer:
-                yield answer
-                answer = None
-            if kind in ("response", "revisit", "resource"):
-                answer = self._answer(record, said)
-            self._drain(record)
-        if answer:
-            yield answer
-
-    def _request(self, record: Any, answer: ForeignAnswer | None) -> None:
-        """Requests come before their answers or behind them; those without one are left out."""
-        said = record.rec_headers
-        block = self._read(record, MOST_REQUEST)
-        self._drain(record)
-        of = said.get_header("WARC-Concurrent-To") or ""
-        url = said.get_header("WARC-Target-URI") or ""
-        if answer and of == answer.record_id:
-            answer.request = block
-        else:
-            self._waiting = (said.get_header("WARC-Record-ID") or "", url, block)
-
-    def _answer(self, record: Any, said: Any) -> ForeignAnswer | None:
-        try:
-            answer = _read_answer(record.rec_type, said)
-            self._take_block(record, answer)
-            _ = answer.status
-        except SkippedRecord as why:
-            self.left_out[str(why)] = self.left_out.get(str(why), 0) + 1
+    def read(self, record: ForeignRecord) -> ForeignAnswer | None:
+        """The answer of a record; None: the record is about the file. Raises SkippedRecord."""
+        if record.kind == "warcinfo":
             return None
-        identity, url, block = self._waiting
-        if said.get_header("WARC-Concurrent-To") == identity or url == said.get_header(
-            "WARC-Target-URI"
-        ):
-            answer.request = block
-        self._waiting = ("", "", b"")
+        _check(record)
+        answer = described(record)
+        has_stated_digest = _take_block(record, answer)
+        if record.is_cut_off:
+            self.remark(CUT_OFF)
+        elif not record.has_stated_digest:
+            self.remark(OTHER_BLOCK)
+        elif not has_stated_digest and answer.kind != "revisit":
+            self.remark(OTHER_PAYLOAD)
+        if answer.at.at > datetime.now(UTC):
+            self.remark(AHEAD)
         return answer
 
-    def _take_block(self, record: Any, answer: ForeignAnswer) -> None:
-        """Head and payload, without the transfer coding. Raises SkippedRecord."""
-        block = source = _Block(record)
-        if answer.kind != "resource":
-            answer.head = self._head(source)
-            if answer.fields.get("transfer-encoding", "").lower() == "chunked":
-                source = ChunkedDataReader(source, decomp_type=None)
-        spool = new_spool()
-        answer.payload = spool
-        while piece := source.read(PIECE_BYTES):
-            self._count(len(piece))
-            answer.size += len(piece)
-            if answer.size > MOST_DOCUMENT_BYTES:
-                spool.close()
-                raise SkippedRecord(f"are larger than {MOST_DOCUMENT_BYTES // 2**20} MiB")
-            spool.write(piece)
-        while piece := block.read(PIECE_BYTES):  # behind the end that a transfer coding has
-            self._count(len(piece))
-        if not block.is_as_stated:
-            spool.close()
-            raise SkippedRecord("do not have the digest that they state")
+    def _incomplete(self) -> Iterator[ForeignAnswer]:
+        for record in self.segments.incomplete():
+            with closing(record), suppress(SkippedRecord):
+                if answer := self.read(record):
+                    yield answer
 
-    def _head(self, source: Any) -> bytes:
-        head = b""
-        while line := source.readline():
-            head += line
-            if len(head) > MOST_HEAD:
-                raise SkippedRecord("have a head that is too long")
-            if not line.strip():
-                break
-        self._count(len(head))
-        return head
+    def _note_damage(self, records: ForeignRecords) -> None:
+        for place in records.damage:
+            self.leave_out(f"are behind damage {place}")
+        if more := records.damaged - len(records.damage):
+            self.leave_out(f"are behind damage at other places of {records.name}", more)
 
-    def _read(self, record: Any, most: int) -> bytes:
-        block = bytes(record.raw_stream.read(most))
-        self._count(len(block))
-        return block
+    def leave_out(self, reason: str, count: int = 1) -> None:
+        self.left_out[reason] = self.left_out.get(reason, 0) + count
 
-    def _drain(self, record: Any) -> None:
-        while piece := record.raw_stream.read(PIECE_BYTES):
-            self._count(len(piece))
+    def remark(self, what: str) -> None:
+        self.remarks[what] = self.remarks.get(what, 0) + 1
 
-    def _count(self, size: int) -> None:
+    def _streams(self) -> Iterator[tuple[str, IO[bytes]]]:
+        with self.path.open("rb") as file:
+            self._file = file
+            start = file.read(len(ZIP))
+            file.seek(0)
+            if packing := other_packing(start):
+                raise Unreadable(f"{self.path.name}: it is packed by {packing}, which is not read")
+            if start == ZIP or self.path.suffix.lower() == ".wacz":
+                yield from _archives_in(file, printable(self.path.name), MOST_DEPTH)
+            else:
+                yield printable(self.path.name), file
+
+    def count(self, size: int) -> None:
         self._bytes += size
         if self._bytes > FREE_BYTES + MOST_RATIO * self.path.stat().st_size:
             raise Unreadable(f"{self.path.name}: it unpacks to more than a hundred times its size")
 
 
-class _BoundedLines(DecompressingBufferedReader):  # type: ignore[misc]  # warcio has no types
-    """What records are read from. A line takes time in proportion to the square of its length.
+def _archives_in(file: IO[bytes], name: str, depth: int) -> Iterator[tuple[str, IO[bytes]]]:
+    """The archives of a package, and of the packages in it (multi-WACZ)."""
+    with ZipFile(file) as package:
+        for path in package.namelist():
+            lowered = path.lower()
+            if lowered.startswith("archive/") and lowered.endswith(ARCHIVES):
+                with package.open(path) as stream:
+                    yield f"{name}: {printable(path[-100:])}", stream
+            elif lowered.endswith(".wacz") and depth:
+                with package.open(path) as inner:
+                    yield from _archives_in(inner, f"{name}: {printable(path[-100:])}", depth - 1)
 
-    count: is told the length of each line, also of those between the records, and no less than
-    LEAST_OF_A_LINE.
+
+ARCHIVES = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
+
+
+def printable(text: str) -> str:
+    """The text with a question mark for each sign that no page can show."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+@dataclass
+class _AnswersOfRecords:
+    """The answers in the records of one archive, with their requests.
+
+    Requests come before their answers or behind them.
     """
 
-    def __init__(self, stream: IO[bytes], count: Callable[[int], None]) -> None:
-        super().__init__(stream)
-        self._count = count
-
-    def readline(self, length: int | None = None) -> bytes:
-        line = bytes(super().readline(length or LONGEST_LINE))
-        self._count(max(len(line), LEAST_OF_A_LINE))
-        return line
-
-
-class _Block:
-    """What is in a record, as it is read, with its digest."""
-
-    def __init__(self, record: Any) -> None:
-        self._stream = record.raw_stream
-        stated = record.rec_headers.get_header("WARC-Block-Digest") or ""
-        name, _, value = stated.strip().partition(":")
-        self._stated = value.rstrip("=").upper()
-        is_known = name.lower() in DIGESTS and value
-        # says whether a file is damaged, not who wrote it
-        self._digest = hashlib.new(name.lower(), usedforsecurity=False) if is_known else None
-
-    def read(self, most: int) -> bytes:
-        return self._noted(self._stream.read(most))
-
-    def readline(self, most: int | None = None) -> bytes:
-        return self._noted(self._stream.readline(most))
-
-    def _noted(self, piece: bytes) -> bytes:
-        if self._digest:
-            self._digest.update(piece)
-        return bytes(piece)
-
-    @property
-    def is_as_stated(self) -> bool:
-        """Whether all that was read has the digest that the record states, if it states any."""
-        if self._digest is None:
-            return True
-        found = self._digest.digest()
-        written = (base64.b32encode(found).decode().rstrip("="), found.hex())
-        return self._stated in {one.upper() for one in written}
-
-
-def _read_answer(kind: str, said: Any) -> ForeignAnswer:
-    """What a record's header says. Raises SkippedRecord."""
-    answer = ForeignAnswer(
-        kind,
-        _identity(said.get_header("WARC-Record-ID")),
-        _address(said.get_header("WARC-Target-URI")),
-        _date(said.get_header("WARC-Date")),
-        _server(said.get_header("WARC-IP-Address")),
-        b"",
-        new_spool(),
-        0,
-        content_type=(said.get_header("Content-Type") or "")[:LONGEST_ID],
-        is_cut_short=bool(said.get_header("WARC-Truncated")),
-        digest=said.get_header("WARC-Payload-Digest") or "",
+    file: ForeignFile
+    records: ForeignRecords
+    #: what each belongs to, its URL, and itself, by its id
+    _requests: OrderedDict[str, tuple[frozenset[str], str, bytes]] = field(
+        default_factory=OrderedDict
     )
-    if kind == "revisit":
-        answer.is_not_modified = "server-not-modified" in (said.get_header("WARC-Profile") or "")
-        answer.original = _original(said)
-    return answer
+    _waiting: deque[ForeignAnswer] = field(default_factory=deque)
+
+    def all(self) -> Iterator[ForeignAnswer]:
+        for record in self.records:
+            with closing(record):
+                if record.kind == "request":
+                    self._request(record)
+                    continue
+                answer = self._answer(record)
+            if answer:
+                self._waiting.append(answer)
+            if len(self._waiting) > MOST_WAITING:
+                yield self._waiting.popleft()
+        yield from self._waiting
+        if self._requests:
+            self.file.leave_out(NO_ANSWER, len(self._requests))
+
+    def _request(self, record: ForeignRecord) -> None:
+        identity, url = record.get("WARC-Record-ID"), record.get("WARC-Target-URI")
+        of = frozenset(record.fields.get("warc-concurrent-to", ()))
+        record.block.seek(0)
+        block = record.block.read(MOST_REQUEST)
+        for answer in reversed(self._waiting):
+            if not answer.request and _belong(answer, identity, of, url):
+                answer.request = block
+                return
+        self._requests[identity or f"{record.offset}"] = (of, url, block)
+        if len(self._requests) > MOST_WAITING:
+            self._requests.popitem(last=False)
+            self.file.leave_out(NO_ANSWER)
+
+    def _answer(self, record: ForeignRecord) -> ForeignAnswer | None:
+        try:
+            whole = self.file.segments.joined(record)
+            answer = self.file.read(whole) if whole else None
+        except (SkippedRecord, MissingSegment) as why:
+            self.file.leave_out(str(why))
+            return None
+        if answer:
+            for identity, (of, url, block) in self._requests.items():
+                if _belong(answer, identity, of, url):
+                    answer.request = block
+                    del self._requests[identity]
+                    break
+        return answer
 
 
-def _original(said: Any) -> Original | None:
-    url, date = (said.get_header(f"WARC-Refers-To-{name}") for name in ("Target-URI", "Date"))
+def _why_nothing_is_read(records: ForeignRecords) -> str:
+    if records.begun:
+        return f"{records.name}: no record can be read, {records.damage[0]}"
+    return f"{records.name}: it is no WARC or ARC file"
+
+
+def _belong(answer: ForeignAnswer, identity: str, of: frozenset[str], url: str) -> bool:
+    """Whether a request is that of an answer. of: to which the request says that it belongs."""
+    if of or answer.concurrent:
+        return answer.stated_id in of or identity in answer.concurrent
+    return url == answer.stated_url
+
+
+def _check(record: ForeignRecord) -> None:
+    if record.kind not in ANSWERS:
+        known = record.kind in ("metadata", "conversion")
+        raise SkippedRecord(
+            f"are of the type {record.kind}" if known else "are of a type that is not known"
+        )
+    if record.is_too_large:
+        raise SkippedRecord(f"are larger than {MOST_DOCUMENT_BYTES // 2**20} MiB")
+    if record.is_spoilt:
+        raise SkippedRecord("are damaged")
+
+
+def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
+    """Whether the payload has the digest that is stated of it. Raises SkippedRecord."""
+    stated, found = StatedDigest(answer.digest), Digests()
+
+    def note(piece: bytes) -> None:
+        stated.update(piece)
+        found.update(piece)
+
     try:
-        identity = _identity(said.get_header("WARC-Refers-To"))
-        return Original(identity, _address(url).url, _date(date))
-    except SkippedRecord:
-        return None
+        is_document = record.kind == "resource"
+        block = read_block(
+            record.block,
+            record.size,
+            note,
+            is_document=is_document,
+            is_cut_off=answer.is_cut_short,
+        )
+    except LongHead as error:
+        raise SkippedRecord("have a head that is too long") from error
+    answer.payload, answer.size, answer.head = block.payload, block.size, block.head
+    answer.status = block.status or 200
+    if record.kind == "revisit":  # whatever is there, the payload is that of another record
+        answer.payload.close()
+        answer.payload, answer.size = new_spool(), 0
+    answer.digests = frozenset(found.digits)
+    if block.status is None and not is_document:
+        _take_bare(answer)
+    if not block.is_unwrapped:
+        return stated.is_as_stated
+    is_as_stated, stated, found = stated.is_as_stated, StatedDigest(answer.digest), Digests()
+    for piece in DocumentStream(block.payload, block.size).pieces():
+        note(piece)
+    answer.digests |= found.digits
+    return is_as_stated or stated.is_as_stated
 
 
-def _identity(text: str | None) -> str:
-    identity = text or ""
-    is_one = identity.startswith("<urn:") and identity.endswith(">") and identity.isascii()
-    if not is_one or not identity.isprintable() or len(identity) > LONGEST_ID:
-        raise SkippedRecord("have no identity")
-    return identity
-
-
-def _address(text: str | None) -> Address:
-    try:
-        return read_address((text or "").strip("<>"))
-    except BadUrl as error:
-        raise SkippedRecord("are of addresses that cannot be crawled") from error
-
-
-def _date(text: str | None) -> datetime:
-    try:
-        date = datetime.fromisoformat(text or "").astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise SkippedRecord("have no date") from error
-    if not FIRST_DATE < date < datetime.now(UTC) + timedelta(days=1):
-        raise SkippedRecord("have no date")
-    return date
-
-
-def _server(text: str | None) -> str:
-    try:
-        return str(ip_address(text or ""))
-    except ValueError:
-        return ""
+def _take_bare(answer: ForeignAnswer) -> None:
+    """A block without a head: an answer by HTTP/0.9, or a revisit record that has none."""
+    if answer.kind == "revisit":
+        answer.status = 0
+        return
+    if not answer.size:
+        answer.payload.close()
+        raise SkippedRecord("are no answers of HTTP")
+    answer.kind = "resource"
+    if answer.content_type.lower().startswith("application/http"):
+        start = DocumentStream(answer.payload, answer.size).start(512).lstrip()
+        answer.content_type = "text/html" if start.startswith(b"<") else "text/plain"

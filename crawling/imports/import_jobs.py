@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 
 from crawling.crawls.creation import LONGEST_NAME
 from crawling.errors import BadOrder, CrawlError
+from crawling.imports.foreign_files import printable
 from crawling.imports.importing import import_files
 from crawling.models import ArchiveFile, ArchiveImport
 from crawling.process.work_folders import remove_abandoned_folders
@@ -25,7 +26,7 @@ from crawling.rq_jobs import IMPORT
 
 logger = logging.getLogger(__name__)
 
-ENDINGS = (".warc.gz", ".warc", ".wacz")
+ENDINGS = (".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc", ".wacz")
 MOST_FILES = 100
 #: files of IMPORT_DIR that are offered
 MOST_OFFERED = 500
@@ -46,7 +47,7 @@ def offered_files() -> dict[str, int]:
         names = sorted(
             entry.name
             for entry in entries
-            if entry.name.endswith(ENDINGS)
+            if entry.name.lower().endswith(ENDINGS)
             and entry.name.isprintable()
             and entry.is_file(follow_symlinks=False)
         )
@@ -66,7 +67,7 @@ def ask_import(files: Sequence[str], name: str, *, by: User | None) -> ArchiveIm
     if not 1 <= len(files) <= MOST_FILES or len(set(files)) < len(files):
         errors["files"] = f"must be 1 to {MOST_FILES} different files"
     elif unknown := [file for file in files if file not in offered]:
-        errors["files"] = f"{unknown[0][:100]!r} is no WARC or WACZ file in IMPORT_DIR"
+        errors["files"] = f"{unknown[0][:100]!r} is no WARC, ARC or WACZ file in IMPORT_DIR"
     if len(name) > LONGEST_NAME or not name.isprintable():
         errors["name"] = f"must be one line of up to {LONGEST_NAME} characters"
     if errors:
@@ -86,8 +87,9 @@ def ask_import(files: Sequence[str], name: str, *, by: User | None) -> ArchiveIm
 def name_of(file: str) -> str:
     """A crawl's name for a file's."""
     stem = Path(file).name
-    ending = next((ending for ending in ENDINGS if stem.endswith(ending)), "")
-    return f"Import of {stem.removesuffix(ending)}"[:LONGEST_NAME]
+    ending = next((ending for ending in ENDINGS if stem.lower().endswith(ending)), "")
+    ending = stem[len(stem) - len(ending) :]
+    return f"Import of {printable(stem.removesuffix(ending))}"[:LONGEST_NAME]
 
 
 def import_asked(import_id: int) -> None:
@@ -120,7 +122,8 @@ def _import(row: ArchiveImport) -> None:
         rows.update(ended_at=Now(), trouble=str(error))
         logger.warning("an import failed", extra={"import": row.pk, "why": str(error)})
         return
-    rows.update(ended_at=Now(), run=made.run, pages=made.pages, left_out=made.left_out)
+    facts = {"pages": made.pages, "left_out": made.left_out, "remarks": made.remarks}
+    rows.update(ended_at=Now(), run=made.run, **facts)
 
 
 def _is_done(row: ArchiveImport) -> bool:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.errors import CrawlError
+from crawling.imports.foreign_files import printable
 from crawling.imports.translator import UNREADABLE
 from crawling.models import Run
 from crawling.process.work_folders import work_folder
@@ -29,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-E", "-s", "-m", "crawling.imports.translator")
 #: parts of a checkpoint that the files say nothing of
 EMPTY = ("robots", "extracted", "patterns", "verdicts", "verdict_counts", "opic", "reranking")
-TRANSLATED = ("hosts", "archive", "queues", "urls", "pages")
+TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
 ENDS = {"s": range(400), "f": range(400, 1000)}
 
 
@@ -45,6 +46,8 @@ class ImportResult:
     pages: int
     #: how many records are not in the run, by the reason
     left_out: dict[str, int]
+    #: how many are there though something about them is amiss, by what that is
+    remarks: dict[str, int]
 
 
 def import_files(
@@ -66,27 +69,36 @@ def import_files(
             writer = CheckpointWriter(folder)
             said = _translate(files, folder, namespace, note, work.held_by)
             if not said["pages"]:
-                raise ImportTrouble(_nothing(files, said["left_out"]))
-            _write(writer, folder, said, name, [file.name for file in files])
+                raise ImportTrouble(_nothing(files, _shown(said["left_out"])))
+            _write(writer, folder, said, name, [printable(file.name) for file in files])
             run = import_checkpoint(folder, by=by)
     except OSError as error:
         raise ImportTrouble(f"{error.filename}: {error.strerror}.") from error
-    left_out = {str(why): int(count) for why, count in said["left_out"].items()}
-    write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out)}".strip())
-    return ImportResult(run, said["pages"], left_out)
+    left_out, remarks = _shown(said["left_out"]), _shown(said["remarks"])
+    write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out, remarks)}".strip())
+    return ImportResult(run, said["pages"], left_out, remarks)
 
 
-def describe(left_out: dict[str, int]) -> str:
-    """Which records are not in the run, as a sentence; empty: all are."""
-    if not left_out:
-        return ""
-    reasons = (f"{count:,} that {why}" for why, count in sorted(left_out.items()))
-    return f"Not imported: {'; '.join(reasons)}."
+def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
+    """Which records are not in the run, and about which of those that are something is amiss, in
+    sentences; empty: all are as they should be.
+    """
+    said = {"Not imported": left_out, "Imported, but not as they should be": remarks}
+    return " ".join(
+        f"{what}: {'; '.join(f'{n:,} that {why}' for why, n in sorted(counts.items()))}."
+        for what, counts in said.items()
+        if counts
+    )
+
+
+def _shown(counts: dict[str, int]) -> dict[str, int]:
+    """As PostgreSQL and pages can have them, whatever the files are called."""
+    return {printable(why): int(count) for why, count in counts.items()}
 
 
 def _nothing(files: Sequence[Path], left_out: dict[str, int]) -> str:
-    names = ", ".join(file.name for file in files)
-    return f"{names}: there are no answers that can be imported. {describe(left_out)}".strip()
+    names = ", ".join(printable(file.name) for file in files)
+    return f"{names}: there are no answers that can be imported. {describe(left_out, {})}".strip()
 
 
 def _translate(
@@ -119,7 +131,7 @@ def _translate(
         trouble.seek(0)
         said = trouble.read().decode(errors="replace").strip()
     if program.returncode == UNREADABLE:
-        raise ImportTrouble(said[-400:])
+        raise ImportTrouble(printable(said[-400:]))
     if program.returncode:
         raise ImportTrouble("The files could not be read within the limits of time and memory.")
     summary: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())
@@ -150,7 +162,7 @@ def _write(
 
 
 def _part(writer: CheckpointWriter, folder: Path, name: str) -> dict[str, Any]:
-    first = json.loads(next(_lines(folder, name)))
+    first = json.loads(next(_lines(folder, name), "{}"))
     return {"rows": writer.write_lines(name, _lines(folder, name)), "columns": list(first)}
 
 

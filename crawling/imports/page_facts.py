@@ -8,7 +8,7 @@ from typing import Any
 from xxhash import xxh3_64
 
 from crawling.archive.decoded_documents import decoded_stream
-from crawling.imports.foreign_files import ForeignAnswer
+from crawling.imports.foreign_answers import ForeignAnswer
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.addresses import BadUrl, read_address, signed
 from crawling.web.document_stream import DocumentStream

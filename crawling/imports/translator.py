@@ -33,13 +33,26 @@ from crawling.archive.records import (
     request,
     response,
     revisit,
+    said_reference,
     warcinfo,
 )
 from crawling.archive.records import (
     resource as resource_record,
 )
-from crawling.imports.foreign_files import ForeignAnswer, ForeignFile, Unreadable
+from crawling.archive.unpacker import MOST_HEAD, open_record
+from crawling.imports.captures import (
+    OF_THE_ANSWER,
+    OF_THE_DOCUMENT,
+    Captures,
+    Holder,
+    PageRow,
+    WaitingRevisits,
+)
+from crawling.imports.foreign_answers import ForeignAnswer, Reference
+from crawling.imports.foreign_files import ForeignFile, Unreadable, printable
 from crawling.imports.page_facts import facts_of
+from crawling.imports.request_bodies import asked_by
+from crawling.imports.segments import Segments
 from crawling.process.orphans import stop_with_parent
 from crawling.web.addresses import fingerprint
 from crawling.web.document_stream import DocumentStream
@@ -52,37 +65,10 @@ NOTED_SECONDS = 1.0
 FILE_BYTES = 10**9
 UNREADABLE = 3
 HTML = ("text/html", "application/xhtml+xml")
-#: what is the same of all pages with one payload
-OF_THE_DOCUMENT = (
-    *("payload_sha256", "fingerprint", "digest", "bytes", "charset", "title", "author"),
-    *("description", "abstract", "language", "canonical", "links", "simhash", "needs_browser"),
-    "unread",
+OF_A_FURTHER_RECORD = (
+    *("status", "content_type", "bytes", "archive_file_id", "archive_offset", "archive_length"),
+    *("payload_sha256", "is_revisit"),
 )
-TABLES = """
-CREATE TABLE page (id INTEGER PRIMARY KEY, url TEXT UNIQUE, at TEXT, host TEXT, facts TEXT,
-    digest TEXT, label TEXT, refers TEXT);
-CREATE TABLE payload (label TEXT PRIMARY KEY, facts TEXT);
-"""
-#: of several answers of one URL the latest is the page; one that says that the document is that of
-#: another answer, whichever comes first, leaves that one the page, for it has the payload
-ADD_PAGE = """
-INSERT INTO page (url, at, host, facts, digest, label, refers) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (url) DO UPDATE SET at = excluded.at, facts = excluded.facts, digest = excluded.digest,
-    label = excluded.label, refers = excluded.refers
-WHERE CASE WHEN excluded.refers = page.label THEN false WHEN page.refers = excluded.label THEN true
-    ELSE excluded.at >= page.at END
-"""
-#: the payload may come behind what refers to it
-REFER = """
-UPDATE page SET facts = merged(page.facts, payload.facts),
-    digest = coalesce(json_extract(payload.facts, '$.digest'), '')
-FROM payload WHERE payload.label = page.refers
-"""
-PAGES = """
-SELECT id, url, at, host, facts, min(CASE WHEN digest <> '' THEN id END) OVER (PARTITION BY digest)
-FROM page ORDER BY id
-"""
-HOSTS = "SELECT host, count(*) FROM page GROUP BY host ORDER BY min(id)"
 
 
 @dataclass
@@ -95,47 +81,74 @@ class Translation:
     namespace: str
     files: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
+    #: how many are in the copy though something about them is amiss, by what that is
+    remarks: dict[str, int] = field(default_factory=dict)
     _file: IO[bytes] | None = None
     _length: int = 0
 
     def __post_init__(self) -> None:
-        self._rows = sqlite3.connect(self.folder / "rows.sqlite")
-        self._rows.execute("PRAGMA synchronous = off")
-        self._rows.create_function("merged", 2, _merged)
-        self._rows.executescript(TABLES)
+        self._captures = Captures(self.folder)
+        self._revisits = WaitingRevisits(self.folder)
 
     def take(self, answer: ForeignAnswer) -> None:
-        """Archive an answer, and note its page."""
-        if self._file is None or self._length >= FILE_BYTES:
-            self._next_file()
+        """Archive an answer. A revisit record waits for the one to which it refers, which may come
+        behind it.
+        """
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
             payload = measure(answer.head, content, content.sha256())
-            place = {
-                "archive_file_id": len(self.files),
-                "archive_offset": self._length,
-                "payload_sha256": _bytes(payload.sha256),
-                "is_revisit": answer.kind == "revisit",
-            }
-            capture = Capture(answer.address.url, answer.at, 0.0, answer.server, None)
-            place["archive_length"] = self._append(_record(answer, capture, payload))
-            if answer.request:
-                asked = request(self._identity(), capture, answer.request, answer=answer.record_id)
-                self._append(asked)
-            facts = {**facts_of(answer), **place}
-        self._note(answer, payload, facts)
+            facts = facts_of(answer) | {"payload_sha256": _bytes(payload.sha256)}
+            is_revisit = answer.kind == "revisit"
+            if not is_revisit:
+                facts |= self._write_exchange(answer, _record(answer, _capture(answer), payload))
+        number = self._captures.add(answer, asked_by(answer.request), facts, payload.digest)
+        if is_revisit:
+            self._revisits.add(number, answer, facts)
 
-    def _note(self, answer: ForeignAnswer, payload: Payload, facts: dict[str, Any]) -> None:
-        label: str | None = payload.digest
-        refers = None
-        if answer.kind == "revisit":
-            label, refers = None, answer.digest or None
-        else:
-            content = json.dumps({name: facts[name] for name in OF_THE_DOCUMENT})
-            self._rows.execute("INSERT OR IGNORE INTO payload VALUES (?, ?)", [label, content])
-        where = answer.address.url, answer.at.isoformat(), answer.address.host_key
-        row = (*where, json.dumps(facts), facts["digest"] or "", label, refers)
-        self._rows.execute(ADD_PAGE, row)
+    def _write_exchange(self, answer: ForeignAnswer, record: WarcRecord) -> dict[str, Any]:
+        """Write an answer and its request; returns where the answer is."""
+        if self._file is None or self._length >= FILE_BYTES:
+            self._next_file()
+        place = {
+            "archive_file_id": len(self.files),
+            "archive_offset": self._length,
+            "is_revisit": answer.kind == "revisit",
+        }
+        place["archive_length"] = self._append(record)
+        if answer.request:
+            capture, of = _capture(answer), answer.record_id
+            self._append(request(self._identity(), capture, answer.request, answer=of))
+        return place
+
+    def _settle_revisits(self) -> None:
+        """Write the revisit records, now that all is known to which they may refer."""
+        for number, answer, facts in self._revisits.all():
+            holder = self._captures.holder_of(answer)
+            if holder:
+                known = OF_THE_DOCUMENT if answer.status else (*OF_THE_DOCUMENT, *OF_THE_ANSWER)
+                facts |= {name: holder.facts[name] for name in known}
+            elif not answer.status:
+                self._captures.forget(number)
+                _add(self.left_out, "refer to an answer that is not there")
+                continue
+            else:
+                _add(self.remarks, "refer to a payload that is not there")
+            if holder and not answer.head:
+                answer.head = self._head_of(holder)
+            facts |= self._write_exchange(answer, _revisit(answer, holder))
+            self._captures.settle(number, facts, holder)
+
+    def _head_of(self, holder: Holder) -> bytes:
+        """As the copy has it, for a revisit record that has none."""
+        assert self._file
+        self._file.flush()
+        facts = holder.facts
+        name = self.files[facts["archive_file_id"] - 1]["name"]
+        with (self.folder / "archive" / name).open("rb") as file:
+            file.seek(facts["archive_offset"])
+            stored = open_record([file.read(facts["archive_length"])], MOST_HEAD)
+        stored.payload.close()
+        return stored.head.encode("latin-1")
 
     def _next_file(self) -> None:
         if self._file:
@@ -166,42 +179,35 @@ class Translation:
         self.files[-1]["committed_length"] = self._length
 
     def finish(self) -> None:
-        """Write the rows of all parts. A page that refers to a payload says of the document what
-        that one does."""
-        self._rows.execute(REFER)
+        """Write the rows of all parts."""
+        self._settle_revisits()
         if self._file:
             self._end_file()
+        self._captures.choose_pages()
         now = datetime.now(UTC).isoformat()
-        hosts = {
-            name: (number + 1, n) for number, (name, n) in enumerate(self._rows.execute(HOSTS))
-        }
+        hosts = self._captures.hosts()
         for row in self.files:
             row |= {"machine": "import", "slot": 0, "opened_at": now}
         self._write("archive", iter(self.files))
         self._write("hosts", ({"name": n, "delay_seconds": 0, "due_at": now} for n in hosts))
         self._write("queues", (_queue(name, *hosts[name], now) for name in hosts))
-        self._write("urls", (_url(row, hosts) for row in self._rows.execute(PAGES)))
-        self._write("pages", (_page(row) for row in self._rows.execute(PAGES)))
+        self._write("urls", (_url(page, hosts) for page in self._captures.pages()))
+        self._write("pages", map(_page, self._captures.pages()))
+        self._write("further", (_further(*one) for one in self._captures.further()))
         self._write("summary", iter([self._summary()]))
-        self._rows.close()
-        (self.folder / "rows.sqlite").unlink()
+        self._captures.close()
+        self._revisits.close()
 
     def _summary(self) -> dict[str, Any]:
         """What is known of all of it."""
-        said: dict[str, Any] = {"left_out": self.left_out, "succeeded": 0, "failed": 0, "bytes": 0}
-        said |= {
-            "pages": 0,
-            "duplicate": 0,
-            "statuses": {},
-            "first": None,
-            "last": None,
-            "seed": "",
-        }
-        for number, url, at, _, text, original in self._rows.execute(PAGES):
-            facts = json.loads(text)
-            ended = "succeeded" if facts["status"] < 400 else "failed"
+        said: dict[str, Any] = {"left_out": self.left_out, "remarks": self.remarks}
+        said |= dict.fromkeys(("pages", "succeeded", "failed", "duplicate", "bytes"), 0)
+        said |= {"statuses": {}, "first": None, "last": None, "seed": ""}
+        first = ""
+        for number, url, at, _, facts, original in self._captures.pages():
+            first = first or url
             said["pages"] += 1
-            said[ended] += 1
+            said["succeeded" if facts["status"] < 400 else "failed"] += 1
             said["bytes"] += facts["bytes"]
             said["duplicate"] += original not in (None, number)
             status = str(facts["status"])
@@ -210,8 +216,7 @@ class Translation:
             said["last"] = max(said["last"] or at, at)
             is_page = facts["status"] == 200 and facts["content_type"] in HTML
             said["seed"] = said["seed"] or (url if is_page else "")
-        first = self._rows.execute("SELECT url FROM page ORDER BY id LIMIT 1").fetchone()
-        said["seed"] = said["seed"] or (first[0] if first else "")
+        said["seed"] = said["seed"] or first
         return said
 
     def _write(self, name: str, rows: Iterator[Mapping[str, Any]]) -> None:
@@ -219,25 +224,34 @@ class Translation:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
+def _capture(answer: ForeignAnswer) -> Capture:
+    return Capture(answer.address.url, answer.at.at, 0.0, answer.server, None)
+
+
 def _record(answer: ForeignAnswer, capture: Capture, payload: Payload) -> WarcRecord:
     if answer.kind == "resource":
-        return resource_record(answer.record_id, capture, answer.content_type, payload)
-    if answer.kind == "response":
-        return response(
-            answer.record_id, capture, answer.head, payload, is_cut_short=answer.is_cut_short
-        )
-    return revisit(
-        answer.record_id,
-        capture,
-        answer.head,
-        profile=NOT_MODIFIED if answer.is_not_modified else IDENTICAL,
-        digest=answer.digest or None,
-        original=answer.original,
+        kind = answer.content_type or "application/octet-stream"
+        return resource_record(answer.record_id, capture, kind, payload)
+    return response(
+        answer.record_id, capture, answer.head, payload, is_cut_short=answer.is_cut_short
     )
 
 
-def _merged(facts: str, content: str) -> str:
-    return json.dumps(json.loads(facts) | json.loads(content))
+def _revisit(answer: ForeignAnswer, holder: Holder | None) -> WarcRecord:
+    said = answer.reference or Reference("", "", None)
+    return revisit(
+        answer.record_id,
+        _capture(answer),
+        answer.head,
+        profile=NOT_MODIFIED if answer.is_not_modified else IDENTICAL,
+        digest=holder.label if holder else answer.digest or None,
+        original=holder.original if holder else None,
+        said=said_reference(said.record_id, said.url, said.at.at if said.at else None),
+    )
+
+
+def _add(counts: dict[str, int], what: str, count: int = 1) -> None:
+    counts[what] = counts.get(what, 0) + count
 
 
 def _bytes(value: bytes) -> str:
@@ -250,9 +264,8 @@ def _queue(name: str, number: int, urls: int, now: str) -> dict[str, Any]:
     return {"id": number, "host": name, "process_number": 0, "due_at": now, **counts}
 
 
-def _url(row: tuple[Any, ...], hosts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    number, url, _, host, text, _ = row
-    facts = json.loads(text)
+def _url(page: PageRow, hosts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    number, url, _, host, facts, _ = page
     return {
         "id": number,
         "queue_id": hosts[host][0],
@@ -267,11 +280,15 @@ def _url(row: tuple[Any, ...], hosts: Mapping[str, tuple[int, int]]) -> dict[str
     }
 
 
-def _page(row: tuple[Any, ...]) -> dict[str, Any]:
-    number, _, at, _, text, original = row
-    facts = json.loads(text)
+def _page(page: PageRow) -> dict[str, Any]:
+    number, _, at, _, facts, original = page
     copy = {"duplicate_of": original if original != number else None}
     return {"url_id": number, "fetched_at": at, "fetch_seconds": 0, **facts, **copy}
+
+
+def _further(number: int, at: str, facts: dict[str, Any], method: str, body: str) -> dict[str, Any]:
+    said = {name: facts[name] for name in OF_A_FURTHER_RECORD}
+    return {"url_id": number, "fetched_at": at, "method": method, "body": body, **said}
 
 
 def translate(
@@ -282,10 +299,12 @@ def translate(
 
     Raises Unreadable if nothing of a file can be read; one that breaks off counts to there.
     """
-    translation = Translation(folder, [file.name for file in files], namespace)
+    translation = Translation(folder, [printable(file.name) for file in files], namespace)
     read_before = answers = 0
+    segments = Segments()
     for path in files:
-        foreign, taken = ForeignFile(path), 0
+        foreign = ForeignFile(path, segments=segments, is_last=path == files[-1])
+        taken = 0
         try:
             for answer in foreign.answers():
                 translation.take(answer)
@@ -294,10 +313,13 @@ def translate(
         except Unreadable as error:
             if not taken:
                 raise
-            reason = f"are behind damage: {error}"
-            translation.left_out[reason] = translation.left_out.get(reason, 0) + 1
-        for reason, count in foreign.left_out.items():
-            translation.left_out[reason] = translation.left_out.get(reason, 0) + count
+            _add(translation.left_out, f"are behind damage: {error}")
+        for counts, more in (
+            (translation.left_out, foreign.left_out),
+            (translation.remarks, foreign.remarks),
+        ):
+            for what, count in more.items():
+                _add(counts, what, count)
         read_before += path.stat().st_size
         answers += taken
     note(read_before, answers)

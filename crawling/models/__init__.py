@@ -34,7 +34,15 @@ from crawling.models.imports import ArchiveImport
 from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunState
 from crawling.models.log import Level, LogLine
-from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
+from crawling.models.pages import (
+    ExtractedRow,
+    FurtherRecord,
+    HotPage,
+    Page,
+    RunCount,
+    RunStatusCount,
+    RunTotal,
+)
 from crawling.models.revisits import PlannedRevisit, RevisitPlan
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
@@ -67,6 +75,7 @@ __all__ = [
     "ExperimentState",
     "ExtractedRow",
     "Extraction",
+    "FurtherRecord",
     "Host",
     "HostQueue",
     "HotPage",

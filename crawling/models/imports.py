@@ -33,6 +33,11 @@ class ArchiveImport(models.Model):
     left_out = models.JSONField(
         default=dict, help_text="how many records are not in the run, by the reason"
     )
+    remarks = models.JSONField(
+        default=dict,
+        help_text="how many are there though something about them is amiss, by what that is",
+    )
+    cancelled_at = models.DateTimeField(null=True, help_text="when a user asked for its end")
     trouble = models.TextField(blank=True, db_default="", help_text="why there is no run")
 
     class Meta:
@@ -48,9 +53,12 @@ class ArchiveImport(models.Model):
 
     @property
     def state(self) -> str:
-        """waiting, reading, storing, imported or failed."""
+        """waiting, reading, storing, cancelling, imported, cancelled or failed."""
         if self.ended_at:
-            return "failed" if self.trouble else "imported"
+            ended = "cancelled" if self.cancelled_at else "failed"
+            return ended if self.trouble else "imported"
+        if self.cancelled_at:
+            return "cancelling"
         if not self.attempts:
             return "waiting"
         return "storing" if self.bytes and self.read_bytes >= self.bytes else "reading"

@@ -181,6 +181,62 @@ class Page(models.Model):
         return TruncationReason(self.unread).sentence if self.unread else ""
 
 
+class FurtherRecord(models.Model):
+    """A record of an import that the row of its URL's page does not tell: an earlier answer, or one
+    to another method than GET.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="further_records", db_index=False)
+    url = models.ForeignKey(Url, models.CASCADE, related_name="further_records")
+    fetched_at = models.DateTimeField()
+    status = models.SmallIntegerField()
+    content_type = models.TextField(blank=True)
+    bytes = models.BigIntegerField()
+    method = models.CharField(
+        max_length=20, blank=True, db_default="", help_text="empty: GET, or not known"
+    )
+    body = models.TextField(
+        blank=True, db_default="", help_text="of the request, as indexes for replay have it"
+    )
+    archive_file = models.ForeignKey(
+        ArchiveFile, models.PROTECT, related_name="further_records", db_index=False
+    )
+    archive_offset = models.BigIntegerField()
+    archive_length = models.BigIntegerField()
+    payload_sha256 = models.BinaryField(null=True, max_length=32)
+    is_revisit = models.BooleanField(db_default=False, help_text="the payload is in another record")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["run", "payload_sha256"], name="further_records_by_payload"),
+            models.Index(
+                fields=["archive_file", "archive_offset"], name="further_records_of_a_file"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.url_id}"
+
+    @property
+    def stored(self) -> Page:
+        """The record's place in the archive, as that of a page that is no row; its URL is that of
+        the page that is one.
+        """
+        return Page(
+            url=self.url,
+            run=self.run,
+            archive_file=self.archive_file,
+            archive_offset=self.archive_offset,
+            archive_length=self.archive_length,
+            bytes=self.bytes,
+            status=self.status,
+            content_type=self.content_type,
+            fetched_at=self.fetched_at,
+            is_revisit=self.is_revisit,
+            payload_sha256=self.payload_sha256,
+        )
+
+
 class RunStatusCount(models.Model):
     """How many of a run's URLs ended with a status; written under the run's lock, so one row a
     status will do.

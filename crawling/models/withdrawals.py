@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -95,14 +97,23 @@ class WithdrawnPage(models.Model):
     @property
     def stored(self) -> Page:
         """The place of its record in the archive, with digest and size of its payload."""
-        row = (self.content or {})["page"]
-        return Page(
-            archive_file_id=row["archive_file_id"],
-            archive_offset=row["archive_offset"],
-            archive_length=row["archive_length"],
-            bytes=row["bytes"],
-            payload_sha256=bytes.fromhex(row["payload_sha256"].removeprefix("\\x")),
-        )
+        return stored_place((self.content or {})["page"])
+
+    @property
+    def further(self) -> list[Page]:
+        """As `stored`, of what an import has of its URL beside it."""
+        return [stored_place(row) for row in (self.content or {}).get("further", ())]
+
+
+def stored_place(row: dict[str, Any]) -> Page:
+    """The place of the record of a row that is kept as JSON, as a page that is no row."""
+    return Page(
+        archive_file_id=row["archive_file_id"],
+        archive_offset=row["archive_offset"],
+        archive_length=row["archive_length"],
+        bytes=row["bytes"],
+        payload_sha256=bytes.fromhex(row["payload_sha256"].removeprefix("\\x")),
+    )
 
 
 class WithdrawalFile(models.Model):

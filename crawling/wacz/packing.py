@@ -17,8 +17,9 @@ from typing import IO, Any, cast
 from uuid import uuid4
 from zipfile import ZipFile, ZipInfo
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
+from crawling.archive.asked_methods import asked_facts
 from crawling.archive.reader import CommittedBytes, opened, packed_record, pieces
 from crawling.archive.records import packed, warcinfo
 from crawling.archive.rewriting import joined, ranges_of
@@ -26,7 +27,7 @@ from crawling.archive.selection import FOREIGN, files_here, foreign_payloads
 from crawling.errors import ArchiveTrouble
 from crawling.exports.layout import Layout, LayoutWriter, filled
 from crawling.exports.rows import pending_withdrawals, write_asked_export
-from crawling.models import ArchiveFile, Page, Run, WithdrawalFile
+from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 from crawling.models.datasets import ExportKind
 from crawling.wacz.record_headers import HEAD_BYTES, header_of
 from crawling.wacz.search_index import (
@@ -88,6 +89,7 @@ class WaczPackage:
                 content, size = _archived(file, self.at), file.committed_length
                 yield from self._add(archive, f"archive/{file.name}", content, size)
                 self._index(file, lines, seeds, others)
+                _index_further(file, lines)
             yield from self._add_foreign(archive, foreign.iterator(), lines)
             yield from self._add_index(archive, lines)
             yield from self._add_pages(archive, seeds, others)
@@ -137,12 +139,15 @@ class WaczPackage:
         behind = F("archive_offset") + F("archive_length")
         found = Page.objects.filter(archive_file=file).alias(behind=behind)
         rows = found.filter(behind__lte=file.committed_length).order_by("archive_offset")
+        # the answer to another method than GET may be the only one
+        by_methods = set(_asked(file).values_list("archive_offset", flat=True))
         with opened(file) as source:
             for row in rows.values_list(*COLUMNS, "archive_length").iterator(chunk_size=2_000):
                 url, depth, status, kind, title, offset, length = row
                 source.seek(offset)
                 line = _line(source.read(min(length, HEAD_BYTES)), status, kind)
-                lines.add(index_line(url, line.stamp, line.facts(file.name, offset, length)))
+                if offset not in by_methods:
+                    lines.add(index_line(url, line.stamp, line.facts(file.name, offset, length)))
                 if status == 200 and kind in HTML:
                     listed = {"url": url, "ts": line.date, "title": title, "id": uuid4().hex}
                     kept = seeds if not depth else others
@@ -234,6 +239,30 @@ class _Line:
         place = {"offset": str(offset), "length": str(length), "filename": name}
         said = {"mime": self.mime, "status": self.status, "digest": self.digest, **place}
         return {key: value for key, value in said.items() if value}
+
+
+def _asked(file: ArchiveFile) -> QuerySet[FurtherRecord]:
+    """Its answers to other methods than GET."""
+    return file.further_records.exclude(method="")
+
+
+def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
+    """Note what an import has of URLs beside their pages."""
+    rows = file.further_records.order_by("archive_offset").values_list(
+        "url__url",
+        "status",
+        "content_type",
+        "archive_offset",
+        "archive_length",
+        "method",
+        "body",
+    )
+    with opened(file) as source:
+        for url, status, kind, offset, length, method, body in rows.iterator(chunk_size=2_000):
+            source.seek(offset)
+            line = _line(source.read(min(length, HEAD_BYTES)), status, kind)
+            facts = line.facts(file.name, offset, length) | asked_facts(method, body)
+            lines.add(index_line(url, line.stamp, facts))
 
 
 def _line(packed_head: bytes, status: int, content_type: str) -> _Line:

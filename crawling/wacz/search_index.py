@@ -15,6 +15,8 @@ from itertools import islice
 from typing import IO
 from urllib.parse import urlsplit
 
+from crawling.archive.asked_methods import method_query
+
 #: lines that are sorted in memory: about 40 MB
 MOST_IN_MEMORY = 100_000
 #: lines of a block, which a reader fetches as a whole
@@ -45,9 +47,12 @@ def search_key(url: str) -> str:
 
 
 def index_line(url: str, stamp: str, facts: Mapping[str, str]) -> str:
-    """A CDXJ line. stamp: 14 digits."""
+    """A CDXJ line. stamp: 14 digits. facts: with method and body of the request, if it was not by
+    GET.
+    """
     said = json.dumps({"url": url, **facts}, ensure_ascii=False)
-    return f"{search_key(url)} {stamp} {said}\n"
+    asked = method_query(url, facts.get("method", ""), facts.get("requestBody", ""))
+    return f"{search_key(url + asked)} {stamp} {said}\n"
 
 
 class SortedLines:

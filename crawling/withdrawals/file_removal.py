@@ -8,6 +8,7 @@ then the search index is made anew once for them.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,7 @@ from crawling.models import (
     WithdrawalFile,
     WithdrawnPage,
 )
+from crawling.models.withdrawals import stored_place
 from crawling.search.folder import IndexBusy
 from crawling.search.index import has_pages, rebuild
 from crawling.withdrawals.withdrawing import take_over
@@ -61,6 +63,37 @@ JOIN crawling_page p ON p.is_revisit AND p.archive_file_id IS NOT NULL
 WHERE w.withdrawal_id = %s AND w.content -> 'page' ->> 'is_revisit' = 'false'
     AND w.content -> 'page' ->> 'archive_file_id' IS NOT NULL
 ORDER BY p.url_id, w.id
+"""
+#: Of imports: pages and further records that refer to a record that is removed, whichever row that
+#: one has; each with its place, and the place of the payload.
+SHARING_FURTHER = """
+WITH holder AS (
+    SELECT w.id, w.run_id, w.withdrawal_id, one FROM crawling_withdrawnpage w
+    CROSS JOIN LATERAL jsonb_array_elements(
+        coalesce(w.content -> 'further', '[]') || jsonb_build_array(w.content -> 'page')) one
+    WHERE w.withdrawal_id = %(withdrawal)s AND one ->> 'is_revisit' = 'false'
+        AND one ->> 'archive_file_id' IS NOT NULL
+), referring AS (
+    SELECT p.run_id, p.archive_file_id, p.archive_offset, p.archive_length, p.payload_sha256,
+        p.url_id
+    FROM crawling_page p
+    WHERE p.run_id IN (SELECT run_id FROM holder) AND p.is_imported AND p.is_revisit
+        AND p.payload_from IS NULL AND p.status <> 304
+    UNION ALL
+    SELECT f.run_id, f.archive_file_id, f.archive_offset, f.archive_length, f.payload_sha256,
+        f.url_id
+    FROM crawling_furtherrecord f
+    WHERE f.run_id IN (SELECT run_id FROM holder) AND f.is_revisit
+        AND f.status <> 304
+)
+SELECT DISTINCT ON (r.archive_file_id, r.archive_offset) r.archive_file_id, r.archive_offset,
+    r.archive_length, u.url, holder.one
+FROM holder JOIN referring r ON r.run_id = holder.run_id
+    AND r.payload_sha256 = (holder.one ->> 'payload_sha256')::bytea
+JOIN crawling_url u ON u.id = r.url_id
+JOIN crawling_withdrawalfile f ON f.withdrawal_id = holder.withdrawal_id
+    AND f.file_id = r.archive_file_id AND r.archive_offset < f.length
+ORDER BY r.archive_file_id, r.archive_offset, holder.id
 """
 
 
@@ -170,8 +203,28 @@ def _sharing(withdrawal: Withdrawal) -> dict[ArchiveFile, list[MovedPage]]:
     files: dict[ArchiveFile, list[MovedPage]] = defaultdict(list)
     for page_id, withdrawn_id in found.items():
         if (page := pages.get(page_id)) and page.archive_file:
-            files[page.archive_file].append(MovedPage(page, withdrawn[withdrawn_id].stored))
+            moved = MovedPage(page, page.url.url, withdrawn[withdrawn_id].stored)
+            files[page.archive_file].append(moved)
+    for moved in _sharing_further(withdrawal):
+        assert moved.page.archive_file
+        if not any(moved.is_of(one.page) for one in files[moved.page.archive_file]):
+            files[moved.page.archive_file].append(moved)
     return files
+
+
+def _sharing_further(withdrawal: Withdrawal) -> list[MovedPage]:
+    with connection.cursor() as cursor:
+        cursor.execute(SHARING_FURTHER, {"withdrawal": withdrawal.pk})
+        found = cursor.fetchall()
+    files = ArchiveFile.objects.in_bulk({file for file, *_ in found})
+    return [
+        MovedPage(
+            Page(archive_file=files[file], archive_offset=offset, archive_length=length),
+            url,
+            stored_place(json.loads(holder)),
+        )
+        for file, offset, length, url, holder in found
+    ]
 
 
 def _remove_from_files(withdrawal: Withdrawal) -> None:

@@ -23,6 +23,7 @@ from crawling.links.progress import read_later
 from crawling.models import (
     ArchiveFile,
     CrawlJob,
+    FurtherRecord,
     Inquiry,
     InquiryKind,
     Page,
@@ -291,6 +292,8 @@ def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
         payload_from=None,
         fingerprint__in=withdrawn.values("fingerprint"),
     )
+    further = FurtherRecord.objects.filter(url__in=pages, is_revisit=False)
+    same |= Q(run__in=further.values("run"), payload_sha256__in=further.values("payload_sha256"))
     return Page.objects.filter(same, is_revisit=True).exclude(pk__in=pages)
 
 

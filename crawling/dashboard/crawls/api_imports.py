@@ -47,6 +47,9 @@ class ImportOut(Schema):
     crawl: int | None = Field(description="id of the crawl that has the run")
     pages: int = Field(description="of the run")
     left_out: dict[str, int] = Field(description="records that are not in the run, by the reason")
+    remarks: dict[str, int] = Field(
+        description="records that are in the run though something about them is amiss, by what"
+    )
     trouble: str = Field(description="why there is no run")
 
 
@@ -83,7 +86,7 @@ def create_import(
 
 COPIED = (
     *("files", "name", "asked_at", "ended_at", "state", "bytes", "read_bytes", "answers"),
-    *("pages", "left_out", "trouble"),
+    *("pages", "left_out", "remarks", "trouble"),
 )
 
 

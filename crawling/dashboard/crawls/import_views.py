@@ -35,7 +35,7 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
     )
     rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
     here: dict[str, Any] = {
-        "rows": [(row, describe(row.left_out)) for row in rows],
+        "rows": [(row, describe(row.left_out, row.remarks)) for row in rows],
         "older": older,
         "before": before,
         "offered": offered_files(),

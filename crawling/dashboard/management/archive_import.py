@@ -13,7 +13,9 @@ from crawling.imports.importing import describe, import_files
 
 
 def add_import_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="WARC or WACZ files")
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="WARC, ARC or WACZ files"
+    )
     parser.add_argument("--name", default="", help="of the crawl; default: by the first file")
 
 
@@ -25,6 +27,6 @@ def import_archive(options: dict[str, Any]) -> str:
     crawl = made.run.crawl
     if options["json"]:
         facts = {"crawl": crawl.pk, "name": crawl.name, "pages": made.pages}
-        return json.dumps({**facts, "left_out": made.left_out})
-    said = f"Crawl {crawl.pk}, {crawl.name}: {made.pages:,} pages. {describe(made.left_out)}"
-    return said.strip()
+        return json.dumps({**facts, "left_out": made.left_out, "remarks": made.remarks})
+    about = describe(made.left_out, made.remarks)
+    return f"Crawl {crawl.pk}, {crawl.name}: {made.pages:,} pages. {about}".strip()

@@ -11,6 +11,7 @@ from django.db.models import Model
 
 from crawling.models import (
     ExtractedRow,
+    FurtherRecord,
     Host,
     HostQueue,
     LambdaRow,
@@ -116,6 +117,14 @@ OWN = (
             "is_imported": "true",
             "fetched_at": "least(r.fetched_at, clock_timestamp())",
         },
+    ),
+    CheckpointTable(
+        "further",
+        FurtherRecord,
+        "SELECT to_jsonb(f) - '{id,run_id}'::text[] FROM crawling_furtherrecord f "
+        "WHERE f.run_id = %(run)s ORDER BY f.id",
+        references={"url_id": "url", "archive_file_id": "archive"},
+        given={"fetched_at": "least(r.fetched_at, clock_timestamp())"},
     ),
     CheckpointTable(
         "extracted",

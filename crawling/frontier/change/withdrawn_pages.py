@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection
 
-from crawling.models import Page
+from crawling.models import FurtherRecord, Page
 
 #: The caller holds the locks of the runs.
 TAKE_OUT = """
@@ -18,6 +18,8 @@ WITH gone AS (
     DELETE FROM crawling_page WHERE url_id = ANY(%(pages)s) RETURNING *
 ), extracted AS (
     DELETE FROM crawling_extractedrow WHERE url_id = ANY(%(pages)s) RETURNING *
+), further AS (
+    DELETE FROM crawling_furtherrecord WHERE url_id = ANY(%(pages)s) RETURNING *
 )
 INSERT INTO crawling_withdrawnpage (withdrawal_id, url_id, run_id, content)
 SELECT %(withdrawal)s, gone.url_id, gone.run_id, jsonb_build_object(
@@ -25,6 +27,10 @@ SELECT %(withdrawal)s, gone.url_id, gone.run_id, jsonb_build_object(
     'extracted', (
         SELECT coalesce(jsonb_agg(to_jsonb(e)), '[]') FROM extracted e
         WHERE e.url_id = gone.url_id
+    ),
+    'further', (
+        SELECT coalesce(jsonb_agg(to_jsonb(f)), '[]') FROM further f
+        WHERE f.url_id = gone.url_id
     )
 )
 FROM gone
@@ -37,6 +43,10 @@ WITH back AS (
     INSERT INTO crawling_page
     SELECT page.* FROM back, jsonb_populate_record(NULL::crawling_page, back.content -> 'page') page
     ON CONFLICT (url_id) DO NOTHING RETURNING url_id
+), further AS (
+    INSERT INTO crawling_furtherrecord
+    SELECT row.* FROM back,
+        jsonb_populate_recordset(NULL::crawling_furtherrecord, back.content -> 'further') row
 )
 INSERT INTO crawling_extractedrow
 SELECT row.* FROM back,
@@ -58,12 +68,15 @@ def put_back(withdrawal_id: int) -> None:
 
 
 def move(file_id: int, places: Mapping[int, tuple[int, int, bool]]) -> int:
-    """Let pages of an archive file, by their ids, have their answers at these offsets, of these
-    lengths, and whether as revisits of another page of the file; returns how many there are.
+    """Let pages and further records of an archive file, by their offsets, have their answers at
+    these offsets, of these lengths, and whether as revisits of another record of the file; returns
+    how many of them there are.
     """
-    return sum(
-        Page.objects.filter(pk=page, archive_file=file_id).update(
-            archive_offset=offset, archive_length=length, is_revisit=is_revisit, payload_from=None
-        )
-        for page, (offset, length, is_revisit) in places.items()
-    )
+    found = 0
+    for before, (offset, length, is_revisit) in places.items():
+        place = {"archive_offset": offset, "archive_length": length, "is_revisit": is_revisit}
+        here: dict[str, int] = {"archive_file": file_id, "archive_offset": before}
+        pages = Page.objects.filter(**here).update(**place, payload_from=None)
+        further = FurtherRecord.objects.filter(**here).update(**place)
+        found += bool(pages or further)
+    return found

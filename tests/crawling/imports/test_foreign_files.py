@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import re
+from hashlib import sha512
+from io import BytesIO
 
 import pytest
+from backports import zstd
 
 from crawling.imports import foreign_files
 from crawling.imports.foreign_files import ForeignFile, Unreadable
+from crawling.imports.http_blocks import read_block
+from crawling.imports.moments import read_moment
+from crawling.web.document_stream import DocumentStream
 from tests.crawling.imports.warc_files import answer, wacz, warc
 
 #: warcio's writer leaves its own temporary files open
@@ -29,7 +37,9 @@ def of_first_file(package, *changes):
 
 @pytest.fixture
 def read(tmp_path):
-    """The URLs that a file has, what is left out, and what is said of its damage."""
+    """The URLs that a file has, what is left out, and what is said of its damage. The remarks are
+    kept in `read.remarks`.
+    """
 
     def read(name, content):
         path = tmp_path / name
@@ -41,6 +51,7 @@ def read(tmp_path):
                 found.payload.close()
         except Unreadable as error:
             trouble = str(error)
+        read.remarks = file.remarks
         return urls, file.left_out, trouble
 
     return read
@@ -51,6 +62,10 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
     content = warc(
         answer("dns:127.0.0.1"),
         answer("http://127.0.0.1:8900/1", **{"WARC-Date": "2999-01-01T00:00:00Z"}),
+        answer("http://127.0.0.1:8900/2", **{"WARC-Date": "some day"}),
+        ("conversion", "http://127.0.0.1:8900/3", None, b"text", {}),
+        ("metadata", "http://127.0.0.1:8900/3", None, b"via: x", {}),
+        ("strange", "http://127.0.0.1:8900/3", None, b"?", {}),
         answer("http://user:secret@a.test/2"),
         answer("http://127.0.0.1:8900/4", head=f"HTTP/1.1 200 OK\r\nX: {'y' * 600_000}"),
         answer("http://127.0.0.1:8900/" + "l" * 1_000_000),
@@ -61,21 +76,273 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
         "a.warc", content + other.replace(b"was sent", b"was made") + warc(GOOD, packed=False)
     )
 
-    assert (urls, trouble) == ([GOOD[1]], "")
+    there = ["http://127.0.0.1:8900/1", "http://127.0.0.1:8900/5", GOOD[1]]
+    assert (urls, trouble) == (there, "")
     assert left_out == {
         "are of addresses that cannot be crawled": 3,
         "have no date": 1,
         "have a head that is too long": 1,
-        "do not have the digest that they state": 1,
+        "are of the type conversion": 1,
+        "are of the type metadata": 1,
+        "are of a type that is not known": 1,
+    }
+    assert read.remarks == {
+        "state a time that is still to come": 1,
+        "have another block digest than they state": 1,
     }
 
 
-def test_a_file_that_breaks_off_counts_up_to_there(read):
-    cut = warc(answer("http://127.0.0.1:8900/b", b"x" * 5000))[:-20]
+FAR = answer("http://127.0.0.1:8900/far")
+WEB = "http://127.0.0.1:8900/"
+#: does not get shorter by packing
+NOISE = sha512(b"1").digest() * 9 + b"".join(sha512(bytes([n])).digest() for n in range(250))
 
-    urls, _, _ = read("cut.warc.gz", warc(GOOD) + cut)
 
-    assert urls[0] == GOOD[1]
+def spoilt(packed, at):
+    return packed[:at] + bytes(20) + packed[at + 20 :]
+
+
+@pytest.mark.parametrize(
+    ("content", "found", "told"),
+    [
+        (warc(GOOD) + warc(answer(f"{WEB}b", NOISE))[:-900], [GOOD[1], f"{WEB}b"], "is cut off"),
+        (
+            warc(GOOD, packed=False) + warc(answer(f"{WEB}b", NOISE), packed=False)[:-900],
+            [GOOD[1], f"{WEB}b"],
+            "is cut off",
+        ),
+        (
+            warc(GOOD) + spoilt(warc(answer(f"{WEB}b", NOISE)), 2000) + warc(FAR),
+            [GOOD[1], FAR[1]],
+            "cannot be unpacked",
+        ),
+        (warc(GOOD) + b"noise\x1f\x8b\x08 and more" + warc(FAR), [GOOD[1], FAR[1]], "no member"),
+        (warc(GOOD) + bytes(512) + warc(FAR) + bytes(99), [GOOD[1], FAR[1]], ""),
+        (
+            warc(GOOD, packed=False) + b"\0\1 no record\r\n" * 9 + warc(FAR, packed=False),
+            [GOOD[1], FAR[1]],
+            "is no record",
+        ),
+        (
+            warc(GOOD, packed=False) + b"noise" + warc(FAR, packed=False),
+            [GOOD[1], FAR[1]],
+            "5 bytes are no part of a record",
+        ),
+        (
+            warc(GOOD, packed=False)[:-6] + warc(FAR, packed=False),
+            [GOOD[1], FAR[1]],
+            "is shorter than it states",
+        ),
+        (
+            warc(GOOD, packed=False).replace(b"Length: ", b"Length: 9", 1)
+            + warc(FAR, packed=False),
+            [GOOD[1], FAR[1]],
+            "is shorter than it states",
+        ),
+        (
+            warc(GOOD, packed=False).replace(b"Content-Length", b"Content-Width")
+            + warc(FAR, packed=False),
+            [FAR[1]],
+            "does not state its length",
+        ),
+    ],
+)  # fmt: skip
+def test_damage_costs_what_is_damaged_and_is_told_with_its_place(read, content, found, told):
+    urls, left_out, trouble = read("a.warc.gz", content)
+
+    assert (urls, trouble) == (found, "")
+    places = [why for why in left_out if "damage at byte" in why and "a.warc.gz: " in why]
+    assert [told in place for place in places] == ([True] * bool(told))
+
+
+def test_a_digest_that_does_not_fit_costs_nothing(read):
+    revisit = warc(("revisit", f"{WEB}2", "HTTP/1.1 200 OK", b"", {}), packed=False)
+    first = re.sub(rb"(Payload-Digest: sha1:)\w+", rb"\1" + b"A" * 32, warc(GOOD, packed=False))
+    second = re.sub(rb"(Block-Digest: sha1:)\w+", rb"\1" + b"A" * 32, revisit)
+
+    assert read("a.warc", first + second)[:2] == ([GOOD[1], f"{WEB}2"], {})
+    assert read.remarks == {
+        "have another block digest than they state": 1,
+        "have another payload digest than they state": 1,
+    }
+
+
+HEAD = b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n"
+ARC = b"".join(
+    (
+        b"filedesc://a.arc 0.0.0.0 20010203040506 text/plain 76\n1 0 InternetArchive\n",
+        b"URL IP-address Archive-date Content-type Archive-length\n\n",
+        b"http://127.0.0.1:8900/a b 10.0.0.1 20010203040506 text/html %d\n" % len(HEAD + b"one"),
+        HEAD + b"one\n",
+        b"dns:a.test 10.0.0.1 20010203040506 text/dns 3\nabc\n",
+        b"http://127.0.0.1:8900/c - 200102030405 text/html; charset=x %d\n" % len(HEAD + b"two"),
+        HEAD + b"two\n",
+        b"http://127.0.0.1:8900/0.9 10.0.0.1 20010203040506 text/html 8\n<p>bare!\n",
+        b"http://127.0.0.1:8900/2 10.0.0.1 20010203040506 text/html 200 - - 9 a.arc %d\n"
+        % len(HEAD + b"six"),
+        HEAD + b"six\n",
+    )
+)
+PLAIN = warc(GOOD, FAR, packed=False)
+DICTIONARY = zstd.train_dict([warc(answer(f"{WEB}{n}"), packed=False) for n in range(200)], 1024)
+WEB_OF_ARC = [f"{WEB}a%20b", f"{WEB}c", f"{WEB}0.9", f"{WEB}2"]
+
+
+def frames(dictionary=None, inner=lambda content: content):
+    start = b""
+    if dictionary:
+        content = inner(dictionary.dict_content)
+        start = b"\x5d\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content
+    records = (warc(one, packed=False) for one in (GOOD, FAR))
+    return start + b"".join(zstd.compress(one, zstd_dict=dictionary) for one in records)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.arc", ARC, WEB_OF_ARC),
+        ("a.arc.gz", gzip.compress(ARC), WEB_OF_ARC),
+        ("a.arc.gz", b"".join(map(gzip.compress, ARC.splitlines(True))), WEB_OF_ARC),
+        ("a.warc", PLAIN + ARC, [GOOD[1], FAR[1], *WEB_OF_ARC]),
+        ("a.warc.gz", gzip.compress(PLAIN), [GOOD[1], FAR[1]]),
+        ("a.warc", gzip.compress(PLAIN), [GOOD[1], FAR[1]]),
+        ("a.warc.gz", PLAIN, [GOOD[1], FAR[1]]),
+        ("A.WARC.ZST", zstd.compress(PLAIN), [GOOD[1], FAR[1]]),
+        ("a.warc.zst", frames(), [GOOD[1], FAR[1]]),
+        ("a.warc.zst", frames(DICTIONARY), [GOOD[1], FAR[1]]),
+        ("a.warc.zst", frames(DICTIONARY, zstd.compress), [GOOD[1], FAR[1]]),
+        ("a.warc", PLAIN.replace(b"WARC/1.0\r\n", b"WARC/0.17\n"), [GOOD[1], FAR[1]]),
+        ("a.warc", PLAIN.replace(b"WARC-Type: ", b"warc-TYPE:\r\n\t"), [GOOD[1], FAR[1]]),
+        ("a.WACZ", wacz({"Archive/sub/A.WARC.GZ": warc(GOOD)}), [GOOD[1]]),
+        ("m.wacz", wacz({"x.wacz": wacz({"archive/a.warc": PLAIN})}), [GOOD[1], FAR[1]]),
+    ],
+)  # fmt: skip
+def test_every_kind_of_file_is_read_by_what_is_in_it(read, name, content, found):
+    assert read(name, content)[::2] == (found, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("HTTP/2 200", 200), ("http/1.1 404 x", 404), ("HTTP 200 Document follows", 200),
+        ("HTTP/1.1 200", 200), ("ICY 200 OK", 200), ("HTTP/1.0  301  Moved", 301),
+        ("HTTP/1.1 200OK", 200), ("HTTP/0.9 200 OK", 200),
+        ("HTTP/1.1 100 C\r\n\r\nHTTP/1.1 206", 206),
+        ("HTTP/1.1 101 Switching", 101), ("HTTP/1.1 999 Request denied", 999),
+    ],
+)  # fmt: skip
+def test_old_and_odd_status_lines_are_read(line, status):
+    block = f"{line}\r\nA: b\r\n\r\nbody".encode()
+
+    answer = read_block(BytesIO(block), len(block), lambda piece: None)
+
+    assert (answer.status, answer.fields["a"], answer.payload.read()) == (status, "b", b"")
+    assert DocumentStream(answer.payload, answer.size).read() == b"body"
+
+
+CHUNKED = "Transfer-Encoding: Chunked"
+
+
+@pytest.mark.parametrize(
+    ("field", "body", "found"),
+    [
+        (CHUNKED, b"4\r\nbody\r\n0\r\n\r\n", b"body"),
+        (CHUNKED, b"2 ;x=y\r\nbo\r\n2\nd\n\r\n0\r\nSum: 1\r\n\r\n", b"bod\n"),
+        (CHUNKED, b"<p>taken off before", b"<p>taken off before"),
+        (CHUNKED, b"abc\r\n<p>begins like a length", b"abc\r\n<p>begins like a length"),
+        (CHUNKED, b"3\r\nbody", b"3\r\nbody"),
+        (CHUNKED, b"4\r\nbody\r\nbroken", b"bodybroken"),
+        ("Transfer-Encoding: gzip, chunked", b"%x\r\n%b\r\n0\r\n\r\n", b"body"),
+        ("Transfer-Encoding: gzip", b"not packed", b"not packed"),
+    ],
+)
+def test_transfer_codings_are_taken_off_as_far_as_they_are_there(field, body, found):
+    packed = gzip.compress(b"body")
+    body = body.replace(b"%x", b"%x" % len(packed)).replace(b"%b", packed)
+    block = f"HTTP/1.1 200 OK\r\n{field}\r\n\r\n".encode() + body
+
+    answer = read_block(BytesIO(block), len(block), lambda piece: None)
+
+    assert DocumentStream(answer.payload, answer.size).read() == found
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("2014", "2014-01-01T00:00:00"), ("2014-05", "2014-05-01T00:00:00"),
+        ("2014-05-02T10:11Z", "2014-05-02T10:11:00"), ("20140502101112", "2014-05-02T10:11:12"),
+        ("2014-05-02T10:11:12.123456789Z", "2014-05-02T10:11:12.123456"),
+        ("2014-05-02T10:11:12+02:00", "2014-05-02T08:11:12"),
+        ("1989-01-01T00:00:00Z", "1989-01-01T00:00:00"),
+        ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59"),
+        ("Thu, 01 May 2014 10:11:12 GMT", "2014-05-01T10:11:12"),
+    ],
+)  # fmt: skip
+def test_dates_are_read_at_any_precision(text, at):
+    assert read_moment(text).at.replace(tzinfo=None).isoformat() == at
+
+
+def test_dates_agree_as_far_as_they_are_stated():
+    seconds = read_moment("2014-05-02T10:11:12Z")
+    assert all(seconds.agrees(read_moment(text)) for text in ("2014", "2014-05-02T10:11:12.999Z"))
+    assert not any(seconds.agrees(read_moment(text)) for text in ("2015", "2014-05-02T10:11:13Z"))
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept"),
+    [
+        ("<urn:uuid:22222222-2222-2222-2222-222222222222>", None), ("urn:x:1", "<urn:x:1>"),
+        ("<http://a.test/r?1>", None), ("<URN:UUID:22222222-2222-2222-2222-222222222222>", None),
+        ("22222222", "made"), ("<urn:a b>", "made"), ("", "made"), ("<urn:x:\u00e9>", "made"),
+    ],
+)  # fmt: skip
+def test_any_uri_is_an_identity_and_what_has_none_gets_one(tmp_path, stated, kept):
+    path = tmp_path / "a.warc"
+    path.write_bytes(warc(GOOD, packed=False))
+    lines = path.read_bytes().split(b"\r\n")
+    given = [f"WARC-Record-ID: {stated}".encode() if b"-ID: " in one else one for one in lines]
+    path.write_bytes(b"\r\n".join(given))
+
+    (found,) = ForeignFile(path).answers()
+
+    found.payload.close()
+    is_made = found.record_id.startswith("<urn:uuid:") and found.record_id[1:-1] not in stated
+    assert is_made if kept == "made" else found.record_id == (kept or stated)
+
+
+def test_parts_of_a_record_are_put_together(read, tmp_path):
+    name, whole = "<urn:x:1>", HEAD + b"a text in parts"
+    first = ("WARC-Type: response", f"WARC-Record-ID: {name}", f"WARC-Target-URI: {WEB}")
+    others = ("WARC-Type: continuation", "WARC-Record-ID: <urn:x:2>")
+    origin, length = f"WARC-Segment-Origin-ID: {name}", "WARC-Segment-Total-Length: 9"
+    content = b"".join(
+        raw(fields, part)
+        for fields, part in (
+            ((*first, "WARC-Segment-Number: 1"), whole[:50]),
+            ((*others, origin, "WARC-Segment-Number: 2"), whole[50:55]),
+            ((*others, "WARC-Segment-Origin-ID: <urn:x:9>", "WARC-Segment-Number: 2"), b"?"),
+            ((*others, origin, "WARC-Segment-Number: 3", length), whole[55:]),
+        )
+    )
+    path = tmp_path / "a.warc"
+    path.write_bytes(content)
+    file = ForeignFile(path)
+
+    (found,) = file.answers()
+
+    assert DocumentStream(found.payload, found.size).read() == b"a text in parts"
+    assert file.left_out == {"are parts of records that are not there": 1}
+
+
+def raw(fields, block):
+    """A record with these lines as its header."""
+    lines = (
+        "WARC/1.1",
+        "WARC-Date: 2019-05-06T07:08:09Z",
+        *fields,
+        f"Content-Length: {len(block)}",
+    )
+    return "\r\n".join((*lines, "", "")).encode() + block + b"\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -87,12 +354,8 @@ def test_a_file_that_breaks_off_counts_up_to_there(read):
         ("cut.wacz", wacz({"archive/a.warc.gz": warc(GOOD)})[:-30]),
         ("locked.wacz", of_first_file(wacz({"archive/a.warc.gz": warc(GOOD)}), (4, 1))),
         ("packed.wacz", of_first_file(wacz({"archive/a.warc.gz": warc(GOOD)}), (6, 99))),
-        (
-            "long.warc",
-            warc(GOOD, packed=False).replace(
-                b"\r\nContent-Length: ", b"\r\nContent-Length: " + b"9" * 30
-            ),
-        ),
+        ("a.warc.bz2", bz2.compress(warc(GOOD))),
+        ("short.warc", b"WARC/1.0\r\nWARC-Type: revisit\r\n\r\n\r\n"),
     ],
 )
 def test_a_file_that_is_no_archive_is_said_to_be_none(read, name, content):

@@ -18,7 +18,8 @@ def warc(*records, packed=True) -> bytes:
     for kind, url, head, content, fields in records:
         lines = head.split("\r\n") if head else []
         pairs = [tuple(line.split(": ", 1)) for line in lines[1:]]
-        said = StatusAndHeaders(lines[0].partition(" ")[2], pairs, "HTTP/1.1") if head else None
+        first, _, rest = lines[0].partition(" ") if head else ("", "", "")
+        said = StatusAndHeaders(rest, pairs, first) if head else None
         fields = {"WARC-Date": "2019-05-06T07:08:09Z", **fields}
         record = writer.create_warc_record(
             url, kind, BytesIO(content), http_headers=said, warc_headers_dict=fields

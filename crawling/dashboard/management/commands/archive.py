@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -51,7 +52,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _check(self, crawl: CrawlJob) -> None:
-        """Every record's digests, and that each page's row points at a record about its URL."""
+        """Every record's digests, and that each row with a place points at a record of its URL."""
         wrong, records = [], 0
         for row in _files(crawl):
             places: dict[int, str] = {}
@@ -60,22 +61,29 @@ class Command(BaseCommand):
                     records += 1
                     places[offset] = (
                         record.rec_headers.get_header("WARC-Target-URI")
-                        if record.rec_type in ("response", "revisit")
+                        if record.rec_type in ("response", "revisit", "resource")
                         else ""
                     )
             except ArchiveTrouble as trouble:
                 wrong.append(str(trouble))
                 continue
-            for page in Page.objects.filter(archive_file=row).select_related("url").iterator():
-                if places.get(page.archive_offset or 0) != page.url.url:
-                    wrong.append(
-                        f"{row.name}: no record of {page.url.url} at byte {page.archive_offset}"
-                    )
+            wrong += [
+                f"{row.name}: no record of {url} at byte {at}"
+                for at, url in _records_told(row)
+                if places.get(at) != url
+            ]
         if wrong:
             raise CommandError(
                 "\n".join([*wrong[:20], f"{len(wrong)} mistakes in {records:,} records."])
             )
         self.stdout.write(f"{records:,} records are whole, and every page has its own.")
+
+
+def _records_told(row: ArchiveFile) -> Iterator[tuple[int, str]]:
+    """Where rows say that a record is, and of which URL."""
+    for rows in (Page.objects.filter(archive_file=row), row.further_records.all()):
+        for at, url in rows.values_list("archive_offset", "url__url").iterator():
+            yield at or 0, url
 
 
 def _files(crawl: CrawlJob) -> list[ArchiveFile]:

@@ -187,7 +187,7 @@ class Command(BaseCommand):
         add_export_arguments(wacz, ExportKind.WACZ)
         mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
         add_export_arguments(mirror, ExportKind.MIRROR)
-        add_import_arguments(add("import", "make a crawl of WARC or WACZ files", self._import))
+        add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
         add_watch_arguments(
             add("watch", "watch pages: what changed, is gone or new after each run", self._watch)
         )

@@ -1,0 +1,18 @@
+"""How an index tells answers apart that one URL gave to several methods or bodies (Request Body
+Canonicalization of Webrecorder, which pywb and wabac.js read).
+"""
+
+from __future__ import annotations
+
+
+def method_query(url: str, method: str, body: str) -> str:
+    """What is added to the URL, or to its key; nothing for GET."""
+    if not method:
+        return ""
+    mark = "&" if "?" in url else "?"
+    return f"{mark}__wb_method={method}{f'&{body}' if body else ''}".replace(" ", "%20")
+
+
+def asked_facts(method: str, body: str) -> dict[str, str]:
+    """What a line of the index says of it."""
+    return {"method": method, "requestBody": body} if method else {}

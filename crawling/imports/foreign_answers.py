@@ -1,0 +1,139 @@
+"""What the header of a record says of the answer in it, as far as other programs write what the
+standard has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import IO
+
+from crawling.imports.foreign_records import ForeignRecord
+from crawling.imports.moments import Moment, read_moment
+from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.document_stream import new_spool
+from crawling.web.http_caching import read_head
+
+LONGEST_ID = 1000
+LONGEST_TYPE = 200
+#: RFC 3986, section 2: what a URI is made of
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:[!#-;=?-\[\]_a-z~%]++")
+
+
+class SkippedRecord(Exception):
+    """The record is no page; the others are read."""
+
+
+@dataclass
+class Reference:
+    """What a revisit record says of the record with its payload; empty: nothing."""
+
+    record_id: str
+    url: str
+    at: Moment | None
+
+
+@dataclass
+class ForeignAnswer:
+    """An answer as it is to be archived. Its receiver closes the payload."""
+
+    kind: str
+    #: as the file has it, and as the copy has it
+    stated_id: str
+    record_id: str
+    stated_url: str
+    address: Address
+    at: Moment
+    server: str
+    #: empty: it is a document alone
+    head: bytes = b""
+    #: 0: that of the answer to which it refers
+    status: int = 0
+    payload: IO[bytes] = field(default_factory=new_spool)
+    size: int = 0
+    #: of the record
+    content_type: str = ""
+    is_cut_short: bool = False
+    #: of a revisit record
+    reference: Reference | None = None
+    is_not_modified: bool = False
+    #: of the payload, as the file states it
+    digest: str = ""
+    #: those that it has, in hexadecimal digits, with its transfer codings and without
+    digests: frozenset[str] = frozenset()
+    request: bytes = b""
+    concurrent: frozenset[str] = frozenset()
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return read_head(self.head.decode("latin-1"))
+
+
+def described(record: ForeignRecord) -> ForeignAnswer:
+    """What a record's header says. Raises SkippedRecord."""
+    url = record.get("WARC-Target-URI")
+    answer = ForeignAnswer(
+        record.kind,
+        record.get("WARC-Record-ID"),
+        _identity(record.get("WARC-Record-ID")) or record.made_id,
+        url,
+        _address(url),
+        _moment(record.get("WARC-Date")),
+        _server(record.get("WARC-IP-Address")),
+        content_type=record.get("Content-Type")[:LONGEST_TYPE],
+        is_cut_short=bool(record.get("WARC-Truncated")) or record.is_cut_off,
+        digest=record.get("WARC-Payload-Digest"),
+        concurrent=frozenset(record.fields.get("warc-concurrent-to", ())),
+    )
+    if record.kind == "revisit":
+        answer.is_not_modified = "server-not-modified" in record.get("WARC-Profile").lower()
+        answer.reference = _reference(record)
+    return answer
+
+
+def _reference(record: ForeignRecord) -> Reference:
+    identity, url, date = (
+        record.get(f"WARC-Refers-To{name}") for name in ("", "-Target-URI", "-Date")
+    )
+    try:
+        at = read_moment(date)
+    except ValueError:
+        at = None
+    try:
+        address = read_address(url.strip("<> ")).url if url else ""
+    except BadUrl:
+        address = ""
+    return Reference(_identity(identity), address, at)
+
+
+def id_key(text: str) -> str:
+    """What two spellings of one identity have in common."""
+    bare = text.strip().strip("<>").strip()
+    return bare.lower() if bare[:9].lower() == "urn:uuid:" else bare
+
+
+def _identity(text: str) -> str:
+    bare = text.strip().strip("<>").strip()
+    return f"<{bare}>" if URI.fullmatch(bare) and len(bare) <= LONGEST_ID else ""
+
+
+def _address(text: str) -> Address:
+    try:
+        return read_address(text.strip("<> "))
+    except BadUrl as error:
+        raise SkippedRecord("are of addresses that cannot be crawled") from error
+
+
+def _moment(text: str) -> Moment:
+    try:
+        return read_moment(text)
+    except ValueError as error:
+        raise SkippedRecord("have no date") from error
+
+
+def _server(text: str) -> str:
+    try:
+        return str(ip_address(text.strip()))
+    except ValueError:
+        return ""

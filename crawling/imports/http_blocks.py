@@ -1,0 +1,197 @@
+"""The answer of a server in the block of a record: its head, as old and odd as servers send them,
+and its payload without transfer codings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from requests.exceptions import ContentDecodingError
+
+from crawling.archive.unpacker import MOST_HEAD
+from crawling.orders.claims import MOST_DOCUMENT_BYTES
+from crawling.web.document_stream import DocumentStream, new_spool
+from crawling.web.fetch.content_codings import DecodedBody
+from crawling.web.http_caching import read_head
+
+PIECE_BYTES = 64 * 1024
+#: RFC 9112, section 4, and what servers before and beside it sent: "ICY 200 OK", "HTTP 200
+#: Document follows", "HTTP/1.1 200OK"
+STATUS_LINE = re.compile(
+    rb"[ \t]*+(?:HTTP|ICY|SHOUTCAST)(?:/[0-9.]*+)?[ \t]++([1-9][0-9]{2})", re.I
+)
+#: an empty line, whatever ends the line before it; heads of the archive end in one of the two forms
+HEAD_ENDS = (b"\r\n\r\n", b"\n\n")
+CHUNK_SIZE = re.compile(rb"[ \t]*+([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r?+\n")
+LONGEST_CHUNK_LINE = 4096
+#: interim answers before the one that counts (RFC 9110, section 15.2)
+MOST_INTERIM = 10
+SWITCHING = 101
+
+
+class LongHead(ValueError):
+    """The head of an answer does not end."""
+
+
+@dataclass
+class HttpBlock:
+    """An answer. Its receiver closes the payload."""
+
+    #: empty: the block is a document alone, as HTTP/0.9 has it
+    head: bytes
+    #: None: the block does not begin with a status line
+    status: int | None
+    payload: IO[bytes]
+    size: int
+    #: whether a transfer coding was taken off
+    is_unwrapped: bool = False
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return read_head(self.head.decode("latin-1"))
+
+
+def read_block(
+    block: IO[bytes],
+    size: int,
+    note: Callable[[bytes], None],
+    *,
+    is_document: bool = False,
+    is_cut_off: bool = False,
+) -> HttpBlock:
+    """Read the answer in a block. note: is told of its payload, with transfer codings.
+
+    is_document: it has no head anyway. Raises LongHead.
+    """
+    if is_document:
+        return HttpBlock(b"", None, *_copied(block, 0, size, note))
+    begin = 0
+    for _ in range(MOST_INTERIM):
+        head, status = _head_at(block, begin)
+        follows = begin + len(head)
+        is_interim = status is not None and 100 <= status < 200 and status != SWITCHING
+        if not is_interim or not STATUS_LINE.match(_start_at(block, follows)):
+            break
+        begin = follows
+    if status is None:
+        return HttpBlock(b"", None, *_copied(block, 0, size, note))
+    answer = HttpBlock(_as_archived(head), status, *_copied(block, follows, size, note))
+    codings = answer.fields.get("transfer-encoding", "").lower()
+    names = [name.partition(";")[0].strip() for name in codings.split(",")]
+    if "chunked" in names:
+        _take_off(answer, _unchunked(answer.payload, answer.size, is_cut_off))
+    others = [name for name in names if name not in ("chunked", "identity", "")]
+    if others:
+        _take_off(answer, _unpacked(answer, ", ".join(others)))
+    return answer
+
+
+def _start_at(block: IO[bytes], offset: int) -> bytes:
+    block.seek(offset)
+    return block.read(64)
+
+
+def _head_at(block: IO[bytes], begin: int) -> tuple[bytes, int | None]:
+    found = STATUS_LINE.match(_start_at(block, begin))
+    if not found:
+        return b"", None
+    block.seek(begin)
+    head = b""
+    while line := block.readline(MOST_HEAD):
+        head += line
+        if len(head) > MOST_HEAD:
+            raise LongHead
+        if not line.strip(b"\r\n"):
+            break
+    return head, int(found[1])
+
+
+def _as_archived(head: bytes) -> bytes:
+    if not head.strip(b"\r\n") or head.endswith(HEAD_ENDS):
+        return head
+    return head.rstrip(b"\r\n") + HEAD_ENDS[0]
+
+
+def _copied(
+    block: IO[bytes], begin: int, end: int, note: Callable[[bytes], None]
+) -> tuple[IO[bytes], int]:
+    spool, size = new_spool(), 0
+    block.seek(begin)
+    while piece := block.read(min(PIECE_BYTES, end - begin - size)):
+        size += spool.write(piece)
+        note(piece)
+    return spool, size
+
+
+def _take_off(answer: HttpBlock, pieces: Iterator[bytes] | None) -> None:
+    """Let a payload without its coding take the place of the one with it."""
+    if pieces is None:
+        return
+    spool, size = new_spool(), 0
+    try:
+        for piece in pieces:
+            size += spool.write(piece)
+            if size > MOST_DOCUMENT_BYTES:
+                break
+    except ContentDecodingError:  # the coding was taken off before the answer was stored
+        spool.close()
+        return
+    answer.payload.close()
+    answer.payload, answer.size, answer.is_unwrapped = spool, size, True
+
+
+def _unpacked(answer: HttpBlock, codings: str) -> Iterator[bytes]:
+    return iter(DecodedBody(DocumentStream(answer.payload, answer.size).pieces(), codings))
+
+
+def _unchunked(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] | None:
+    """The chunks of a body (RFC 9112, section 7.1); None: it has none, as the coding was taken off
+    before it was stored. Behind the first chunk all that is there counts, however it is framed.
+    """
+    first = _chunk_at(body, 0)
+    if first is None:
+        return None
+    begin, length = first
+    if begin + length > size:
+        return _chunks(body, size) if is_cut_off else None
+    body.seek(begin + length)
+    if length and begin + length < size and not body.read(2).startswith((b"\r\n", b"\n")):
+        return None
+    return _chunks(body, size)
+
+
+def _chunk_at(body: IO[bytes], offset: int) -> tuple[int, int] | None:
+    """Where the content of the chunk begins that is there, and how long it is."""
+    body.seek(offset)
+    line = body.readline(LONGEST_CHUNK_LINE)
+    found = CHUNK_SIZE.match(line)
+    return (offset + len(line), int(found[1], 16)) if found else None
+
+
+def _chunks(body: IO[bytes], size: int) -> Iterator[bytes]:
+    offset = 0
+    while offset < size:
+        chunk = _chunk_at(body, offset)
+        if chunk is None:
+            yield from _between(body, offset, size)
+            return
+        begin, length = chunk
+        if not length:
+            return
+        yield from _between(body, begin, min(begin + length, size))
+        body.seek(begin + length)
+        end = body.read(2)
+        offset = begin + length + (2 if end == b"\r\n" else end.startswith(b"\n"))
+
+
+def _between(body: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+    while begin < end:
+        body.seek(begin)
+        piece = body.read(min(PIECE_BYTES, end - begin))
+        if not piece:
+            return
+        begin += len(piece)
+        yield piece

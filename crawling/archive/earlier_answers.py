@@ -126,8 +126,7 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
             payload = open_record_of(original, most + MOST_AROUND).payload
     except ArchiveTrouble:
         return None
-    lines = [line.partition(":") for line in stored.head.splitlines()[1:] if ":" in line]
-    headers = CaseInsensitiveDict({name.strip(): value.strip() for name, _, value in lines})
+    headers = CaseInsensitiveDict(read_head(stored.head))
     body = decoded_stream(payload, headers.get("Content-Encoding", ""), most)
     exchange = Exchange(request, stored.head.encode("latin-1"), payload)
     found = Fetched(

@@ -11,6 +11,7 @@ from crawling.archive.decoded_documents import decoded_stream
 from crawling.imports.foreign_answers import ForeignAnswer
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.addresses import BadUrl, read_address, signed
+from crawling.web.content.media_types import START_BYTES, document_type, stated_type
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import Document, DocumentSource, one_line
 from crawling.web.documents.registry import read_document
@@ -26,9 +27,12 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
     """By the names of the columns; all but its time and its place in the archive."""
     fields, status = answer.fields, answer.status
     said_type = answer.content_type if answer.kind == "resource" else ""
-    content_type, charset = _content_type(fields.get("content-type", said_type))
+    stated = fields.get("content-type", said_type)
+    charset = stated_type(stated).charset
     body = DocumentStream(answer.payload, answer.size)
     decoded = decoded_stream(body, fields.get("content-encoding", ""), MOST_DOCUMENT_BYTES)
+    options = fields.get("x-content-type-options", "")
+    content_type = document_type(stated, decoded.start(START_BYTES), options=options)
     fingerprint, digest = xxh3_64(), sha256()
     for piece in decoded.pieces():
         fingerprint.update(piece)
@@ -71,16 +75,6 @@ def _summary(document: Document, charset: str) -> dict[str, Any]:
         "needs_browser": document.needs_browser,
         "unread": str(document.unread or ""),
     }
-
-
-def _content_type(text: str) -> tuple[str, str]:
-    """The type, and the character set that it names."""
-    kind, *parameters = text.split(";")
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset":
-            return kind.strip().lower(), value.strip(" \"'")
-    return kind.strip().lower(), ""
 
 
 def _target(answer: ForeignAnswer, location: str) -> str:

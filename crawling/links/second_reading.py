@@ -55,7 +55,7 @@ TextRow = tuple[int, str, str, int, str, str, str, str, str]
 #: of the columns of `crawling.links.parquet.STRUCTURED`: where it is, and the row
 StructuredRow = tuple[int, str, int, str, str, str, str, int, int, bool]
 #: documents that are feeds, as their types or their content say
-MAY_BE_FEEDS = (*feed.TYPES, *json_feed.TYPES, *xml.TYPES)
+MAY_BE_FEEDS = (*json_feed.TYPES, *xml.TYPES)
 #: documents that list addresses for programs
 LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 

@@ -86,8 +86,9 @@ def conclude(
     found = [*document.links, *([target] if target else [])]
     captured = _captured(claimed, fetched, answer.digest, found)
     if astray := _astray(claimed, address, fetched, target, document):
+        told = _nowhere(fetched) if astray is FetchStatus.REDIRECT_NOWHERE else astray.sentence
         return UrlOutcome(
-            claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, captured=captured
+            claimed.id, UrlState.FAILED, astray, told, answer=answer, captured=captured
         )
     maps = () if is_checked else sitemaps
     links, refusals = _links(claimed, address, document, maps, target, context.links)
@@ -168,6 +169,15 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
     return target if may_lead(address.scheme, target.scheme) else None
 
 
+def _nowhere(fetched: Fetched) -> str:
+    """Why a redirect leads nowhere."""
+    if "Location" not in fetched.headers:
+        return f"{explain(fetched.status)}, but the answer has no Location: it leads nowhere."
+    if not fetched.location:
+        return f"{explain(fetched.status)}, but its Location is empty: it leads nowhere."
+    return f"{FetchStatus.REDIRECT_NOWHERE.sentence} ({fetched.location[:200]})"
+
+
 def _astray(
     claimed: ClaimedUrl,
     address: Address,
@@ -198,7 +208,7 @@ def _read(
         return NOTHING
     if context.copies.is_copy(claimed.id, *marks, context.port):
         return COPY
-    return read_document(
+    document = read_document(
         DocumentSource(
             fetched.body,
             address.url,
@@ -208,6 +218,8 @@ def _read(
             context.client.room,
         )
     )
+    is_cut = fetched.is_partial and not (document.unread or is_redirect(fetched.status))
+    return replace(document, unread=TruncationReason.BROKEN) if is_cut else document
 
 
 def _with_head(

@@ -273,13 +273,15 @@ class FetchContext:
     def _most_of_a_page(self) -> int:
         return self.links.filters.max_document_bytes or self.client.max_document_bytes
 
-    def _judge_size(self, _content_type: str, length: int | None) -> tuple[FetchStatus, str] | None:
+    def _judge_size(
+        self, _content_type: str | None, length: int | None
+    ) -> tuple[FetchStatus, str] | None:
         if length and length > self.client.max_document_bytes:
             return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
         return None
 
     def _judge_answer(
-        self, content_type: str, length: int | None
+        self, content_type: str | None, length: int | None
     ) -> tuple[FetchStatus, str] | None:
         if refusal := self._judge_size(content_type, length):
             return refusal
@@ -292,5 +294,5 @@ class FetchContext:
         )
 
 
-def _only_head(content_type: str, length: int | None) -> tuple[FetchStatus, str]:
+def _only_head(content_type: str | None, length: int | None) -> tuple[FetchStatus, str]:
     return FetchStatus.WRONG_TYPE, ""

@@ -153,12 +153,11 @@ def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
     at it.
     """
     fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
+    about = _answer(hop, dial, fetched)
     answer = fetched.in_memory(MAX_ROBOTS_BYTES)
     if fetched.exchange:
-        context.port.archive(
-            CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False),
-            _answer(hop, dial, fetched),
-        )
+        exchange = CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False)
+        context.port.archive(exchange, about)
     return replace(answer, exchange=None)
 
 

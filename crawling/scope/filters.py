@@ -172,18 +172,19 @@ class UrlFilters:
             ruling.rule is Rule.SCOPE and not self.off_site_hops and not self.checks_external
         )
 
-    def judge_answer(self, content_type: str, length: int | None) -> Ruling | None:
+    def _takes(self, content_type: str) -> bool:
+        return any(_is_of(content_type, wanted) for wanted in self.types)
+
+    def judge_answer(self, content_type: str | None, length: int | None) -> Ruling | None:
         """The rule that keeps us from reading a document of this type and stated length; None: it
-        may be read.
+        may be read. Of a type that is not known yet (None), the length alone is judged.
         """
-        if self.types and not any(
-            _is_of(content_type or "application/octet-stream", wanted) for wanted in self.types
-        ):
+        if content_type is not None and self.types and not self._takes(content_type):
             return Ruling(
                 False,
                 Rule.TYPE,
-                f"it is {content_type or 'of no stated type'}, and only {', '.join(self.types)} "
-                "may be fetched",
+                f"it is {content_type or 'empty and of no type'}, and only "
+                f"{', '.join(self.types)} may be fetched",
             )
         if (
             self.max_document_bytes is not None

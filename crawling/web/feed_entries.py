@@ -11,7 +11,7 @@ import turbohtml
 from turbohtml import TokenType
 
 from crawling.web.documents.base import one_line
-from crawling.web.documents.markup import attribute, elements, leaf_text, name_of, text_of
+from crawling.web.documents.markup import XmlBases, attribute, elements, leaf_text, name_of, text_of
 from crawling.web.documents.sitemap import read_moment
 from crawling.web.http_caching import read_date
 from crawling.web.links import Links
@@ -60,9 +60,9 @@ class FeedEntry(NamedTuple):
     summary: str = ""
 
 
-def xml_entries(document: turbohtml.Document, links: Links) -> Iterator[FeedEntry]:
+def xml_entries(document: turbohtml.Document, bases: XmlBases, links: Links) -> Iterator[FeedEntry]:
     """Those of RSS, RDF and Atom, in the order of the document."""
-    for said in islice(written_entries(document), MOST_ENTRIES):
+    for said in islice(written_entries(document, bases), MOST_ENTRIES):
         address = page_of(said)
         yield FeedEntry(
             one_line(said.get("title")),
@@ -74,12 +74,14 @@ def xml_entries(document: turbohtml.Document, links: Links) -> Iterator[FeedEntr
         )
 
 
-def stated_changes(document: turbohtml.Document, links: Links, *, site: str) -> dict[str, datetime]:
+def stated_changes(
+    document: turbohtml.Document, bases: XmlBases, links: Links, *, site: str
+) -> dict[str, datetime]:
     """When pages of a site were changed last, or published, as entries of its feed state. site: how
     its addresses begin.
     """
     stated = {}
-    for said in islice(written_entries(document), MOST_ENTRIES):
+    for said in islice(written_entries(document, bases), MOST_ENTRIES):
         moment = moment_of(said.get("updated") or said.get("published", ""))
         address = links.target_of(page_of(said)) if moment and page_of(said) else ""
         if moment and address.startswith(site):
@@ -94,8 +96,10 @@ def page_of(said: Mapping[str, str]) -> str:
     return said.get("page") or said.get("permanent", "")
 
 
-def written_entries(document: turbohtml.Document) -> Iterator[dict[str, str]]:
-    """What each entry says, as it is written, the first of each field."""
+def written_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
+    """What each entry says, as it is written, the first of each field; links such that they start
+    from the document's base.
+    """
     said: dict[str, str] | None = None
     for element in elements(document):
         name = name_of(element)
@@ -104,27 +108,47 @@ def written_entries(document: turbohtml.Document) -> Iterator[dict[str, str]]:
                 yield said
             said = {}
         elif said is not None:
-            _take(said, name, element)
+            _take(said, name, element, bases)
     if said is not None:
         yield said
 
 
-def _take(said: dict[str, str], name: str, element: turbohtml.Element) -> None:
+def _take(said: dict[str, str], name: str, element: turbohtml.Element, bases: XmlBases) -> None:
     if name == "link":
-        field, text = "page", "" if said.get("page") else _linked_page(element)
+        page = "" if said.get("page") else _linked_page(element)
+        field, text = "page", bases.whole(element, page)
     elif name == "guid":
-        text = "" if attribute(element, "isPermaLink") == "false" else leaf_text(element).strip()
-        field, text = "permanent", text if text.startswith("http") else ""
+        field, text = "permanent", permanent_link(element)
     elif field := FIELDS.get(element.tag.lower(), ""):
         parent = element.parent
         if field in said or not isinstance(parent, turbohtml.Element):
             return
         # what the feed that an entry was taken from, or its image, is called is not the entry's
-        text = _text_in(element) if name_of(parent) in ENTRIES else ""
+        is_own = name_of(parent) in ENTRIES
+        text = (plain_text if field == "title" else _text_in)(element) if is_own else ""
     else:
         return
     if text:
         said.setdefault(field, text)
+
+
+def permanent_link(guid: turbohtml.Element) -> str:
+    """The address that an identifier is; "" if it is none."""
+    text = "" if attribute(guid, "isPermaLink") == "false" else leaf_text(guid).strip()
+    return text if text.startswith("http") else ""
+
+
+def plain_text(element: turbohtml.Element) -> str:
+    """The text of a title: Atom says whether it is markup (RFC 4287, section 3.1), and of RSS it is
+    text in which references are written twice.
+    """
+    written = text_of(element)[:MOST_MARKUP]
+    if "&" not in written and "<" not in written:
+        return written
+    kind = attribute(element, "type").lower()
+    if kind in ("html", "text/html"):
+        return text_of_markup(written)
+    return written if kind else turbohtml.unescape(written)
 
 
 def _text_in(element: turbohtml.Element) -> str:

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import lru_cache
 
+from crawling.web.content.header_fields import SINGLE
+
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 #: nothing is promised for longer (RFC 9111, section 1.2.2, allows as much)
 LONGEST_SECONDS = 366 * 24 * 3600
@@ -94,14 +96,17 @@ def questions(etag: str, last_modified: datetime | None) -> dict[str, str]:
 
 
 def read_head(head: str) -> dict[str, str]:
-    """The fields of an answer's head as it was archived, by name in small letters; a field that
-    comes twice is joined.
+    """The fields of an answer's head as it was archived, by name in small letters; the values of a
+    list that comes twice are joined.
     """
     fields: dict[str, str] = {}
-    for name, mark, value in (line.partition(":") for line in head.splitlines()[1:]):
+    for name, mark, value in (line.partition(":") for line in head.split("\n")[1:]):
         if mark:
-            key = name.strip().lower()
-            fields[key] = f"{fields[key]}, {value.strip()}" if key in fields else value.strip()
+            key, said = name.strip().lower(), value.strip()
+            if key in fields and key not in SINGLE:
+                fields[key] = f"{fields[key]}, {said}"
+            elif not fields.get(key):
+                fields[key] = said
     return fields
 
 

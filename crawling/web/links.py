@@ -14,6 +14,7 @@ from crawling.web.addresses import (
     canonical_address,
     read_address,
 )
+from crawling.web.content.encodings import percent_encoded_query
 from crawling.web.documents.base import TruncationReason
 from crawling.web.protocols import default_port
 
@@ -25,7 +26,6 @@ UNSEEN_ENDS = frozenset(BLANKS)
 #: they count for nothing wherever they stand in a URL
 NEWLINES = str.maketrans("", "", "\t\n\r")
 LONGEST_PLAIN = 1000
-NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: most links: names of which nothing has to be changed when they are joined to a base; none is a
 #: dot
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
@@ -174,18 +174,9 @@ def _encode_query(text: str, charset: str) -> str:
     4.4, query state).
     """
     path, mark, query = text.partition("?")
-    if query.isascii() or charset.startswith("UTF-"):
+    if query.isascii() or not charset or charset.startswith("UTF-"):
         return text
-    try:
-        return (
-            path
-            + mark
-            + NOT_ASCII.sub(
-                lambda run: quote(run[0].encode(charset, "xmlcharrefreplace"), safe=""), query
-            )
-        )
-    except LookupError:  # a character set of the web that Python has not
-        return text
+    return path + mark + percent_encoded_query(query, charset)
 
 
 def surt(address: Address) -> str:

@@ -8,6 +8,7 @@ from itertools import islice
 
 from protego import Protego
 
+from crawling.web.addresses import BadUrl, read_address
 from crawling.web.statuses import is_answer
 
 #: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
@@ -23,6 +24,10 @@ RULE_LINE = re.compile(
     re.IGNORECASE,
 )
 SITEMAP_LINE = re.compile(r"\s*+site-?maps?+(?:\s*+:|\s|\Z)", re.IGNORECASE)
+#: one that names no whole address, and where its value begins
+RELATIVE_SITEMAP = re.compile(
+    rb"(?m)^([ \t]*+site-?maps?+[ \t]*+:[ \t]*+)(?![a-z][a-z0-9+.-]*+:)([^\s#]++)", re.IGNORECASE
+)
 PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*+")
 EVERYBODY = "*"
 
@@ -62,6 +67,20 @@ def read_robots(status: int, body: bytes, token: str) -> RobotsRules:
     if is_answer(status):
         return RobotsRules(None, token)
     return RobotsRules(None, token, unavailable=status)
+
+
+def with_whole_sitemaps(body: bytes, address: str) -> bytes:
+    """A robots.txt that was found at another address, with the sitemaps that it names relative to
+    that.
+    """
+
+    def whole(line: re.Match[bytes]) -> bytes:
+        try:
+            return line[1] + read_address(line[2].decode(errors="replace"), address).url.encode()
+        except BadUrl:
+            return line[0]
+
+    return RELATIVE_SITEMAP.sub(whole, body)
 
 
 def forbidding_line(body: bytes, token: str, url: str) -> str:

@@ -80,7 +80,7 @@ SENTENCES = {
     "it.",
     FetchStatus.REDIRECT_LOOP: "The redirect leads back to where it began.",
     FetchStatus.REDIRECT_NOWHERE: "The redirect leads to no address that can be fetched.",
-    FetchStatus.UNDECODABLE: "The document is packed in a way that cannot be unpacked here.",
+    FetchStatus.UNDECODABLE: "Unpacking the document takes more than one document may take.",
     FetchStatus.MALFORMED: "The server's answer breaks the rules of HTTP.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it "
     "in time.",

@@ -3,42 +3,60 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain, islice
 
-from crawling.web.document_stream import GZIP_MAGIC, MOST_UNPACKED, DocumentStream
-from crawling.web.documents import sitemap, text
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason
-from crawling.web.documents.markup import read_root
+from crawling.web.content.media_types import ATOM, HTML, RSS, START_BYTES, TEXT, XML, document_type
+from crawling.web.document_stream import GZIP_MAGIC, DocumentStream, new_spool
+from crawling.web.documents import html, sitemap, text, xml
+from crawling.web.documents.base import Document, DocumentSource, Reader, TruncationReason
 
 TYPES = ("application/gzip", "application/x-gzip")
 CHUNK_BYTES = 64 * 1024
 #: of these, the packed bytes
 INPUT_BYTES = 16 * 1024
+#: some servers pack what is packed
+MOST_LAYERS = 2
+READERS: dict[str, Reader] = {
+    XML: xml.read, "text/xml": xml.read, RSS: xml.read, ATOM: xml.read, TEXT: text.read
+}  # fmt: skip
 
 
 def read(source: DocumentSource) -> Document:
-    """Unpack and read a sitemap by parts; what is larger than one may be, or broken, as far as it
-    goes.
+    """Read what is packed: a sitemap, a feed, a list of addresses, or a page of which the server
+    says that it is one; what is larger than a sitemap may be, or broken, as far as it goes.
     """
-    unpacked = UnpackedDocument(source.body, sitemap.MOST_BYTES)
-    chunks = iter(unpacked)
-    head = next(chunks, b"")
-    first = DocumentStream.of(head)
-    beginning = replace(source, body=first, content_type="text/xml", charset=None)
-    if head.lstrip()[:1] == b"<":
-        root = read_root(beginning)
-        if root not in sitemap.ROOTS:
-            return Document()
-        document = sitemap.read_chunks(beginning, chain([head], chunks))
-        document = replace(document, is_index=root == sitemap.INDEX)
-    elif source.url.endswith(".txt.gz"):
-        parts = islice(chain([head], chunks), MOST_UNPACKED // CHUNK_BYTES + 1)
-        document = text.read(replace(beginning, body=DocumentStream.of(b"".join(parts))))
-    else:
-        return Document()
-    return replace(document, unread=document.unread or unpacked.unread)
+    document, unread = source.body, None
+    with ExitStack() as spools:
+        for _ in range(MOST_LAYERS):
+            if document.start(len(GZIP_MAGIC)) != GZIP_MAGIC:
+                break
+            unpacked = UnpackedDocument(document.pieces(size=INPUT_BYTES), sitemap.MOST_BYTES)
+            document = _spooled(unpacked)
+            spools.callback(document.close)
+            unread = unread or unpacked.unread
+        return _read(source, document, unread)
+
+
+def _read(
+    source: DocumentSource, document: DocumentStream, unread: TruncationReason | None
+) -> Document:
+    kind = document_type("", document.start(START_BYTES))
+    is_page = kind == HTML and source.content_type in html.TYPES
+    reader = html.read if is_page else READERS.get(kind)
+    if reader is None or (kind == TEXT and not text.lists_addresses(document)):
+        return Document(unread=unread or TruncationReason.TYPE)
+    charset = source.charset if is_page else None
+    found = reader(replace(source, body=document, content_type=kind, charset=charset))
+    return replace(found, unread=unread or found.unread)
+
+
+def _spooled(pieces: Iterable[bytes]) -> DocumentStream:
+    spool, size = new_spool(), 0
+    for piece in pieces:
+        size += spool.write(piece)
+    return DocumentStream(spool, size)
 
 
 class UnpackedDocument:
@@ -47,13 +65,13 @@ class UnpackedDocument:
     unread: why there is no more, once all parts were taken.
     """
 
-    def __init__(self, body: DocumentStream, most: int) -> None:
+    def __init__(self, pieces: Iterable[bytes], most: int) -> None:
         self.unread: TruncationReason | None = None
-        self._body, self._left = body, most
+        self._pieces, self._left = pieces, most
 
     def __iter__(self) -> Iterator[bytes]:
         machine = zlib.decompressobj(wbits=31)
-        for part in self._body.pieces(size=INPUT_BYTES):
+        for part in self._pieces:
             packed = part
             while packed:
                 if machine.eof:  # another file may stand behind it (RFC 1952, section 2.2)

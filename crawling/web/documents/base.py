@@ -14,7 +14,7 @@ from crawling.web.document_stream import DocumentStream
 
 
 class TruncationReason(StrEnum):
-    """What ended the reading before the document's end."""
+    """What ended the reading before the document's end, or kept it from beginning."""
 
     SIZE = "size"
     TIME = "time"
@@ -23,6 +23,9 @@ class TruncationReason(StrEnum):
     BROKEN = "broken"
     COPY = "copy"
     BUSY = "busy"
+    TYPE = "type"
+    NO_MEMORY = "no memory"
+    NO_TIME = "no time"
 
     @property
     def sentence(self) -> str:
@@ -41,6 +44,10 @@ SENTENCES = {
     TruncationReason.BUSY: "It was not read: no memory came free for its reader in time.",
     TruncationReason.BROKEN: "It was read in part: it breaks off, is damaged, or is locked by a "
     "password.",
+    TruncationReason.TYPE: "It was not read: there is no reader for documents of its type.",
+    TruncationReason.NO_MEMORY: "It was not read: reading it takes more memory than there is for "
+    "it.",
+    TruncationReason.NO_TIME: "It was not read: its reader took too much processor time.",
 }
 
 

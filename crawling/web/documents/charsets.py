@@ -10,40 +10,21 @@ from collections.abc import Iterator
 
 from turbohtml.detect import detect
 
+from crawling.web.content.encodings import UTF_8, decoder_of, encoding_name, is_single_byte
 from crawling.web.document_stream import DocumentStream
 
 MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, UTF_8),
+    (codecs.BOM_UTF16_LE, "UTF-16LE"),
+    (codecs.BOM_UTF16_BE, "UTF-16BE"),
 )
+#: the codecs of Python that decode as the standard says, in parts
+PYTHONS = {UTF_8: "utf-8", "UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be"}
+#: bytes of a text in an encoding of several bytes that are decoded at once
+LONGEST_LINE = 1024 * 1024
 #: `<?xml … encoding="…"?>` (XML 1.0, section 4.3.3) and `@charset "…"` (CSS Syntax, section 3.2)
 STATED = re.compile(
     rb"""\A\s{0,100}(?:<\?xml[^>]{0,200}?encoding\s*=\s*|@charset\s+)["']([A-Za-z0-9._:-]{1,40})["']"""
-)
-#: names of the web that mean another set than Python's: a larger one (Encoding Standard, section
-#: 4.2), or one with an order of its bytes
-LARGER = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "iso8859-1": "cp1252",
-    "ascii": "cp1252",
-    "shift_jis": "cp932",
-    "iso8859-9": "cp1254",
-    "utf-16": "utf-16-le",
-    "utf-32": "utf-32-le",
-}
-#: codecs of Python's own that turn bytes into text and are no character sets
-NO_CHARACTER_SETS = frozenset(
-    {
-        "idna",
-        "punycode",
-        "undefined",
-        "unicode-escape",
-        "raw-unicode-escape",
-        "unicode_escape",
-        "raw_unicode_escape",
-    }
 )
 #: a guess is made from so many bytes
 GUESSED_FROM = 64 * 1024
@@ -60,33 +41,73 @@ def decoded_pieces(
     body: DocumentStream, most: int, stated: str | None
 ) -> tuple[Iterator[str], str]:
     """The text of the first `most` bytes of a document, in pieces, and its character set."""
-    codec, charset, mark = _charset_of(body, most, stated)
-    return _pieces(body, most, codec, len(mark)), charset
+    name, label, mark = _charset_of(body, most, stated)
+    return _pieces(body, most, name, len(mark)), label
+
+
+def decoder_for(body: DocumentStream, stated: str | None) -> tuple[TextDecoder, str]:
+    """What decodes a document in parts, which are fed to it without the mark, and the name of its
+    character set.
+    """
+    name, label, _ = _charset_of(body, GUESSED_FROM, stated)
+    return TextDecoder(name), label
+
+
+class TextDecoder:
+    """Decodes a text in parts. What is no character of its encoding becomes U+FFFD."""
+
+    def __init__(self, name: str) -> None:
+        codec = PYTHONS.get(name)
+        self._codec = codecs.getincrementaldecoder(codec)("replace") if codec else None
+        self._decode = decoder_of(name)
+        self._has_lines = not codec and not is_single_byte(name)
+        self._held = b""
+
+    def decode(self, part: bytes, *, is_last: bool = False) -> str:
+        if self._codec:
+            return self._codec.decode(part, is_last)
+        if not self._has_lines:
+            return self._decode(part)
+        # in no encoding a line break is part of a character
+        part = self._held + part
+        end = len(part) if is_last or len(part) > LONGEST_LINE else part.rfind(b"\n") + 1
+        self._held = part[end:]
+        return self._decode(part[:end]) if end else ""
 
 
 def _charset_of(body: DocumentStream, most: int, stated: str | None) -> tuple[str, str, bytes]:
-    """Python's codec, the name of the character set, and the mark in front of the text."""
+    """The encoding's name, the name under which it is shown, and the mark in front of the text."""
     head = body.start(min(most, GUESSED_FROM))
     for mark, name in MARKS:
         if head.startswith(mark):
-            return name, name, mark
+            return name, PYTHONS[name], mark
     within = STATED.match(head[:400])
-    for label in (stated, within[1].decode() if within else None):
-        if label and (name := _codec(label)):
+    # what states itself in ASCII is not in UTF-16
+    inner = _utf_8_for_utf_16(encoding_name(within[1].decode())) if within else ""
+    for name, label in (
+        (encoding_name(stated or ""), stated or ""),
+        (inner, within[1].decode() if within else ""),
+    ):
+        if name:
             return name, label.lower(), b""
-    if name := utf_16_without_a_mark(head):
-        return name, name, b""
+    if wide := utf_16_without_a_mark(head):
+        return {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[wide], wide, b""
     if is_utf_8(body, most):
-        return "utf-8", "utf-8", b""
-    guess = detect(head).encoding or "windows-1252"
-    return _codec(guess) or "cp1252", guess.lower(), b""
+        return UTF_8, "utf-8", b""
+    guess = detect(head).encoding or ""
+    name = encoding_name(guess) or "windows-1252"
+    return name, name.lower(), b""
 
 
-def _pieces(body: DocumentStream, most: int, codec: str, begins_at: int) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder(codec)("replace")
+def _utf_8_for_utf_16(name: str) -> str:
+    return UTF_8 if name.startswith("UTF-16") else name
+
+
+def _pieces(body: DocumentStream, most: int, name: str, begins_at: int) -> Iterator[str]:
+    decoder = TextDecoder(name)
     for number, piece in enumerate(body.pieces(most)):
         yield decoder.decode(piece if number else piece[begins_at:])
-    yield decoder.decode(b"", True)
+    yield decoder.decode(b"", is_last=True)
 
 
 def is_utf_8(body: DocumentStream, most: int) -> bool:
@@ -111,15 +132,3 @@ def utf_16_without_a_mark(body: bytes) -> str:
     if min(even, odd) * 20 > pairs or max(even, odd) * 2 < pairs or pairs < 2:
         return ""
     return "utf-16-le" if odd > even else "utf-16-be"
-
-
-def _codec(label: str) -> str:
-    """Python's codec for a label of the web; "" for one that it has not, or that makes no text."""
-    try:
-        info = codecs.lookup(label.strip())
-    except (LookupError, ValueError, UnicodeError):
-        return ""
-    # codecs that turn bytes into bytes, like base64, are no character sets
-    is_text = getattr(info, "_is_text_encoding", True) and info.name not in NO_CHARACTER_SETS
-    is_text = is_text and info.incrementaldecoder is not None
-    return LARGER.get(info.name, info.name) if is_text else ""

@@ -19,6 +19,8 @@ from crawling.web.documents.base import (
 )
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.documents.markup import (
+    FEED_ROOTS,
+    XmlBases,
     attribute,
     elements,
     leaf_text,
@@ -29,19 +31,24 @@ from crawling.web.documents.markup import (
 from crawling.web.feed_entries import (
     FeedEntry,
     page_of,
+    permanent_link,
+    plain_text,
     stated_changes,
     written_entries,
     xml_entries,
 )
 from crawling.web.links import Links
 
-TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
 #: the kind of feed that the root of a document names
-ROOTS = {"rss": "rss", "rdf": "rdf", "feed": "atom"}
 #: of Atom's `link` elements, those that lead to documents (RFC 4287, section 4.2.7.2, and RFC 5005)
 RELATIONS = frozenset(
-    {"", "alternate", "self", "related", "enclosure", "via", "next", "previous", "first", "last"}
+    {
+        *("", "alternate", "self", "related", "enclosure", "via", "current"),
+        *("next", "previous", "prev", "first", "last", "prev-archive", "next-archive"),
+    }
 )
+#: in front of a relation it changes nothing (RFC 4287, section 4.2.7.2)
+IANA = "http://www.iana.org/assignments/relation/"
 #: which a document may begin with before its text
 BLANK_START = b"\xef\xbb\xbf \t\r\n"
 START_BYTES = 1024
@@ -52,21 +59,15 @@ def read(source: DocumentSource) -> Document:
     two.
     """
     document, charset, unread = read_markup(source)
-    links = _links(document, source.url)
+    bases = XmlBases(document, source.url)
+    links = Links(source.url, charset="UTF-8", base=bases.base)
     title = author = description = language = ""
     for element in elements(document):
         name = name_of(element)
-        if name == "link":
-            _add_link(
-                links, attribute(element, "href"), attribute(element, "rel"), leaf_text(element)
-            )
-        elif name == "enclosure":
-            links.add(attribute(element, "url"))
-        elif name == "guid" and attribute(element, "isPermaLink") != "false":
-            if (text := leaf_text(element)).strip().startswith("http"):
-                links.add(text)
+        if link := _link_of(element, name):
+            links.add(bases.whole(element, link))
         elif name == "title":
-            title = title or one_line(text_of(element))
+            title = title or one_line(plain_text(element))
         elif name in ("author", "managingeditor", "creator"):
             author = author or one_line(text_of(element), 200)
         elif name in ("description", "subtitle"):
@@ -76,15 +77,22 @@ def read(source: DocumentSource) -> Document:
     text, unread = document.text[:MOST_TEXT].replace("\0", ""), unread or links.unread
     metadata = DocumentMetadata(author, description, language)
     site = f"{canonical_address(source.url).origin}/"
-    modified = stated_changes(document, links, site=site)
+    modified = stated_changes(document, bases, links, site=site)
     return Document(title, charset, links.found, text, metadata, modified=modified, unread=unread)
 
 
-def _add_link(links: Links, href: str, relation: str, text: str) -> None:
-    if href and relation.lower() in RELATIONS:
-        links.add(href)
-    elif not href and text.strip():
-        links.add(text)
+def _link_of(element: turbohtml.Element, name: str) -> str:
+    """What an element leads to, "" if to no document; RSS has it in the text of `link`."""
+    if name == "enclosure":
+        return attribute(element, "url")
+    if name == "guid":
+        return permanent_link(element)
+    if name != "link":
+        return ""
+    href, relation = attribute(element, "href"), attribute(element, "rel").lower()
+    if href:
+        return href if relation.removeprefix(IANA) in RELATIONS else ""
+    return leaf_text(element).strip()
 
 
 def entries(source: DocumentSource) -> list[str]:
@@ -94,8 +102,9 @@ def entries(source: DocumentSource) -> list[str]:
     if _is_json(source):
         return json_feed.entries(source)
     document = _feed_in(source)
-    links = _links(document, source.url)
-    for page in filter(None, map(page_of, written_entries(document))):
+    bases = XmlBases(document, source.url)
+    links = Links(source.url, charset="UTF-8", base=bases.base)
+    for page in filter(None, map(page_of, written_entries(document, bases))):
         links.add(page)
     return [address.url for address in links.found]
 
@@ -107,8 +116,10 @@ def entry_data(source: DocumentSource) -> tuple[str, Iterator[FeedEntry]]:
     if _is_json(source):
         return "json", json_feed.entry_data(source)
     document = _feed_in(source)
-    root = next(name for name in map(name_of, elements(document)) if name in ROOTS)
-    return ROOTS[root], xml_entries(document, _links(document, source.url))
+    root = next(name for name in map(name_of, elements(document)) if name in FEED_ROOTS)
+    bases = XmlBases(document, source.url)
+    links = Links(source.url, charset="UTF-8", base=bases.base)
+    return FEED_ROOTS[root], xml_entries(document, bases, links)
 
 
 def _is_json(source: DocumentSource) -> bool:
@@ -120,12 +131,6 @@ def _feed_in(source: DocumentSource) -> turbohtml.Document:
     """Raises BadFeed."""
     document = read_markup(source).document
     names = map(name_of, elements(document))
-    if next((name for name in names if name not in ("html", "head", "body")), "") not in ROOTS:
+    if next((name for name in names if name not in ("html", "head", "body")), "") not in FEED_ROOTS:
         raise BadFeed("the document is neither RSS nor Atom nor a JSON Feed")
     return document
-
-
-def _links(document: turbohtml.Document, url: str) -> Links:
-    roots = (element for element in elements(document) if name_of(element) in ROOTS)
-    base = next((value for root in roots if (value := attribute(root, "xml:base"))), "")
-    return Links(url, charset="UTF-8", base=base)

@@ -17,7 +17,8 @@ from crawling.web.documents.base import (
 from crawling.web.feed_entries import FeedEntry, json_entries
 from crawling.web.links import Links
 
-TYPES = ("application/feed+json",)
+#: version 1 has no type of its own
+TYPES = ("application/feed+json", "application/json")
 #: a longer one is not read: half of it is no JSON
 MOST_BYTES = 4 * 1024 * 1024
 
@@ -31,8 +32,7 @@ def read(source: DocumentSource) -> Document:
     try:
         feed = _parsed(source)
     except BadFeed:
-        is_long = len(source.body) > MOST_BYTES
-        return Document(unread=TruncationReason.SIZE if is_long else TruncationReason.BROKEN)
+        return Document(unread=_why_unread(source))
     links = Links(source.url, charset="UTF-8")
     for name in ("home_page_url", "next_url"):
         links.add(_text(feed, name))
@@ -52,6 +52,14 @@ def read(source: DocumentSource) -> Document:
     text = " ".join(filter(None, texts))[:MOST_TEXT].replace("\0", "")
     title = one_line(_text(feed, "title"))
     return Document(title, "UTF-8", links.found, text, about, unread=links.unread)
+
+
+def _why_unread(source: DocumentSource) -> TruncationReason:
+    """Of what is no JSON Feed; JSON of another kind does not have to be one."""
+    if source.content_type != TYPES[0]:
+        return TruncationReason.TYPE
+    is_long = len(source.body) > MOST_BYTES
+    return TruncationReason.SIZE if is_long else TruncationReason.BROKEN
 
 
 def entries(source: DocumentSource) -> list[str]:

@@ -13,6 +13,7 @@ from itertools import islice
 
 import turbohtml
 
+from crawling.web.addresses import BadUrl, read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import tree
 from crawling.web.documents.base import DocumentSource, TruncationReason
@@ -27,6 +28,11 @@ MOST_BYTES = 2 * 1024 * 1024
 HEAD_BYTES = 16 * 1024
 #: nodes read for an element's text
 MOST_NODES = 100
+#: of an element, that may have a base; those further out do not count, but for the root
+MOST_ANCESTORS = 12
+BASE = "xml:base"
+#: the kinds of feeds by the names of their roots
+FEED_ROOTS = {"rss": "rss", "rdf": "rdf", "feed": "atom"}
 
 
 def read_markup(source: DocumentSource) -> tree.ParsedTree:
@@ -81,3 +87,40 @@ def attribute(element: turbohtml.Element, name: str) -> str:
     """An attribute as it is written; "" if it has none. (Those that hold words come as lists.)"""
     value = element.attrs.get(name) or ""
     return value if isinstance(value, str) else " ".join(value)
+
+
+class XmlBases:
+    """The bases of a feed at a URL. base: that of its root, as it is written."""
+
+    def __init__(self, document: turbohtml.Document, url: str) -> None:
+        stated = [value for element in elements(document) if (value := attribute(element, BASE))]
+        root = next((each for each in elements(document) if name_of(each) in FEED_ROOTS), None)
+        self.base = attribute(root, BASE) if root else ""
+        self._start = _joined(self.base, url)
+        self._root = root
+        self._has_inner = len(stated) > bool(self.base)
+
+    def whole(self, element: turbohtml.Element, link: str) -> str:
+        """A link of an element, such that it starts from the document's base."""
+        if not self._has_inner or not link:
+            return link
+        bases: list[str] = []
+        node: object = element
+        for _ in range(MOST_ANCESTORS):
+            if not isinstance(node, turbohtml.Element) or node == self._root:
+                break
+            bases += filter(None, [attribute(node, BASE)])
+            node = node.parent
+        if not bases:
+            return link
+        start = self._start
+        for base in reversed(bases):
+            start = _joined(base, start)
+        return _joined(link.strip(), start)
+
+
+def _joined(link: str, base: str) -> str:
+    try:
+        return read_address(link, base).url if link else base
+    except BadUrl:
+        return base

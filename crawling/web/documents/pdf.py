@@ -52,12 +52,12 @@ NO_MEMORY = (b"MemoryError", b"SystemError")
 def read(source: DocumentSource) -> Document:
     """Read a document of any quality; one that needs too much time or memory says nothing."""
     if b"%PDF-" not in source.body.start(1024):
-        return Document()
+        return Document(unread=TruncationReason.TYPE)
     if len(source.body) > MOST_BYTES:
         return Document(unread=TruncationReason.SIZE)
     memory = min(MOST_PROGRAM_BYTES, source.room.most)
     if memory < LEAST_PROGRAM_BYTES:
-        return Document(unread=TruncationReason.MEMORY)
+        return Document(unread=TruncationReason.NO_MEMORY)
     with PROGRAMS:
         if not source.room.reserve(memory):
             return Document(unread=TruncationReason.BUSY)
@@ -90,14 +90,14 @@ def _run(body: DocumentStream, memory: int) -> dict[str, str]:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return {"unread": TruncationReason.TIME}
+            return {"unread": TruncationReason.NO_TIME}
     if done.returncode:
         logger.info(
             "a PDF could not be read",
             extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")},
         )
         is_large = any(mark in done.stderr for mark in NO_MEMORY)
-        why = TruncationReason.MEMORY if is_large else TruncationReason.BROKEN
-        return {"unread": TruncationReason.TIME if done.returncode < 0 else why}
+        why = TruncationReason.NO_MEMORY if is_large else TruncationReason.BROKEN
+        return {"unread": TruncationReason.NO_TIME if done.returncode < 0 else why}
     told: dict[str, str] = json.loads(done.stdout)
     return told

@@ -1,4 +1,4 @@
-"""Which module reads which document, by its type and, where that says nothing, by its first bytes.
+"""Which module reads which document, by its type; what is packed, by its first bytes.
 
 A kind of document is a module with TYPES and `read`: ours, or a package's.
 """
@@ -16,8 +16,9 @@ from typing import Any
 
 from crawling.process.memory_limit import READER_TURN, RELEASED_MEMORY
 from crawling.web.addresses import MAX_URL_LENGTH, Address
+from crawling.web.content.media_types import SCRIPTS
 from crawling.web.document_stream import GZIP_MAGIC
-from crawling.web.documents import archive, pdf
+from crawling.web.documents import archive, pdf, text, xml
 from crawling.web.documents.base import (
     MOST_TEXT,
     Document,
@@ -63,11 +64,14 @@ CONTENT_TYPES = ExtensionPoint(
     "crawlsite.content_types",
     {
         name: f"{OURS}{name}"
-        for name in ("html", "feed", "json_feed", "xml", "archive", "css", "pdf", "text")
+        for name in ("html", "json_feed", "xml", "archive", "css", "pdf", "text")
     },
     _adopt,
 )
-MEDIA_TYPES = ("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml")
+MEDIA_TYPES = (
+    *("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml"),
+    *("application/vnd.ms-fontobject", "application/font-woff", "application/x-font-ttf"),
+)
 #: a process that has grown by more gives the system what documents have left free, which takes a
 #: millisecond
 LARGE_BYTES = 8 * 1024 * 1024
@@ -76,11 +80,11 @@ QUICK_SECONDS = 0.005
 
 
 def read_media(_source: DocumentSource) -> Document:
-    """Images, sound and film lead nowhere: their type and size stand in every page's row."""
+    """Images, sound, film and fonts lead nowhere: their type and size stand in every page's row."""
     return Document()
 
 
-FAMILIES: dict[str, Reader] = dict.fromkeys(("image", "audio", "video"), read_media)
+FAMILIES: dict[str, Reader] = dict.fromkeys(("image", "audio", "video", "font"), read_media)
 
 
 @cache
@@ -94,20 +98,30 @@ def readers() -> dict[str, Reader]:
 
 
 def reader_of(content_type: str) -> Reader | None:
-    """The module for a type; None: documents of that type are kept and not read."""
-    return readers().get(content_type) or FAMILIES.get(content_type.partition("/")[0])
+    """The module for a type; None: documents of that type are kept and not read.
+
+    XML of any kind says by its root what it is, and a text of any kind may name addresses.
+    """
+    family = content_type.partition("/")[0]
+    if found := readers().get(content_type) or FAMILIES.get(family):
+        return found
+    if content_type.endswith("xml"):
+        return xml.read
+    return text.read if family == "text" and content_type not in SCRIPTS else None
 
 
 def read_document(source: DocumentSource) -> Document:
-    """Return what a document says; nothing at all if no module knows its type.
+    """Return what a document says; of one that no module reads, that it is so.
 
     What is packed is known by its first bytes: servers name its type as they like.
     """
     reader = reader_of(source.content_type)
     if source.body.start(len(GZIP_MAGIC)) == GZIP_MAGIC:
         reader = archive.read
-    if reader is None or not source.body:
+    if not source.body:
         return Document()
+    if reader is None:
+        return Document(unread=TruncationReason.TYPE)
     if reader is pdf.read:
         return reader(source)
     with READER_TURN:
@@ -125,7 +139,7 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
     if document is None:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)
-    return document or Document(unread=TruncationReason.MEMORY)
+    return document or Document(unread=TruncationReason.NO_MEMORY)
 
 
 def _within_bounds(name: str, read: Reader) -> Reader:

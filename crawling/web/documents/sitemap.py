@@ -1,22 +1,26 @@
 """Sitemaps and their indexes (sitemaps.org 0.9): every `loc`, its `lastmod`, and the other
 languages of each page.
 
-They may have 50 MB, so they are read as a stream: only the text of one element is in memory.
+They may have 50 MB, so they are read as a stream: only the text of one element is in memory. A
+fault costs the entry that has it: from there on each entry is read as a document of its own.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
 from xml.parsers import expat
 
-from crawling.web.addresses import MAX_URL_LENGTH, canonical_address
-from crawling.web.document_stream import MOST_UNPACKED, DocumentStream
+from crawling.web.addresses import MAX_URL_LENGTH, Address, canonical_address
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
-from crawling.web.documents.markup import attribute, elements, leaf_text, name_of, read_markup
+from crawling.web.documents.charsets import TextDecoder, decoder_for
 from crawling.web.links import MOST_LINKS, Links
 
 #: no type is their own: `xml` finds them by their root
@@ -29,49 +33,71 @@ LONGEST_MOMENT = 40
 #: what one may have unpacked (sitemaps.org)
 MOST_BYTES = 50 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
-#: expat before 2.6 begins a tag again with every chunk until it has its end
+#: bytes without the end of an entry; expat before 2.6 begins a tag again with every chunk until it
+#: has its end
 LONGEST_TAG = 16 * CHUNK_BYTES
-#: 50,000 entries take half a second
-MOST_SECONDS = 2.0
+#: 50,000 entries take half a second, and twice as much where each is read by itself
+MOST_SECONDS = 3.0
 #: expat keeps all open elements and all names in memory
 DEEPEST = 100
 MOST_NAMES = 1000
-#: a reference to an entity that was not expanded
-REFERENCE = re.compile(r"&[A-Za-z][A-Za-z0-9._-]*;")
+#: characters of an entry that is read by itself; one in 50 languages has 10,000
+LONGEST_ENTRY = 128 * 1024
+BLANKS = b" \t\r\n"
+#: how an entry begins, with any prefix
+ENTRY = re.compile(r"<(?:[\w.-]{1,60}+:)?+(?:url|sitemap)(?=[\s>/])", re.IGNORECASE)
+COMMENT, COMMENT_END = "<!--", "-->"
+#: the declaration of a document, and that of its type
+DECLARATION = re.compile(r"<(?:\?|!(?!\[))[^>]*+>")
+#: a mark that begins no reference, as in addresses that were not escaped
+BARE_MARK = re.compile(r"&(?!(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9._-]{0,60});)")
+#: a reference to what XML does not define (section 4.6): an element within a `loc` voids it
+UNKNOWN = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9._-]{0,60};")
+#: characters that XML does not have (section 2.2)
+NO_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read(source: DocumentSource) -> Document:
     """Read a sitemap of any quality."""
-    document = read_chunks(source, source.body.pieces(MOST_BYTES, CHUNK_BYTES))
+    document = _read(source, source.body.pieces(MOST_BYTES, CHUNK_BYTES))
     is_whole = len(source.body) <= MOST_BYTES
     return document if is_whole else replace(document, unread=TruncationReason.SIZE)
 
 
-def read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
-    """Read a sitemap that comes in parts; the beginning of one that is broken, as browsers do."""
-    links = Links(source.url, charset="UTF-8")
-    stream = _Stream(links, _Entry(links, f"{canonical_address(source.url).origin}/"))
-    head, size = bytearray(), 0
-    for chunk in chunks:
-        size += len(chunk)
-        if len(head) < MOST_UNPACKED:
-            head += chunk
-        elif stream.is_broken:
+def _read(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
+    found = _SitemapLinks(source.url)
+    stream, recovery = _Stream(found), None
+    until = time.thread_time() + MOST_SECONDS
+    for number, chunk in enumerate(chunks):
+        if recovery:
+            recovery.feed(chunk)
+        else:
+            stream.feed(chunk if number else _without_blanks(chunk))
+        if recovery is None and stream.is_broken:
+            decoder, stream.charset = decoder_for(source.body, source.charset)
+            recovery = _EntryReader(found, decoder)
+            recovery.feed(bytes(stream.pending))
+        if time.thread_time() > until:
+            found.unread = TruncationReason.TIME
+        if found.is_full:
             break
-        if not stream.is_broken:
-            stream.feed(chunk)
-        if stream.unread:
-            break
-    if stream.is_broken:
-        document = _lenient(source, bytes(head), links)
-        rest = TruncationReason.SIZE if size > len(head) else None
-        return replace(document, unread=document.unread or rest)
+    if not found.is_full:
+        if recovery:
+            recovery.end()
+        else:
+            stream.end()
     return Document(
         charset=stream.charset,
-        links=links.found,
-        modified=stream.entry.modified,
-        unread=stream.unread,
+        links=found.links(),
+        modified=found.modified,
+        unread=found.why_unread,
     )
+
+
+def _without_blanks(chunk: bytes) -> bytes:
+    """Without what must not stand before the declaration, and often does."""
+    text = chunk.removeprefix(codecs.BOM_UTF8)
+    return text.lstrip(BLANKS) if text[:1] in BLANKS or text is not chunk else chunk
 
 
 def read_moment(text: str) -> datetime | None:
@@ -86,16 +112,35 @@ def read_moment(text: str) -> datetime | None:
         return None
 
 
-class _Entry:
-    """What the entry that is being read says, and when pages were changed last by those before.
+class _SitemapLinks:
+    """What the entries say: addresses, and when pages were changed last.
 
-    site: how the addresses begin of which that counts.
+    The protocol limits the entries; their other languages have a limit of their own.
     """
 
-    def __init__(self, links: Links, site: str) -> None:
+    def __init__(self, url: str) -> None:
         self.modified: dict[str, datetime] = {}
-        self._links, self._site = links, site
+        self.unread: TruncationReason | None = None
+        #: an entry was not read to its end
+        self.is_damaged = False
+        self._pages, self._alternates = (Links(url, charset="UTF-8") for _ in range(2))
+        #: how the addresses begin of which a change counts
+        self._site = f"{canonical_address(url).origin}/"
         self._target = self._moment = ""
+
+    @property
+    def is_full(self) -> bool:
+        return bool(self.unread or self._pages.unread)
+
+    @property
+    def why_unread(self) -> TruncationReason | None:
+        damaged = TruncationReason.BROKEN if self.is_damaged else None
+        return self.unread or self._pages.unread or self._alternates.unread or damaged
+
+    def links(self) -> list[Address]:
+        pages = self._pages.found
+        known = {address.url for address in pages}
+        return pages + [other for other in self._alternates.found if other.url not in known]
 
     def begin(self) -> None:
         self._target = self._moment = ""
@@ -105,12 +150,15 @@ class _Entry:
         if name == "lastmod":
             self._moment = text
             return
-        found = self._links.found
+        found = self._pages.found
         before = len(found)
-        self._links.add(text)
+        self._pages.add(text)
         is_new = len(found) > before
         # to join it a second time would take as long as all else that is done with an entry
-        self._target = found[-1].url if is_new else self._links.target_of(text.partition("#")[0])
+        self._target = found[-1].url if is_new else self._pages.target_of(text.partition("#")[0])
+
+    def take_alternate(self, text: str) -> None:
+        self._alternates.add(text)
 
     def end(self) -> None:
         if self._moment and self._target.startswith(self._site):
@@ -119,45 +167,30 @@ class _Entry:
                 self.modified[self._target] = moment
 
 
-class _Stream:
-    """What is well-formed, up to a limit or the first mistake."""
+class _EntryTexts:
+    """Takes what a parser of expat meets.
 
-    def __init__(self, links: Links, entry: _Entry) -> None:
-        self.charset = "utf-8"
-        self.is_broken = False
-        self.entry = entry
-        self._links = links
-        self._until = time.thread_time() + MOST_SECONDS
+    Elements of an entry are those of its own namespace: a `loc` of another names an image.
+    separator: what stands between a namespace and a name.
+    """
+
+    def __init__(self, found: _SitemapLinks, parser: Any, separator: str) -> None:
+        self.depth = 0
+        self.ended_at = 0
+        self._found, self._parser, self._separator = found, parser, separator
+        self._own, self._entry = "", 0
         self._text: list[str] | None = None
-        self._length = self._depth = self._fed = 0
-        self._names: dict[str, str] = {}
-        self._parser = expat.ParserCreate(intern=self._names)
-        self._parser.buffer_text = True
-        self._parser.XmlDeclHandler = self._declare
-        self._parser.EntityDeclHandler = self._declare_entity
-        self._parser.SkippedEntityHandler = self._skip_entity
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._data
-
-    def feed(self, chunk: bytes) -> None:
-        try:
-            self._parser.Parse(chunk if self._fed else chunk.lstrip())
-        except (expat.ExpatError, LookupError, ValueError):
-            self.is_broken = True
-        self._fed += len(chunk)
-        is_stuck = self._fed - self._parser.CurrentByteIndex > LONGEST_TAG
-        if is_stuck or self._depth > DEEPEST or len(self._names) > MOST_NAMES:
-            self.is_broken = True
+        self._length = 0
+        parser.buffer_text = True
+        parser.EntityDeclHandler = self._declare_entity
+        parser.SkippedEntityHandler = self._skip_entity
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._data
 
     @property
-    def unread(self) -> TruncationReason | None:
-        return self._links.unread or (
-            TruncationReason.TIME if time.thread_time() > self._until else None
-        )
-
-    def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        self.charset = (encoding or self.charset).lower()
+    def is_in_entry(self) -> bool:
+        return self._entry > 0
 
     def _declare_entity(self, *_declaration: object) -> None:
         raise ValueError("a document's own entities are never expanded")
@@ -166,14 +199,20 @@ class _Stream:
         self._text = None
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
-        self._depth += 1
-        if name.lower() in ENTRIES:
-            self.entry.begin()
-        # A `loc` with a prefix names an image; one with elements within it names nothing.
-        self._text = [] if name.lower() in ("loc", "lastmod") else None
-        self._length = 0
-        if name.rpartition(":")[2].lower() == "link":
-            self._links.add(attributes.get("href", ""))
+        self.depth += 1
+        space, _, local = name.rpartition(self._separator)
+        local = local.lower()
+        self._text, self._length = None, 0
+        if local in ENTRIES and not self._entry:
+            self._own, self._entry = space, self.depth
+            self._found.begin()
+        elif local in ("loc", "lastmod"):
+            # one with elements within it names nothing
+            self._text = [] if space == self._own else None
+        elif local == "link":
+            self._found.take_alternate(attributes.get("href", ""))
+        elif self.depth == 1:
+            self._own = space
 
     def _data(self, data: str) -> None:
         if self._text is not None and self._length <= MAX_URL_LENGTH:
@@ -181,21 +220,109 @@ class _Stream:
             self._length += len(data)
 
     def _end(self, name: str) -> None:
-        self._depth -= 1
         if self._text:
-            self.entry.take(name.lower(), "".join(self._text))
+            self._found.take(name.rpartition(self._separator)[2].lower(), "".join(self._text))
         self._text = None
-        if name.lower() in ENTRIES:
-            self.entry.end()
+        if self.depth == self._entry:
+            self._entry = 0
+            self._found.end()
+            self.ended_at = self._parser.CurrentByteIndex
+        self.depth -= 1
 
 
-def _lenient(source: DocumentSource, body: bytes, links: Links) -> Document:
-    document, charset, unread = read_markup(replace(source, body=DocumentStream.of(body)))
-    for element in elements(document):
-        if element.tag.lower() == "loc":
-            text = leaf_text(element)
-            if not REFERENCE.search(text):
-                links.add(text)
-        elif name_of(element) == "link":
-            links.add(attribute(element, "href"))
-    return Document(charset=charset, links=links.found, unread=unread or links.unread)
+class _Stream:
+    """What is well-formed, up to a limit or the first mistake.
+
+    pending: what was fed behind the last entry that has ended.
+    """
+
+    def __init__(self, found: _SitemapLinks) -> None:
+        self.charset = "utf-8"
+        self.is_broken = False
+        self.pending = bytearray()
+        self._names: dict[str, str] = {}
+        self._parser = expat.ParserCreate(namespace_separator=" ", intern=self._names)
+        self._parser.XmlDeclHandler = self._declare
+        self._found, self._elements = found, _EntryTexts(found, self._parser, " ")
+        self._pending_from = 0
+
+    def feed(self, chunk: bytes) -> None:
+        self.pending += chunk
+        try:
+            self._parser.Parse(chunk)
+        except (expat.ExpatError, LookupError, ValueError):
+            self.is_broken = True
+        ended_at = self._elements.ended_at
+        del self.pending[: ended_at - self._pending_from]
+        self._pending_from = ended_at
+        is_stuck = len(self.pending) > LONGEST_TAG
+        if is_stuck or self._elements.depth > DEEPEST or len(self._names) > MOST_NAMES:
+            self.is_broken = True
+
+    def end(self) -> None:
+        try:
+            self._parser.Parse(b"", True)
+        except expat.ExpatError:
+            self._found.is_damaged = True  # it breaks off
+
+    def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        self.charset = (encoding or self.charset).lower()
+
+
+class _EntryReader:
+    """Reads what stands behind a mistake, each entry by itself."""
+
+    def __init__(self, found: _SitemapLinks, decoder: TextDecoder) -> None:
+        self._found, self._decoder = found, decoder
+        self._text = ""
+
+    def feed(self, chunk: bytes) -> None:
+        self._read_entries(self._decoder.decode(chunk), is_last=False)
+
+    def end(self) -> None:
+        self._read_entries(self._decoder.decode(b"", is_last=True), is_last=True)
+
+    def _read_entries(self, more: str, *, is_last: bool) -> None:
+        text, held = _without_comments(self._text + more)
+        if is_last or len(held) > LONGEST_ENTRY:
+            text, held = text + held, ""
+        starts = [found.start() for found in ENTRY.finditer(text)]
+        for begin, end in pairwise([0, *starts]):
+            self._read(text[begin:end])
+        last = text[starts[-1] :] if starts else text
+        if is_last:
+            self._read(last)
+        is_long = len(last) > LONGEST_ENTRY
+        self._found.is_damaged |= is_long
+        self._text = ("" if is_long else last) + held
+
+    def _read(self, entry: str) -> None:
+        """Read an entry up to its own mistake, if it has one."""
+        if self._found.is_full:
+            return
+        if len(entry) > LONGEST_ENTRY:
+            self._found.is_damaged = True
+            return
+        if not ENTRY.match(entry):
+            entry = DECLARATION.sub("", entry)
+        entry = NO_CHARACTERS.sub("", entry)
+        if "<![CDATA[" not in entry:
+            entry = UNKNOWN.sub("<unknown/>", BARE_MARK.sub("&amp;", entry))
+        parser = expat.ParserCreate()
+        elements = _EntryTexts(self._found, parser, ":")
+        with suppress(expat.ExpatError, ValueError):
+            parser.Parse(f"<urlset>{entry}")
+        self._found.is_damaged |= elements.is_in_entry
+
+
+def _without_comments(text: str) -> tuple[str, str]:
+    """A text without its comments, and one that has no end yet."""
+    parts: list[str] = []
+    at = 0
+    while (begin := text.find(COMMENT, at)) >= 0:
+        end = text.find(COMMENT_END, begin + len(COMMENT))
+        if end < 0:
+            return "".join([*parts, text[at:begin]]), text[begin:]
+        parts.append(text[at:begin])
+        at = end + len(COMMENT_END)
+    return "".join([*parts, text[at:]]), ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, TruncationReason
 from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
@@ -22,21 +23,60 @@ BARE = re.compile(
     re.IGNORECASE,
 )
 SCHEME_LENGTH = len("https://")
+#: how a line of a text sitemap begins
+WRITTEN = re.compile(r"https?://[^\s/]", re.IGNORECASE)
+LINE_END = re.compile(r"[\r\n]+")
+#: what a text sitemap may have, and what is looked at to see whether a text is one
+MOST_LIST_BYTES, HEAD_BYTES = 50 * 1024 * 1024, 64 * 1024
+LONGEST_LINE = 64 * 1024
 #: what ends a sentence and not an address
 TAIL = ".,;:!?*_~"
 PAIRS = {")": "(", "]": "["}
 
 
 def read(source: DocumentSource) -> Document:
-    """Find addresses; one in brackets loses the bracket, one that holds both keeps them."""
-    pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
+    """Find addresses; one in brackets loses the bracket, one that holds both keeps them.
+
+    A text of addresses alone, one a line, is a text sitemap: each line is one, whatever characters
+    it has (sitemaps.org, "Text file").
+    """
+    is_list = source.content_type == "text/plain" and lists_addresses(source.body, source.charset)
+    most, take = (MOST_LIST_BYTES, _take_lines) if is_list else (MOST_BYTES, _take_addresses)
+    pieces, charset = decoded_pieces(source.body, most, source.charset)
     links, shown, rest, at = Links(source.url, charset="UTF-8"), "", "", 0
     for piece in pieces:
         shown += piece[: MOST_TEXT - len(shown)]
-        rest, at = _take_addresses(rest + piece, at, links)
-    _take_addresses(rest + "\n", at, links)
-    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
+        rest, at = take(rest + piece, at, links)
+        if links.unread:
+            break
+    take(rest + "\n", at, links)
+    unread = TruncationReason.SIZE if len(source.body) > most else links.unread
     return Document(charset=charset, links=links.found, text=shown.replace("\0", ""), unread=unread)
+
+
+def lists_addresses(body: DocumentStream, stated: str | None = None) -> bool:
+    """Whether lines of a text are addresses, nearly all of them, and have no words behind them."""
+    pieces, _ = decoded_pieces(body, HEAD_BYTES, stated)
+    lines = "".join(pieces).splitlines()
+    if len(body) > HEAD_BYTES:
+        lines = lines[:-1]
+    lines = [line.strip() for line in lines if line.strip()]
+    addresses = [line for line in lines if WRITTEN.match(line)]
+    spaced = sum(len(line.split()) > 1 for line in addresses)
+    return len(addresses) * 4 >= len(lines) * 3 and len(addresses) > 2 * spaced
+
+
+def _take_lines(text: str, _at: int, links: Links) -> tuple[str, int]:
+    """Take up each whole line that is an address; addresses within others are taken as of any
+    text.
+    """
+    *lines, rest = LINE_END.split(text)
+    for line in lines:
+        if WRITTEN.match(line := line.strip()):
+            links.add(line)
+        else:
+            _take_addresses(line + "\n", 0, links)
+    return (rest, 0) if len(rest) <= LONGEST_LINE else ("", 0)
 
 
 def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:

@@ -1,4 +1,6 @@
-"""XML of no stated kind: a feed or a sitemap, by its root; anything else leads nowhere."""
+"""XML: a feed, a sitemap or a page, by its root, whatever its type says; anything else leads
+nowhere.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +9,24 @@ from dataclasses import replace
 from crawling.web.documents import feed, html, sitemap
 from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.documents.charsets import decode
-from crawling.web.documents.markup import read_root
+from crawling.web.documents.markup import FEED_ROOTS, read_root
 
-TYPES = ("text/xml", "application/xml")
+TYPES = (
+    *("text/xml", "application/xml", "application/x-xml"),
+    *("application/rss+xml", "application/atom+xml", "application/rdf+xml"),
+)
+XHTML = "http://www.w3.org/1999/xhtml"
+HEAD_BYTES = 2000
 
 
 def read(source: DocumentSource) -> Document:
     """Hand the document to the module that its root names."""
     root = read_root(source)
-    if root in feed.ROOTS:
+    if root in FEED_ROOTS:
         return feed.read(source)
     if root in sitemap.ROOTS:
         return replace(sitemap.read(source), is_index=root == sitemap.INDEX)
-    beginning, charset = decode(source.body.start(2000), source.charset)
-    if "http://www.w3.org/1999/xhtml" in beginning:
+    beginning, charset = decode(source.body.start(HEAD_BYTES), source.charset)
+    if XHTML in beginning or "<html" in beginning.lower():
         return html.read(source)
     return Document(charset=charset)

@@ -31,7 +31,7 @@ from crawling.web.fetch.transfer import Transfer, TransferLimits
 #: a name, and a value that ends no line (RFC 9110, section 5)
 HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\r\n\0]*")
 #: lines of libcurl's own, taken away: all that is sent is what the request says
-NO_OTHERS = [b"Accept:", b"Expect:", b"Content-Type:"]
+NO_OTHERS = [b"Accept:", b"Expect:", b"Content-Type:", b"TE:"]
 
 
 class PinnedRequest(PreparedRequest):
@@ -65,13 +65,15 @@ class ResponseBody:
     """The body of an answer, to be read any number of times: what a Response has for `raw`.
 
     head, request: as they came, and as they were sent. size: bytes of it that have come.
-    certificate_ends_at: of the server's, if a connection was made to it. The last holder closes it.
+    is_broken_off: it ended before its own end. certificate_ends_at: of the server's, if a
+    connection was made to it. The last holder closes it.
     """
 
     def __init__(
         self, transfer: Transfer, request: bytes, certificate_ends_at: datetime | None
     ) -> None:
         self.file, self.size = transfer.body, transfer.body.tell()
+        self.is_broken_off = transfer.is_broken_off
         self.head, self.headers = b"".join(transfer.head.lines), transfer.head.fields
         self.request, self.certificate_ends_at = request, certificate_ends_at
         self.close = self.release_conn = self.file.close  # requests calls the one or the other

@@ -116,6 +116,8 @@ def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
     curl.setopt(pycurl.OPT_CERTINFO, 1)
     curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
     curl.setopt(pycurl.BUFFERSIZE, BUFFER_BYTES)
+    # it is not asked for, and some servers send it (RFC 9112, section 7)
+    curl.setopt(pycurl.TRANSFER_ENCODING, 1)
     # else an answer could not be told from one that came before its request
     curl.setopt(pycurl.FORBID_REUSE, transfer.TCP_INFO is None)
     if site.is_pinned:

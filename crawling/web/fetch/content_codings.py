@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
 import brotlicffi
@@ -18,11 +22,36 @@ else:
     from backports import zstd
 
 PIECE_BYTES = 64 * 1024
-#: more codings over one another than any server has a reason for
-MOST_CODINGS = 5
+#: more codings over one another than any server has a reason for; with more, none is taken off
+MOST_CODINGS = 3
+#: what all codings of one document may give together: so much, and so many times what came. One
+#: that gives nothing, over others, could else be unpacked for hours.
+MOST_BYTES, MOST_RATIO = 64 * 1024 * 1024, 100
+#: of the processor, for one document
+MOST_SECONDS = 5.0
 #: the largest window that RFC 9659 allows, as a power of two
 ZSTD_WINDOW_LOG = 23
 GZIP_MAGIC = b"\x1f\x8b"
+#: of a frame, and of one to be skipped (RFC 8878, sections 3.1.1 and 3.1.2)
+ZSTD_MAGIC = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+#: bytes by which it is seen whether a coding fits them
+HEAD_BYTES = 64
+#: none of these bytes is in text (MIME Sniffing Standard, section 3), and each 64 of what is packed
+#: have some
+NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+#: what was fed to a decoder and is remembered until that gives something
+MOST_REMEMBERED = 1024 * 1024
+#: what is damaged is unpacked in so many steps, since a decoder that fails gives nothing of a step
+MOST_STEPS = 64 * 1024
+
+#: codings whose bytes begin with no mark
+MARKLESS = ("br", "deflate")
+
+UNKNOWN = "The server says that it is packed as {}, which is no coding that is known here."
+TOO_MANY = "The server names {} codings over one another; none was taken off."
+UNFIT = "The server says that it is packed as {}, and it is not; it was read as it came."
+DAMAGED = "The packed document is damaged; what could be unpacked was read."
+CUT_SHORT = "The packed document breaks off; what had come of it was read."
 
 
 class _Decoder(Protocol):
@@ -109,50 +138,181 @@ class DecodedBody:
     """What is left of the pieces of a body when its codings are taken off, as pieces of at most 64
     KiB.
 
-    `is_cut_short` once all pieces were taken: the packed form broke off before its own end.
-    Raises requests' ContentDecodingError for a coding that is not known here, and for what is not
-    packed as it says.
+    As browsers do, it passes over codings that are unknown, and leaves what a coding does not fit
+    as it came. Once all pieces were taken, `note` says what was not as the server stated, and
+    `is_cut_short` whether there is less than there should be.
+
+    Raises requests' ContentDecodingError for what takes too much to unpack, with the pieces before
+    that given.
     """
 
     def __init__(self, pieces: Iterable[bytes], content_encoding: str) -> None:
         self.is_cut_short = False
-        names = [name.strip().lower() for name in content_encoding.split(",")]
-        names = [name for name in names if name not in ("", "identity")]
-        unknown = [name for name in names if name not in DECODERS]
-        if unknown or len(names) > MOST_CODINGS:
-            what = ", ".join(unknown) or f"{len(names)} codings over one another"
-            raise ContentDecodingError(f"it is packed in a way that is not read here: {what}")
-        self._pieces = iter(pieces)
-        for name in reversed(names):
+        self.note = ""
+        self._came = self._given = 0
+        self._until = time.thread_time() + MOST_SECONDS
+        self._pieces = self._counted(pieces)
+        for name in reversed(self._known(content_encoding)):
             self._pieces = self._taken_off(self._pieces, name)
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._pieces
-        except ERRORS as error:
-            raise ContentDecodingError(f"what came cannot be unpacked: {error}") from error
+        return self._pieces
+
+    def _known(self, content_encoding: str) -> list[str]:
+        names = [name.strip().lower() for name in content_encoding.split(",")]
+        names = [name for name in names if name not in ("", "identity")]
+        if unknown := [name for name in names if name not in DECODERS]:
+            self._say(UNKNOWN.format(", ".join(unknown)[:100]))
+        names = [name for name in names if name in DECODERS]
+        if len(names) > MOST_CODINGS:
+            self._say(TOO_MANY.format(len(names)))
+            return []
+        return names
+
+    def _say(self, note: str) -> None:
+        """The first thing that is wrong leads to the others."""
+        self.note = self.note or note
+
+    def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            self._came += len(piece)
+            yield piece
+
+    def _fed(self, decoder: _Decoder, data: bytes) -> bytes:
+        """What a decoder makes of some bytes, within the limits of the document."""
+        unpacked = decoder.feed(data, PIECE_BYTES)
+        self._given += len(unpacked)
+        if self._given > MOST_BYTES + MOST_RATIO * self._came:
+            raise ContentDecodingError("it unpacks to much more than what came")
+        if time.thread_time() > self._until:
+            raise ContentDecodingError(f"unpacking it takes more than {MOST_SECONDS:g} s")
+        return unpacked
 
     def _taken_off(self, pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-        decoder, has_begun = DECODERS[name](), False
-        for piece in pieces:
-            has_begun, data = True, piece
-            while True:
-                if decoder.eof:
-                    if not _goes_on(name, data):
-                        return
-                    decoder = DECODERS[name]()
-                unpacked = decoder.feed(data, PIECE_BYTES)
+        head = _head(pieces)
+        if not head:
+            return
+        if not _fits(name, head):
+            self._say(UNFIT.format(name))
+            yield from _cut(chain([head], pieces))
+            return
+        layer = _OpenContent(name, _decoder_for(name, head))
+        for piece in chain([head], pieces):
+            try:
+                yield from self._unpacked(layer, piece)
+            except ERRORS:
+                yield from self._damaged(layer, pieces)
+                return
+            if layer.is_over:
+                return
+        if layer.decoder.eof:
+            return
+        if layer.remembered and name in MARKLESS:
+            yield from self._damaged(layer, pieces)
+        else:
+            self.is_cut_short = True
+            self._say(CUT_SHORT)
+
+    def _unpacked(self, layer: _OpenContent, piece: bytes) -> Iterator[bytes]:
+        layer.remember(piece)
+        data = piece
+        while True:
+            if layer.decoder.eof:
+                if not _goes_on(layer.name, data):
+                    layer.is_over = True
+                    return
+                layer.decoder = _decoder_for(layer.name, data)
+            unpacked = self._fed(layer.decoder, data)
+            if unpacked:
+                layer.remembered = None
+                yield unpacked
+            data = layer.decoder.rest
+            if not data and (layer.decoder.eof or len(unpacked) < PIECE_BYTES):
+                return
+
+    def _damaged(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
+        """What can be had of a layer with a fault: its beginning, or all of it as it came."""
+        is_begun = layer.remembered is None
+        came = bytes(layer.remembered or b"")
+        if came and layer.name != "br":
+            for piece in self._salvaged(layer.name, came):
+                is_begun = True
+                yield piece
+        if is_begun:
+            self.is_cut_short = True
+            self._say(DAMAGED)
+        else:
+            self._say(UNFIT.format(layer.name))
+            yield from _cut(chain([came], rest))
+
+    def _salvaged(self, name: str, packed: bytes) -> Iterator[bytes]:
+        """Unpack what failed as a whole in small steps, up to its fault."""
+        decoder = _decoder_for(name, packed)
+        step = -(-len(packed) // MOST_STEPS)
+        for at in range(0, len(packed), step):
+            data = packed[at : at + step]
+            while data and not decoder.eof:
+                try:
+                    unpacked = self._fed(decoder, data)
+                except ERRORS:
+                    return
+                data = decoder.rest
                 if unpacked:
                     yield unpacked
-                data = decoder.rest
-                if not data and (decoder.eof or len(unpacked) < PIECE_BYTES):
-                    break
-        self.is_cut_short |= has_begun and not decoder.eof
+
+
+@dataclass(slots=True)
+class _OpenContent:
+    """One coding that is being taken off."""
+
+    name: str
+    decoder: _Decoder
+    #: what was fed, as long as nothing has come out; None: something has, or it was too much
+    remembered: bytearray | None = field(default_factory=bytearray)
+    #: its end was read, and what follows does not belong to it
+    is_over: bool = False
+
+    def remember(self, piece: bytes) -> None:
+        if self.remembered is not None:
+            self.remembered += piece
+            if len(self.remembered) > MOST_REMEMBERED:
+                self.remembered = None
+
+
+def _head(pieces: Iterator[bytes]) -> bytes:
+    """Their first bytes: HEAD_BYTES or more, if there are as many."""
+    head = b""
+    for piece in pieces:
+        head = head + piece if head else piece
+        if len(head) >= HEAD_BYTES:
+            break
+    return head
+
+
+def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        for at in range(0, len(piece), PIECE_BYTES):
+            yield piece[at : at + PIECE_BYTES]
+
+
+def _fits(name: str, head: bytes) -> bool:
+    """Whether bytes may be in a coding; of those that have no mark, that they are no text."""
+    if name in ("gzip", "x-gzip"):
+        return head.startswith(GZIP_MAGIC)
+    if name == "zstd":
+        return ZSTD_MAGIC.match(head) is not None
+    return len(head) < HEAD_BYTES or NO_TEXT.search(head, 0, HEAD_BYTES) is not None
+
+
+def _decoder_for(name: str, head: bytes) -> _Decoder:
+    is_gzip = name == "deflate" and head.startswith(GZIP_MAGIC)  # of servers that mix up the two
+    return DECODERS["gzip" if is_gzip else name]()
 
 
 def _goes_on(name: str, rest: bytes) -> bool:
     """Whether what is behind the end is one more member; anything else there is no part of the
     document.
     """
-    is_gzip = name in ("gzip", "x-gzip") and GZIP_MAGIC.startswith(rest[:2])
-    return is_gzip or name == "zstd"
+    if name == "zstd":
+        return ZSTD_MAGIC.match(rest) is not None
+    return name in ("gzip", "x-gzip") and GZIP_MAGIC.startswith(rest[:2])

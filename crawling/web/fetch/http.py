@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from http import HTTPStatus
 from threading import Lock
-from typing import cast
+from typing import NamedTuple, cast
 from urllib.parse import quote
 
 from requests import Response
-from requests.exceptions import RequestException
+from requests.exceptions import ContentDecodingError, RequestException
 
 from crawling.web.addresses import canonical_address
+from crawling.web.content.media_types import START_BYTES, document_type, is_open, stated_type
 from crawling.web.cookies import Cookies
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream, new_spool
 from crawling.web.exchanges import Exchange
@@ -31,12 +34,15 @@ from crawling.web.statuses import FetchStatus
 #: 16 MiB of what it has unpacked. With one interpreter lock this costs no time.
 MOST_BESIDE = 256 * 1024
 UNPACKING = Lock()
-CUT_SHORT = "The packed document breaks off; what had come of it was read."
+PARTIAL = "The server sent a part of the document (206), which was not asked for."
+WHOLE_RANGE = re.compile(r"bytes 0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
+BROKEN_OFF = "The answer's body broke off; its status and head count."
 
 
-#: asked of the head of an answer that has a document: its type and stated length; None: it may be
-#: read, otherwise why not
-Judge = Callable[[str, int | None], tuple[FetchStatus, str] | None]
+#: asked of the head of an answer that has a document: its type, None if only its bytes can show it,
+#: and its stated length; and again of the document, if its type was open. None: it may be read,
+#: otherwise why not
+Judge = Callable[[str | None, int | None], tuple[FetchStatus, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,8 @@ class Fetched:
     #: a kept connection was closed before the answer, so nothing is known, and asking again is no
     #: second try
     is_stale: bool = False
+    #: the body is not all of the document
+    is_partial: bool = False
     #: the server's, if a connection was made for it
     certificate_ends_at: datetime | None = None
 
@@ -105,7 +113,12 @@ class Fetched:
 
     @property
     def content_type(self) -> str:
-        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        """Its type, as the server states it or its first bytes show it; "" if nothing does."""
+        return document_type(
+            self.headers.get("Content-Type", ""),
+            self.body.start(START_BYTES),
+            options=self.headers.get("X-Content-Type-Options", ""),
+        )
 
     @property
     def location(self) -> str:
@@ -117,11 +130,7 @@ class Fetched:
     @property
     def charset(self) -> str | None:
         """The character set that the Content-Type names."""
-        for parameter in self.headers.get("Content-Type", "").split(";")[1:]:
-            name, _, value = parameter.partition("=")
-            if name.strip().lower() == "charset":
-                return value.strip(" \"'") or None
-        return None
+        return stated_type(self.headers.get("Content-Type", "")).charset or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +256,26 @@ def _read(
             http_status=http_status,
         )
     seconds = time.monotonic() - started
-    document, error = _document(body, most)
+    document, error, is_whole = _document(body, most)
+    if http_status == HTTPStatus.PARTIAL_CONTENT and not _is_all(answered):
+        is_whole, error = False, error or PARTIAL
+    if judge and not isinstance(error, FetchStatus) and _is_open(http_status, answered):
+        shown = Fetched(http_status, answered, document)
+        if unwanted := judge(shown.content_type, None):
+            if document.content is not body.file:
+                document.close()
+            return replace(
+                shown,
+                status=unwanted[0],
+                body=NO_DOCUMENT,
+                error=unwanted[1],
+                seconds=seconds,
+                http_status=http_status,
+            )
     if isinstance(error, FetchStatus):
-        return Fetched(error, answered, document, seconds, error.sentence, http_status)
+        if 200 <= http_status < 300:
+            return Fetched(error, answered, document, seconds, error.sentence, http_status)
+        error = error.sentence
     exchange = None
     if keep:
         request = masked_request(body.request, how.hidden)
@@ -258,40 +284,69 @@ def _read(
             body.head,
             DocumentStream(body.file, body.size),
             is_plain="Content-Encoding" not in answered,
-            is_cut_short=bool(error),
+            is_cut_short=not is_whole,
         )
-    return Fetched(http_status, answered, document, seconds, error, http_status, exchange=exchange)
+    return Fetched(
+        http_status,
+        answered,
+        document,
+        seconds,
+        error,
+        http_status,
+        exchange=exchange,
+        is_partial=not is_whole,
+    )
 
 
-def _document(body: ResponseBody, most: int) -> tuple[DocumentStream, FetchStatus | str]:
-    """The body unpacked; or its beginning and why there is no more of it.
+class _Document(NamedTuple):
+    """A body unpacked; or its beginning and why there is no more of it."""
 
-    A sentence: the body ended early. Of what is packed and too big, nothing is shown.
-    """
+    content: DocumentStream
+    #: what is not as it should be; a status where the document is not to be had
+    error: FetchStatus | str = ""
+    is_whole: bool = True
+
+
+def _document(body: ResponseBody, most: int) -> _Document:
+    """Of what is packed and too big as it came, nothing is shown."""
     is_packed = "Content-Encoding" in body.headers
     if body.size > most:
         shown = NO_DOCUMENT if is_packed else DocumentStream(body.file, body.size)
-        return shown, FetchStatus.TOO_BIG
-    return _unpacked(body, most) if is_packed else (DocumentStream(body.file, body.size), "")
+        return _Document(shown, FetchStatus.TOO_BIG, is_whole=False)
+    if not is_packed:
+        whole = DocumentStream(body.file, body.size)
+        return _Document(whole, BROKEN_OFF if body.is_broken_off else "", not body.is_broken_off)
+    return _unpacked(body, most)
 
 
-def _unpacked(body: ResponseBody, most: int) -> tuple[DocumentStream, FetchStatus | str]:
+def _unpacked(body: ResponseBody, most: int) -> _Document:
     pieces, unpacked, size = body.stream(), new_spool(), 0
+    status: FetchStatus | None = None
     with ExitStack() as alone, ExitStack() as faulty:
         faulty.callback(unpacked.close)
         if body.size > MOST_BESIDE:
             alone.enter_context(UNPACKING)
-        for piece in pieces:
-            if body.size <= MOST_BESIDE and size <= MOST_BESIDE < size + len(piece):
-                alone.enter_context(UNPACKING)
-            unpacked.write(piece)
-            size += len(piece)
-            if size > most:
-                break
+        try:
+            for piece in pieces:
+                if body.size <= MOST_BESIDE and size <= MOST_BESIDE < size + len(piece):
+                    alone.enter_context(UNPACKING)
+                unpacked.write(piece)
+                size += len(piece)
+                if size > most:
+                    status = FetchStatus.TOO_BIG
+                    break
+        except ContentDecodingError:
+            status = FetchStatus.UNDECODABLE
         faulty.pop_all()
-    if size > most:
-        return DocumentStream(unpacked, size), FetchStatus.TOO_BIG
-    return DocumentStream(unpacked, size), CUT_SHORT if pieces.is_cut_short else ""
+    is_whole = status is None and not pieces.is_cut_short and not body.is_broken_off
+    note = BROKEN_OFF if body.is_broken_off else pieces.note
+    return _Document(DocumentStream(unpacked, size), status or note, is_whole)
+
+
+def _is_all(headers: Mapping[str, str]) -> bool:
+    """Whether a part is the whole (RFC 9110, section 14.4)."""
+    part = WHOLE_RANGE.fullmatch(headers.get("Content-Range", "").strip())
+    return part is not None and int(part[1]) + 1 == int(part[2])
 
 
 def _unwanted(
@@ -299,7 +354,13 @@ def _unwanted(
 ) -> tuple[FetchStatus, str] | None:
     if judge is None or not 200 <= status < 300:
         return None
-    return judge(Fetched(status, headers).content_type, _stated_length(headers))
+    stated = stated_type(headers.get("Content-Type", "")).essence
+    return judge(None if _is_open(status, headers) else stated, _stated_length(headers))
+
+
+def _is_open(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether only the document itself shows its type."""
+    return 200 <= status < 300 and is_open(headers.get("Content-Type", ""))
 
 
 def _stated_length(headers: Mapping[str, str]) -> int | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.http import Fetched
-from crawling.web.robots import MAX_ROBOTS_BYTES
+from crawling.web.robots import MAX_ROBOTS_BYTES, with_whole_sitemaps
 from crawling.web.statuses import FetchStatus, is_redirect
 
 #: section 2.3.1.2 asks for at least five
@@ -32,7 +34,7 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
         if status in NO_REDIRECTS:
             break
         if not is_redirect(status):
-            return answer
+            return _found_at(address, answer) if hop else answer
         if not answer.location:
             break
         try:
@@ -44,9 +46,16 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
     return Fetched(404)
 
 
+def _found_at(address: Address, answer: Fetched) -> Fetched:
+    """The answer at another address, which the sitemaps that it names are relative to."""
+    body = answer.body.start(MAX_ROBOTS_BYTES)
+    whole = with_whole_sitemaps(body, address.url)
+    return answer if whole == body else replace(answer, body=DocumentStream.of(whole))
+
+
 def as_read(answer: Fetched) -> tuple[int, bytes]:
-    """Status and body as they are kept; of one that is too big the beginning holds (section
-    2.5)."""
-    if answer.status == FetchStatus.TOO_BIG:
+    """Status and body as they are kept; of one that is too big, or takes too much to unpack, the
+    beginning holds (section 2.5)."""
+    if answer.status in (FetchStatus.TOO_BIG, FetchStatus.UNDECODABLE):
         return answer.http_status, answer.body.start(MAX_ROBOTS_BYTES)
     return answer.status, answer.body.read()

@@ -20,6 +20,7 @@ from requests.exceptions import (
 )
 from urllib3 import HTTPHeaderDict
 
+from crawling.web.content.header_fields import SINGLE
 from crawling.web.document_stream import new_spool
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import ForbiddenConnect, StaleConnection, fault_of
@@ -34,6 +35,8 @@ MOST_PIECES = 200_000
 #: Digits of a Content-Length. One that does not fit into 63 bits libcurl passes over, as if there
 #: were none.
 LONGEST_LENGTH = 18
+#: redirects and errors count by their status and head, whatever becomes of their bodies
+FIRST_WITHOUT_BODY = 300
 #: what each callback may return to end the transfer
 END = -1
 #: Linux's option for the figures of a connection; None: no other system has these figures
@@ -185,12 +188,26 @@ class AnswerHead:
             return False
         for each in b"".join(self.lines[1:-1]).decode("latin-1").split("\n")[:-1]:
             name, _, value = each.partition(":")
-            self.fields.add(name.strip(), value.strip())
+            self._take(name.strip(), value.strip())
         length = self.fields.get("Content-Length", "").lstrip("0")
         if length.isdigit() and len(length) > LONGEST_LENGTH:
             raise InvalidHeader("Content-Length is impossibly large")
+        if len(self._transfer_codings()) > 1:  # libcurl would unpack them without any limit
+            raise InvalidHeader("several transfer codings stand over one another")
         self.status = status
         return True
+
+    def _take(self, name: str, value: str) -> None:
+        if name.lower() not in SINGLE:
+            self.fields.add(name, value)
+        elif not self.fields.get(name):
+            self.fields[name] = value
+
+    def _transfer_codings(self) -> list[str]:
+        """Those beside chunked, which libcurl takes off."""
+        field = self.fields.get("Transfer-Encoding", "")
+        names = (name.strip().lower() for name in field.split(",")) if field else ()
+        return [name for name in names if name not in ("", "chunked", "identity")]
 
 
 class Transfer:
@@ -216,6 +233,8 @@ class Transfer:
         self._gate = ConnectionGate(may_dial)
         self._wants = wants
         self._is_asked = self._is_enough = False
+        #: the body ended in the middle, of an answer that says without it what it has to say
+        self.is_broken_off = False
         self._fault: BaseException | None = None
 
     @property
@@ -242,9 +261,11 @@ class Transfer:
             if not self.head.status:
                 raise ChunkedEncodingError("the answer breaks off in its head")
         except pycurl.error as error:
-            if self._fault:
+            if isinstance(self._fault, ReadTimeout) or not self._fault:
+                self.is_broken_off = not self._is_enough and self.head.status >= FIRST_WITHOUT_BODY
+            if self._fault and not self.is_broken_off:
                 raise self._fault from None
-            if not self._is_enough:
+            if not (self._is_enough or self.is_broken_off):
                 raise self._fault_of(curl, error) from None
         finally:
             self._gate.close()

@@ -22,6 +22,8 @@ FINAL_TLS = re.compile(
     r"request|unsafe legacy|unknown protocol"
     r"|unexpected message|bad record type|record layer failure|certificate required|legal"
 )
+#: libcurl's words for answers against the rules that it reports like broken ones
+AGAINST_RULES = re.compile(r"chunk hex-length|Malformed encoding|Too large response headers")
 #: CURLE_PROXY and CURLE_TOO_LARGE, which pycurl has no names for
 E_PROXY, E_TOO_LARGE = 97, 100
 #: and CURLE_WEIRD_SERVER_REPLY under its old one
@@ -74,6 +76,8 @@ def fault_of(curl: pycurl.Curl, code: int, said: str) -> requests.RequestExcepti
         )
     if code == pycurl.E_SSL_CONNECT_ERROR and FINAL_TLS.search(said.lower()):
         return requests.SSLError(said)
+    if code == pycurl.E_RECV_ERROR and AGAINST_RULES.search(said):
+        return requests.InvalidHeader(said)
     return _FAULTS.get(code, requests.ChunkedEncodingError)(said)
 
 

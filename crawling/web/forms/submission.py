@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
@@ -11,7 +10,7 @@ from unicodedata import bidirectional
 from urllib.parse import quote
 
 from crawling.web.addresses import WEB, Address, read_address
-from crawling.web.documents.charsets import LARGER
+from crawling.web.content.encodings import encoded, encoding_name
 from crawling.web.documents.tree import encoding_named
 from crawling.web.forms.controls import Control, Form, FormPage
 
@@ -182,5 +181,4 @@ def _crlf(text: str) -> str:
 
 def _encoded(text: str, encoding: str) -> bytes:
     """In the encoding; a character that it has not as a reference (Encoding Standard, 6.1)."""
-    name = codecs.lookup(encoding).name
-    return text.encode(LARGER.get(name, name), "xmlcharrefreplace")
+    return encoded(text, encoding_name(encoding) or encoding)

@@ -118,7 +118,7 @@ def test_chunks_that_go_wrong_spoil_no_other_answer():
         PinnedSession() as session,
     ):
         assert [get(url, session=session).status for _ in range(2)] == [
-            FetchStatus.BROKEN_ANSWER,
+            FetchStatus.MALFORMED,
             200,
         ]
         assert len(accepted) == 2

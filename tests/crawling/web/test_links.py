@@ -158,7 +158,7 @@ def test_the_character_set_is_the_servers_or_the_documents_or_a_good_guess(body,
         ("utf-8", "%E4%B8%AD%E6%96%87"),
         ("utf-16le", "%E4%B8%AD%E6%96%87"),
         ("windows-1252", "%26%2320013%3B%26%2325991%3B"),
-        ("x-mac-cyrillic", "%E4%B8%AD%E6%96%87"),
+        ("x-mac-cyrillic", "%26%2320013%3B%26%2325991%3B"),
     ],
 )
 def test_a_path_goes_out_in_utf_8_and_a_query_in_the_documents_character_set(charset, query):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from crawling.web.document_stream import PIECE_BYTES, DocumentStream
-from crawling.web.documents import archive
+from crawling.web.documents import archive, feed
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import CONTENT_TYPES, read_document, reader_of
 
@@ -48,6 +48,30 @@ def test_atom_feeds_lead_to_their_entries_and_neighbours(content_type):
 
     assert links(ATOM, content_type) == ["/feed", "/f/?page=2", "/f/1", "/1.mp3"]
     assert (document.title, document.metadata.author) == ("News", "Me")
+
+
+BASES = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/f/">
+<title type="html">A&amp;amp;B</title>
+<link rel="prev-archive" href="p"/><link rel="edit" href="no"/>
+<link rel="http://www.iana.org/assignments/relation/next-archive" href="n"/>
+<entry xml:base="2026/"><link href="1"/></entry><entry><link xml:base="/g/" href="2"/></entry>
+<entry xml:base="http://b.test/x/"><link href="3"/></entry></feed>"""
+
+
+def test_each_element_of_a_feed_may_have_its_base_and_archives_are_followed():
+    source = DocumentSource(DocumentStream.of(BASES), URL, "text/xml")
+    pages = ["/f/2026/1", "/g/2", "http://b.test/x/3"]
+
+    assert links(BASES, "text/xml") == ["/f/p", "/f/n", *pages]
+    assert read_document(source).title == "A&B"
+    assert [url.removeprefix("http://a.test") for url in feed.entries(source)] == pages
+
+
+def test_titles_of_rss_are_texts_in_which_references_are_written_twice():
+    body = "<rss><channel><title>A &amp;amp; B \u4e2d</title></channel></rss>".encode("gbk")
+    source = DocumentSource(DocumentStream.of(body), URL, "text/xml", "gb2312")
+
+    assert read_document(source).title == "A & B \u4e2d"
 
 
 @pytest.mark.parametrize("content_type", ["application/rss+xml", "application/xml"])
@@ -101,7 +125,7 @@ def test_packed_sitemaps_are_unpacked(content_type):
 
 def test_a_bomb_is_unpacked_no_further_than_a_sitemap_may_be_long():
     def parts(packed, most):
-        return list(archive.UnpackedDocument(DocumentStream.of(packed), most))
+        return list(archive.UnpackedDocument([packed], most))
 
     assert len(b"".join(parts(gzip.compress(b"x" * 10_000_000), 1000))) == 1000
     assert parts(b"\x1f\x8b\x08nonsense", 9) == []

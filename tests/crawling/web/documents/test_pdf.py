@@ -85,7 +85,7 @@ def test_a_program_that_takes_too_long_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(pdf, "PROGRAM", endless)
     monkeypatch.setattr(pdf, "LONGEST_SECONDS", 0.3)
 
-    assert document(made("http://a.test/x")) == Document(unread=TruncationReason.TIME)
+    assert document(made("http://a.test/x")) == Document(unread=TruncationReason.NO_TIME)
 
 
 def test_a_larger_file_than_is_read_is_left_alone(monkeypatch):
@@ -109,7 +109,7 @@ def test_a_program_has_the_memory_that_was_granted_and_no_more():
     over.set()
     watch.join()
 
-    assert (unread, 20 * MIB < max(sizes) < (32 + 20) * MIB) == (TruncationReason.MEMORY, True)
+    assert (unread, 20 * MIB < max(sizes) < (32 + 20) * MIB) == (TruncationReason.NO_MEMORY, True)
     assert document(body).unread == TruncationReason.SIZE
 
 

@@ -43,8 +43,9 @@ WHOLE = {
     "a feed": ("application/rss+xml", lambda: b"<rss><channel><link>/a</link></channel></rss>"),
     "a style sheet": ("text/css", lambda: b"a{}"),
     "text": ("text/plain", lambda: b"http://a.test/"),
-    "no PDF": ("application/pdf", lambda: b"no PDF"),
-    "no text": ("application/octet-stream", lambda: b"x"),
+    "nothing": ("application/octet-stream", lambda: b""),
+    "an image": ("image/png", lambda: b"x"),
+    "a font": ("font/woff2", lambda: b"x"),
 }
 CUT = {
     "large HTML": (
@@ -71,6 +72,10 @@ CUT = {
         TruncationReason.BROKEN,
     ),
     "a large sheet": ("text/css", lambda: b"a{}" * (5 * MIB // 3), TruncationReason.SIZE),
+    "no PDF": ("application/pdf", lambda: b"no PDF", TruncationReason.TYPE),
+    "octets": ("application/octet-stream", lambda: b"x", TruncationReason.TYPE),
+    "a program": ("text/javascript", lambda: b"x", TruncationReason.TYPE),
+    "JSON that is no feed": ("application/json", lambda: b"{}", TruncationReason.TYPE),
     "large text": ("text/plain", lambda: b"x " * (5 * MIB // 2), TruncationReason.SIZE),
     "no end of PDF": (
         "application/pdf",
@@ -110,7 +115,7 @@ def test_what_takes_more_memory_than_there_is_says_so(monkeypatch):
         raise MemoryError
 
     monkeypatch.setitem(readers(), "text/plain", runs_out)
-    assert why(b"x", "text/plain") == TruncationReason.MEMORY
+    assert why(b"x", "text/plain") == TruncationReason.NO_MEMORY
 
 
 def test_what_it_took_is_free_before_its_failure_is_logged(monkeypatch, caplog):
@@ -144,7 +149,7 @@ def test_what_takes_more_time_than_there_is_says_so(monkeypatch):
 
     assert why(b"<p>" * 10_000) == TruncationReason.TIME
     assert why(urlset(5000), "text/xml") == TruncationReason.TIME
-    assert why(b"%PDF-1.7", "application/pdf") == TruncationReason.TIME
+    assert why(b"%PDF-1.7", "application/pdf") == TruncationReason.NO_TIME
 
 
 def test_every_reason_has_its_sentence():

@@ -1,0 +1,173 @@
+"""The Encoding Standard: labels, decoders, and the encoders that queries of links and forms need.
+
+The HTML parser brings the standard's decoders, as codecs whose names begin with `whatwg-`. It has
+no encoders, and Python's have other tables (decision 122). So each encoder is the decoder turned
+round, with the exceptions that the standard names.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from urllib.parse import quote
+
+import turbohtml
+import turbohtml.detect  # has the codecs
+
+UTF_8 = "UTF-8"
+REPLACEMENT = "replacement"
+#: of these each byte is a character
+LEADS = range(0x81, 0xFF)
+TRAILS = range(0x30, 0xFF)
+MULTI_BYTE = {
+    "GBK": LEADS,
+    "gb18030": LEADS,
+    # those before it are the Hong Kong Supplement's (section 11.1.2)
+    "Big5": range(0xA1, 0xFF),
+    "EUC-JP": LEADS,
+    # NEC's selection of IBM's characters, and those of private use, are decoded only (13.3.2)
+    "Shift_JIS": [*range(0x81, 0xA0), *range(0xE0, 0xED), *range(0xFA, 0xFD)],
+    "EUC-KR": LEADS,
+}
+#: of Big5, which has these twice, the later place (section 5, "index Big5 pointer")
+LATER_IN_BIG5 = frozenset("\u2550\u255e\u2561\u256a\u5341\u5345")
+#: for private use once, which later versions of gb18030 have elsewhere (section 10.2.2)
+ONCE_PRIVATE = {
+    **{0xE78D + n: bytes([0xA6, 0xD9 + n]) for n in range(7)},
+    **{0xE794: b"\xa6\xec", 0xE795: b"\xa6\xed", 0xE796: b"\xa6\xf3", 0xE81E: b"\xfe\x59"},
+    **{0xE826: b"\xfe\x61", 0xE82B: b"\xfe\x66", 0xE82C: b"\xfe\x67", 0xE832: b"\xfe\x6d"},
+    **{0xE843: b"\xfe\x7e", 0xE854: b"\xfe\x90", 0xE864: b"\xfe\xa0"},
+}
+JAPANESE = ("EUC-JP", "Shift_JIS", "ISO-2022-JP")
+#: marks that the Japanese encoders take for others
+YEN, OVERLINE, MINUS, WIDE_MINUS = "\xa5", "\u203e", "\u2212", "\uff0d"
+#: what the special-query percent-encode set leaves as it is (URL Standard, section 1.3)
+PLAIN_IN_QUERIES = "!$%&()*+,-./:;=?@[\\]^_`{|}~"
+LABEL_BLANKS = "\t\n\f\r "
+NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+Table = dict[str, bytes]
+
+
+@lru_cache(maxsize=512)  # there are 228, and strangers write others
+def encoding_name(label: str) -> str:
+    """Get an encoding by its label (section 4.2); "": there is none of that label."""
+    try:
+        found = turbohtml.parse(b"", encoding=label.strip(LABEL_BLANKS), positions=False).encoding
+    except (LookupError, ValueError):
+        return ""
+    return found or ""
+
+
+def decoder_of(name: str) -> Callable[[bytes], str]:
+    """The decoder of an encoding for a whole text, which has no byte order mark."""
+    decode = codecs.lookup(f"whatwg-{name}").decode
+    return lambda body: decode(body, "replace")[0]
+
+
+def is_single_byte(name: str) -> bool:
+    """Whether a text may be decoded in parts, wherever they end."""
+    return name not in MULTI_BYTE and name not in (REPLACEMENT, "ISO-2022-JP")
+
+
+def output_encoding(name: str) -> str:
+    """The encoding in which what is sent is written (section 4.3)."""
+    return UTF_8 if name == REPLACEMENT or name.startswith("UTF-16") else name
+
+
+def encoded(text: str, name: str) -> bytes:
+    """A text in an encoding; characters that it has not are numbers, as in HTML (section 4.1)."""
+    return b"".join(
+        piece if isinstance(piece, bytes) else b"&#%d;" % piece for piece in _pieces(text, name)
+    )
+
+
+def percent_encoded_query(text: str, name: str) -> str:
+    """A query as browsers write it: percent-encoded after encoding (URL Standard, section 1.3)."""
+    return NOT_ASCII.sub(lambda run: _percent_encoded(run[0], name), text)
+
+
+def _percent_encoded(text: str, name: str) -> str:
+    return "".join(
+        quote(piece, safe=PLAIN_IN_QUERIES) if isinstance(piece, bytes) else f"%26%23{piece}%3B"
+        for piece in _pieces(text, name)
+    )
+
+
+def _pieces(text: str, name: str) -> Iterator[bytes | int]:
+    """The bytes of each character, or the number of one that the encoding does not have."""
+    name = output_encoding(name)
+    if name == UTF_8:
+        yield text.encode(errors="replace")
+    elif name == "ISO-2022-JP":
+        yield from _iso_2022_jp(text)
+    else:
+        table = _table(name)
+        for character in _as_japanese(text) if name in JAPANESE else text:
+            yield table.get(character) or _outside(character, name)
+
+
+def _outside(character: str, name: str) -> bytes | int:
+    """Of what stands in no table: four bytes of gb18030, or the character's number."""
+    number = ord(character)
+    if name != "gb18030" or number == 0xE5E5 or 0xD800 <= number < 0xE000:
+        return number
+    return ONCE_PRIVATE.get(number) or character.encode("gb18030")
+
+
+def _as_japanese(text: str) -> str:
+    return text.replace(MINUS, WIDE_MINUS)
+
+
+@cache
+def _table(name: str) -> Table:
+    """The bytes of each character, by the decoder: of those that it has twice the first."""
+    decode = decoder_of(name)
+    has_pairs = name in MULTI_BYTE and name != "Shift_JIS"
+    found: Table = {}
+    for byte in range(0x80 if has_pairs else 0x100):
+        _note(found, decode(bytes([byte])), bytes([byte]))
+    pairs = [bytes([lead, trail]) for lead in MULTI_BYTE.get(name, ()) for trail in TRAILS]
+    # a line break belongs to no character, and each ends one that is not complete
+    for pair, character in zip(pairs, decode(b"\n".join(pairs)).split("\n"), strict=False):
+        if character in LATER_IN_BIG5 and name == "Big5":
+            found[character] = pair
+        _note(found, character, pair)
+    if name == "GBK":
+        found["\u20ac"] = b"\x80"
+    if name in ("EUC-JP", "Shift_JIS"):
+        found |= {YEN: b"\\", OVERLINE: b"~"}
+    return found
+
+
+def _note(found: Table, character: str, written: bytes) -> None:
+    if len(character) == 1 and character != "\ufffd":
+        found.setdefault(character, written)
+
+
+ASCII, ROMAN, KANJI = b"\x1b(B", b"\x1b(J", b"\x1b$B"
+
+
+def _iso_2022_jp(text: str) -> Iterator[bytes | int]:
+    """The encoder that has states (section 13.2.2); a text begins and ends in that of ASCII."""
+    state, kanji = ASCII, _table("EUC-JP")
+    for character in _as_japanese(text):
+        if "\uff61" <= character <= "\uff9f":  # it has the wide forms alone
+            character = unicodedata.normalize("NFKC", character)
+        if character.isascii():
+            wanted, written = (ROMAN if state == ROMAN and character not in "\\~" else ASCII), None
+        elif character in (YEN, OVERLINE):
+            wanted, written = ROMAN, b"\\" if character == YEN else b"~"
+        else:
+            pair = kanji.get(character, b"")
+            is_known = len(pair) == 2 and pair[0] >= 0xA1
+            wanted = KANJI if is_known else ASCII
+            written = bytes(byte - 0x80 for byte in pair) if is_known else b""
+        if wanted != state:
+            yield wanted
+            state = wanted
+        yield character.encode() if written is None else written or ord(character)
+    if state != ASCII:
+        yield ASCII

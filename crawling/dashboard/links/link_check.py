@@ -21,6 +21,7 @@ from crawling.dashboard.links.page_problems import (
     find_redirected,
     find_repeated,
     find_slow,
+    find_unread,
 )
 from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.dashboard.links.reading_problems import (
@@ -38,6 +39,7 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.BROKEN: find_broken,
     ProblemKind.REDIRECTED: find_redirected,
     ProblemKind.CERTIFICATE: find_certificates,
+    ProblemKind.UNREAD: find_unread,
     ProblemKind.ORPHAN: find_orphans,
     ProblemKind.CANONICAL: find_canonical,
     ProblemKind.HREFLANG: find_languages,

@@ -45,7 +45,7 @@ SELECT id, url, words, pages FROM (
         count(*) FILTER (WHERE p.canonical IN ('', u.url)) OVER (PARTITION BY p.{column}) AS pages
     FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
     WHERE p.run_id = %(run)s AND u.hops = 0 AND p.status = 200 AND p.content_type = ANY(%(types)s)
-        AND p.unread NOT IN ('copy', 'busy')
+        AND p.unread NOT IN ('copy', 'busy', 'type', 'no memory', 'no time')
 ) pages WHERE (words = '' OR pages > 1 AND is_own) AND id > %(after)s ORDER BY id LIMIT %(most)s
 """
 HTML = ("text/html", "application/xhtml+xml")
@@ -109,6 +109,18 @@ def _told(end: Url | None) -> str:
     if end.status is None:
         return "not fetched yet."
     return explain(end.status).rstrip(".") + "."
+
+
+def find_unread(run: Run, after: str, most: int) -> Found:
+    """Pages of which not all was read; copies are left unread by the order."""
+    pages = _pages_of(run).exclude(unread="").exclude(unread="copy")
+    return _scan(pages, after, most, _unread)
+
+
+def _unread(pages: Sequence[Page]) -> Iterator[Judged]:
+    for page in pages:
+        told = f"{page.why_unread} Its type is {page.content_type or 'unknown'}."
+        yield page, LinkProblem(ProblemKind.UNREAD, page.url.url, told, page.status)
 
 
 def find_orphans(run: Run, after: str, most: int) -> Found:

@@ -26,6 +26,7 @@ class ProblemKind(StrEnum):
     PLAIN_HTTP = "plain-http"
     CERTIFICATE = "certificate"
     SLOW = "slow"
+    UNREAD = "unread"
     ORPHAN = "orphan"
     CANONICAL = "canonical"
     HREFLANG = "hreflang"
@@ -69,6 +70,7 @@ LABELS = {
     ProblemKind.PLAIN_HTTP: "Plain HTTP",
     ProblemKind.CERTIFICATE: "Certificates",
     ProblemKind.SLOW: "Slow",
+    ProblemKind.UNREAD: "Not all read",
     ProblemKind.ORPHAN: "Orphan pages",
     ProblemKind.CANONICAL: "Canonical",
     ProblemKind.HREFLANG: "Languages",

@@ -1,4 +1,6 @@
-"""Create, find and revoke the links that show one crawl's report without a log-in."""
+"""Create, find, hand over and revoke the links that show one crawl's report without a log-in. A
+link opens nothing once the user who created it may not act on the crawl any more.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from django.utils import timezone
 from crawling.audit import note
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, ShareLink
+from crawling.teams.permissions import may_still_share
 
 USUAL_DAYS, MOST_DAYS = 7, 90
 #: of a crawl, that have not expired
@@ -57,25 +60,38 @@ def revoke_share_link(link: ShareLink, *, by: User | None) -> None:
 
 
 def share_links_of(crawl: CrawlJob) -> Sequence[ShareLink]:
-    """Those that open the crawl's report now, the oldest first."""
+    """Those that have not expired, the oldest first."""
     alive = ShareLink.objects.filter(crawl=crawl, expires_at__gt=timezone.now())
     return list(alive.select_related("created_by"))
 
 
+def share_links_by(user: User) -> Sequence[ShareLink]:
+    """Those that a user has created and that have not expired, with their crawls."""
+    alive = ShareLink.objects.filter(created_by=user, expires_at__gt=timezone.now())
+    return list(alive.filter(crawl__removal_asked_at=None).select_related("crawl"))
+
+
+def hand_link_over(link: ShareLink, receiver: User, *, by: User | None) -> None:
+    """Let a link be another user's, so that it stays open. To be called in a transaction."""
+    note(by, link.crawl, "handed a share link over", {"owner": (link.created_by, receiver)})
+    ShareLink.objects.filter(pk=link.pk).update(created_by=receiver)
+
+
 def shared_crawl(token: str) -> ShareLink | None:
-    """The link of a token, with its crawl; None: unknown, expired, revoked, or of a deleted
-    crawl.
+    """The link of a token, with its crawl; None: unknown, expired, revoked, of a deleted crawl, or
+    of a user who may not share it any more.
     """
     now = timezone.now()
     link = (
-        ShareLink.objects.select_related("crawl")
+        ShareLink.objects.select_related("crawl", "created_by")
         .filter(digest=_digest(token), expires_at__gt=now, crawl__removal_asked_at=None)
         .first()
     )
-    if link is not None:
-        ShareLink.objects.filter(
-            Q(last_opened_at=None) | Q(last_opened_at__lt=now - OPENED_EVERY), pk=link.pk
-        ).update(last_opened_at=now)
+    if link is None or not may_still_share(link.created_by, link.crawl):
+        return None
+    ShareLink.objects.filter(
+        Q(last_opened_at=None) | Q(last_opened_at__lt=now - OPENED_EVERY), pk=link.pk
+    ).update(last_opened_at=now)
     return link
 
 

@@ -7,13 +7,13 @@ all operators. Administrators may let all operators act on all crawls (`TeamRule
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, Q
 
-from crawling.models import CrawlJob, Team, TeamRule
+from crawling.models import CrawlJob, ShareLink, Team, TeamRule, Watch
 
 #: may change crawls, by the role
 STEER = "crawling.change_crawljob"
@@ -83,6 +83,13 @@ def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
     if maker is None:
         return True
     return maker.is_active and maker.has_perm(STEER) and may_act(maker, crawl)
+
+
+def still_shared(crawl: CrawlJob, rows: Iterable[ShareLink | Watch]) -> set[int]:
+    """The ids of those links and watches of a crawl whose addresses open something."""
+    kept = list(rows)
+    able = {maker for maker in {row.created_by for row in kept} if may_still_share(maker, crawl)}
+    return {row.pk for row in kept if row.created_by in able}
 
 
 def crawl_out_of_reach(user: User, crawl_id: int) -> CrawlJob | None:

@@ -7,6 +7,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape
 
 from crawling.models import PageEvent, Watch
+from crawling.teams.permissions import may_still_share
 from crawling.watches.watching import events_of
 from crawling.web.secret_headers import masked_url
 
@@ -21,13 +22,17 @@ def feed_token(watch: Watch) -> str:
 
 
 def watch_of(token: str) -> Watch | None:
-    """The watch of a token; None: unknown, renewed, or of a deleted crawl."""
+    """The watch of a token; None: unknown, renewed, of a deleted crawl, or of a user who may not
+    act on the crawl any more.
+    """
     try:
         number, _, feed_number = SIGNER.unsign(token).partition("-")
     except BadSignature:
         return None
-    watches = Watch.objects.select_related("crawl").filter(crawl__removal_asked_at=None)
-    return watches.filter(pk=number, feed_number=feed_number).first()
+    watches = Watch.objects.select_related("crawl", "created_by")
+    watches = watches.filter(crawl__removal_asked_at=None)
+    watch = watches.filter(pk=number, feed_number=feed_number).first()
+    return watch if watch and may_still_share(watch.created_by, watch.crawl) else None
 
 
 def atom(watch: Watch, address: str) -> str:

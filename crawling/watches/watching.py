@@ -61,12 +61,28 @@ def remove_watch(crawl: CrawlJob, number: int, *, by: User | None) -> None:
 
 
 def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
-    """Give its feed another secret address; the old one opens nothing. Raises NotFound."""
+    """Give its feed another secret address; the old one opens nothing. The watch is then the
+    user's who gives it, as the feed stays open for as long as that user may act on the crawl.
+    Raises NotFound.
+    """
     with transaction.atomic():
         watch = find_watch(crawl, number)
-        Watch.objects.filter(pk=watch.pk).update(feed_number=F("feed_number") + 1)
+        owner = by or watch.created_by
+        Watch.objects.filter(pk=watch.pk).update(feed_number=F("feed_number") + 1, created_by=owner)
         note(by, crawl, f"renewed the address of the feed of {watch}")
     return find_watch(crawl, number)
+
+
+def watches_by(user: User) -> Sequence[Watch]:
+    """Those that a user has made, with their crawls."""
+    found = Watch.objects.filter(created_by=user, crawl__removal_asked_at=None)
+    return list(found.select_related("crawl"))
+
+
+def hand_watch_over(watch: Watch, receiver: User, *, by: User | None) -> None:
+    """Let a watch be another user's, so that its feed stays open. To be called in a transaction."""
+    note(by, watch.crawl, f"handed {watch} over", {"owner": (watch.created_by, receiver)})
+    Watch.objects.filter(pk=watch.pk).update(created_by=receiver)
 
 
 def find_watch(crawl: CrawlJob, number: int) -> Watch:

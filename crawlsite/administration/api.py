@@ -6,7 +6,7 @@ administration pages show and do.
 # No postponed annotations here: ninja reads them.
 
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -31,6 +31,7 @@ from crawlsite.administration.accounts import (
     set_role,
 )
 from crawlsite.administration.activity import activities, as_activity
+from crawlsite.administration.shared_by_user import deactivate, shared_by
 from crawlsite.tokens import refuse_ending_tokens
 from serving.access import AuthenticatedRequest, needs, require
 from serving.paging import page_of
@@ -97,6 +98,21 @@ class UserChanges(Schema):
     )
     role: str | None = None
     is_active: bool | None = None
+    hand_to: str = Field(
+        "",
+        description="with is_active false: the user who gets the share links and feeds, which stop "
+        "otherwise (`shared-items`)",
+    )
+
+
+class SharedOut(Schema):
+    crawl: int
+    kind: Literal["share link", "feed"]
+    id: int = Field(description="of the share link, or of the watch")
+
+
+class SharedList(Schema):
+    items: list[SharedOut]
 
 
 class TeamShare(Schema):
@@ -235,11 +251,31 @@ def update_user(
     try:
         if asked.role is not None:
             set_role(user, asked.role, by=request.user)
-        if asked.is_active is not None:
-            set_active(user, is_active=asked.is_active, by=request.user)
+        if asked.is_active is False:
+            deactivate(user, hand_to=asked.hand_to, by=request.user)
+        elif asked.is_active:
+            set_active(user, is_active=True, by=request.user)
     except BadAccount as error:
         raise BadOrder(error.errors) from error
     return _user(accounts().get(pk=user.pk))
+
+
+@users.get(
+    "/{user_id}/shared-items",
+    response=SharedList,
+    summary="List share links and feeds of a user, which stop when the user is locked",
+)
+@may_see_users
+def list_shared(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
+    shared = shared_by(get_object_or_404(accounts(), pk=user_id))
+    kinds = (("share link", shared.links), ("feed", shared.watches))
+    return {
+        "items": [
+            {"crawl": one.crawl_id, "kind": kind, "id": one.pk}
+            for kind, rows in kinds
+            for one in rows
+        ]
+    }
 
 
 @users.post(

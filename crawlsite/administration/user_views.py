@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -23,6 +24,7 @@ from crawlsite.administration.accounts import (
     set_active,
     set_role,
 )
+from crawlsite.administration.shared_by_user import SharedByUser, deactivate, shared_by
 from crawlsite.models import ApiToken
 from crawlsite.tokens import by_last_use, revocable_tokens
 from serving.access import AuthenticatedRequest, authenticated
@@ -64,11 +66,18 @@ def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         if action == "password":
             password = reset_password(user, by=request.user)
             return _page(request, made=user, password=password)
-        if action in ("activate", "deactivate"):
-            set_active(user, is_active=action == "activate", by=request.user)
+        if action == "deactivate":
+            shared = shared_by(user)
+            if shared and "confirmed" not in request.POST:
+                return _confirm(request, user, shared)
+            deactivate(user, hand_to=request.POST.get("hand_to", "").strip(), by=request.user)
+        elif action == "activate":
+            set_active(user, is_active=True, by=request.user)
         else:
             set_role(user, request.POST.get("role", ""), by=request.user)
     except BadAccount as error:
+        if "hand_to" in error.errors:
+            return _confirm(request, user, shared_by(user), error.errors["hand_to"])
         messages.error(request, str(error))
     else:
         messages.success(request, f"{user.get_username()} is saved.")
@@ -90,6 +99,19 @@ def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
         "administration/tokens.html",
         {"tokens": rows, "revocable": revocable, "now": timezone.now()},
     )
+
+
+def _confirm(
+    request: AuthenticatedRequest, user: User, shared: SharedByUser, error: str = ""
+) -> HttpResponse:
+    """Show what stops with the account, and ask who takes it over."""
+    facts = {
+        "row": user,
+        "shared": shared,
+        "error": error,
+        "typed": request.POST.get("hand_to", ""),
+    }
+    return render(request, "administration/lock.html", facts, status=422 if error else 200)
 
 
 def _page(request: AuthenticatedRequest, **facts: Any) -> HttpResponse:

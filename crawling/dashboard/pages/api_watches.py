@@ -22,6 +22,7 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.requests import get_crawl
 from crawling.models import PageEvent, Watch, WatchEvent
 from crawling.scope.url_rules import UrlRuleKind
+from crawling.teams.permissions import still_shared
 from crawling.watches import watching
 from crawling.watches.feed import feed_token
 from crawling.watches.watching import (
@@ -77,7 +78,10 @@ class WatchOut(Schema):
     created_at: datetime
     compared_until: datetime = Field(description="runs that ended until then are compared")
     note: str = Field(description="what the latest comparison does not cover, a sentence")
-    feed: str = Field(description="secret address of its Atom feed; empty for viewers")
+    feed: str = Field(
+        description="secret address of its Atom feed; empty for viewers, and once the user who "
+        "made the watch may not act on the crawl any more: `renew` takes it over"
+    )
 
 
 class WatchList(Schema):
@@ -111,8 +115,10 @@ class WatchEventPage(Schema):
 @may_view
 def list_watches(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     may_change = request.user.has_perm("crawling.change_crawljob")
-    found = Watch.objects.filter(crawl=get_crawl(crawl_id)).select_related("created_by")
-    return {"items": [watch_row(watch, with_feed=may_change) for watch in found]}
+    crawl = get_crawl(crawl_id)
+    found = list(Watch.objects.filter(crawl=crawl).select_related("created_by"))
+    open_feeds = still_shared(crawl, found) if may_change else set()
+    return {"items": [watch_row(watch, with_feed=watch.pk in open_feeds) for watch in found]}
 
 
 @watches.post(

@@ -13,6 +13,7 @@ from crawling.dashboard.pages.api_watches import feed_address
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import CrawlJob, PageEvent, Watch
 from crawling.scope.url_rules import UrlRuleKind
+from crawling.teams.permissions import still_shared
 from crawling.watches.watching import (
     WatchFields,
     create_watch,
@@ -44,11 +45,13 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     found = events_of(crawl)
     rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
     may_change = request.user.has_perm("crawling.change_crawljob")
+    made = list(Watch.objects.filter(crawl=crawl).select_related("created_by"))
+    open_feeds = still_shared(crawl, made) if may_change else set()
     here: dict[str, Any] = {
         "crawl": crawl,
         "watches": [
-            (watch, feed_address(watch) if may_change else "")
-            for watch in Watch.objects.filter(crawl=crawl).select_related("created_by")
+            (watch, feed_address(watch) if may_change and watch.pk in open_feeds else "")
+            for watch in made
         ],
         "rows": rows,
         "older": older,

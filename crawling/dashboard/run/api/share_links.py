@@ -21,6 +21,7 @@ from crawling.crawls.share_links import (
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change
 from crawling.dashboard.base.requests import get_crawl
 from crawling.models import ShareLink
+from crawling.teams.permissions import still_shared
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
@@ -40,6 +41,9 @@ class ShareLinkOut(Schema):
     created_by: str | None = Field(description="null: the command line, or a deleted user")
     last_opened_at: datetime | None
     expires_at: datetime
+    is_open: bool = Field(
+        description="false once the user who created it may not act on the crawl any more"
+    )
 
 
 class ShareLinkList(Schema):
@@ -50,10 +54,11 @@ class ShareLinkMade(ShareLinkOut):
     url: str = Field(description="shown only once; anyone who has it can read the report")
 
 
-def _out(link: ShareLink) -> dict[str, Any]:
+def _out(link: ShareLink, *, is_open: bool = True) -> dict[str, Any]:
     times = {name: getattr(link, name) for name in ("created_at", "last_opened_at", "expires_at")}
     by = link.created_by
-    return {"id": link.pk, "created_by": by.get_username() if by else None, **times}
+    owner = by.get_username() if by else None
+    return {"id": link.pk, "created_by": owner, "is_open": is_open, **times}
 
 
 @share_links.get(
@@ -62,7 +67,10 @@ def _out(link: ShareLink) -> dict[str, Any]:
 @may_change
 def list_share_links(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """Expired links are not listed."""
-    return {"items": [_out(link) for link in share_links_of(get_crawl(crawl_id))]}
+    crawl = get_crawl(crawl_id)
+    found = share_links_of(crawl)
+    open_links = still_shared(crawl, found)
+    return {"items": [_out(link, is_open=link.pk in open_links) for link in found]}
 
 
 @share_links.post(

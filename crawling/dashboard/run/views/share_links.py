@@ -19,6 +19,7 @@ from crawling.crawls.share_links import (
 )
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import CrawlJob, ShareLink
+from crawling.teams.permissions import still_shared
 from serving.access import AuthenticatedRequest, authenticated
 
 
@@ -38,9 +39,11 @@ def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             error = trouble.errors["days"]
         except CrawlError as trouble:
             error = str(trouble)
+    links = share_links_of(crawl)
     here = {
         "crawl": crawl,
-        "links": share_links_of(crawl),
+        "links": links,
+        "open_links": still_shared(crawl, links),
         "address": address,
         "error": error,
         "days": days,

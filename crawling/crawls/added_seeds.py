@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from crawling.audit import note
+from crawling.crawls.fetching_section import TOLD, origins_without
 from crawling.crawls.revisions import ADDED_SEEDS
 from crawling.crawls.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.errors import BadSeeds
@@ -38,6 +39,8 @@ class AddedSeedsResult:
     #: addresses that are seeds already, or known URLs of the run, with their state
     known: dict[str, str]
     revision: int
+    #: origins of added seeds that get no secret headers, which were given for other sites
+    without_secrets: list[str] = field(default_factory=list)
 
 
 def add_to_seeds(
@@ -137,6 +140,7 @@ def _record(
     added = [address.url for address in new]
     if not added:
         return AddedSeedsResult(added, queued, known, crawl.revision)
+    without = origins_without(crawl, new)
     key, is_wider = (
         rules_key(crawl),
         not all(filters_of(crawl, run).scope.is_on_site(address) for address in new),
@@ -151,7 +155,11 @@ def _record(
         by,
         crawl,
         "added seeds",
-        {"seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)), "first": (None, added[0])},
+        {
+            "seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)),
+            "first": (None, added[0]),
+            **({"without secrets": (None, ", ".join(without[:TOLD]))} if without else {}),
+        },
     )
     if run is not None:
         if not is_wider:  # then what waits need not be judged again
@@ -162,4 +170,4 @@ def _record(
             f"{count} added by {by or 'the command line'}: {queued:,} queued. The first: "
             f"{added[0]}",
         )
-    return AddedSeedsResult(added, queued, known, crawl.revision)
+    return AddedSeedsResult(added, queued, known, crawl.revision, without)

@@ -19,7 +19,15 @@ from allocation.models import Pool
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
-from crawling.crawls.fetching_section import column_of, fetching_of, shown
+from crawling.crawls.fetching_section import (
+    Granted,
+    column_of,
+    fetching_of,
+    granted,
+    granted_to_seeds,
+    recipient_changes,
+    shown,
+)
 from crawling.crawls.seed_checks import (
     NO_CONTACT,
     lacks_contact,
@@ -39,6 +47,7 @@ from crawling.models import CrawlJob, Run, RunProcess, Team
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER, RunState
 from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
+from crawling.orders.sections.fetching import masked_in, without_secrets
 from crawling.orders.seeds import read_typed
 from crawling.run_log import write
 from crawling.runs.extensions import missing_parts
@@ -98,23 +107,25 @@ def create_crawl(
     own_pool: Pool | None = None,
     is_restored: bool = False,
     has_ended: bool = False,
+    given_for: Granted | None = None,
 ) -> CrawlJob:
     """Create a crawl from an order's fields.
 
     own_pool: that of an experiment, which no order can name; is_restored, has_ended: of a
-    checkpoint. Raises BadOrder as `check_order` does; then nothing is made.
+    checkpoint; given_for: the origins for which its secrets were given, if not now for its seeds.
+    Raises BadOrder as `check_order` does; then nothing is made.
     """
     order, claim = check_order(
         fields, by=by, own_pool=own_pool, is_restored=is_restored, has_ended=has_ended
     )
-    crawl = row_of(order, claim)
+    crawl = row_of(order, claim, given_for)
     crawl.pool = own_pool.name if own_pool else crawl.pool
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
     crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
     try:
         with transaction.atomic():
             crawl.save()
-            note(by, crawl, "created")
+            note(by, crawl, "created", recipient_changes({}, granted(crawl)))
             return crawl
     except IntegrityError as error:
         if NAMES_DIFFER not in str(error):
@@ -122,11 +133,14 @@ def create_crawl(
         raise BadOrder(name_is_taken(order.name)) from error
 
 
-def row_of(order: CrawlOrder, claim: dict[str, int]) -> CrawlJob:
-    """The row of an order, not saved."""
+def row_of(order: CrawlOrder, claim: dict[str, int], given_for: Granted | None = None) -> CrawlJob:
+    """The row of an order, not saved. given_for: as of `create_crawl`."""
+    if given_for is None:
+        given_for = granted_to_seeds(order, order.seeds)
     own = {name: getattr(order, name) for name in COLUMNS}
     parts = {column: part_of(order, part) for column, part in PARTS.items()}
-    return CrawlJob(visit_order=order.order, claim=claim, fetching=column_of(order), **own, **parts)
+    fetching = column_of(order, given_for)
+    return CrawlJob(visit_order=order.order, claim=claim, fetching=fetching, **own, **parts)
 
 
 def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
@@ -304,19 +318,26 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
-    """Make a draft of the same order with its secrets and tags, checked as it stands today.
+    """Make a draft of the same order and tags, checked as it stands today.
 
-    Raises BadOrder and SealBroken.
+    Its secrets are copied for the crawl's owner and the command line, for the same origins; for
+    others `withheld_from` names those that are left out. Raises BadOrder and SealBroken.
     """
+    part = fetching_of(crawl)
+    part = without_secrets(part) if withheld_from(by, crawl) else part
     copy = create_crawl(
-        {
-            **order_of(crawl),
-            **fetching_of(crawl).model_dump(),
-            "name": name or _free_name(crawl.name),
-        },
+        {**order_of(crawl), **part.model_dump(), "name": name or _free_name(crawl.name)},
         by=by,
+        given_for={secret: granted(crawl).get(secret, frozenset()) for secret in part.secrets()},
     )
     return set_tags(copy, crawl.tags, by=by)
+
+
+def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
+    """The fields of an order that a clone by this user lacks: its secrets were given to
+    the owner's crawl alone.
+    """
+    return [] if user is None or user == crawl.created_by else sorted(masked_in(shown(crawl)))
 
 
 def _free_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,15 @@ from crawling.crawls.creation import (
     order_of,
     team_errors,
 )
-from crawling.crawls.fetching_section import change_asking, fetching_of, unmasked
+from crawling.crawls.fetching_section import (
+    change_asking,
+    fetching_of,
+    granted,
+    kept,
+    kept_errors,
+    recipient_changes,
+    unmasked,
+)
 from crawling.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
@@ -34,6 +42,7 @@ from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.revisits.plans import plan_anew
 from crawling.run_log import write
 from crawling.runs.grants import cancel_waiting
+from crawling.web.secret_headers import Secret
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the
 #: pool
@@ -124,7 +133,7 @@ def _edit_by_bank_and_order(
         values["claim"] = check_max(crawl, order.claim)
     tell_bank(crawl, {name: getattr(crawl, name) for name in AT_THE_BANK}, values)
     try:
-        edited = _edit(crawl.pk, values, by, revision)
+        edited = _edit(crawl.pk, values, by, revision, kept(crawl, fields))
     except (IntegrityError, WrongState) as error:
         stands = CrawlJob.objects.get(pk=crawl.pk)
         tell_bank(
@@ -153,6 +162,8 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -
         _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
     )
     errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
+    if order and not fields.keys().isdisjoint(ASKING):
+        errors = kept_errors(crawl, order, fields) | errors
     if order and "topic" in fields:
         errors |= example_errors(order, crawl.pk)
     if (
@@ -234,7 +245,11 @@ def _check_revision(crawl: CrawlJob, revision: int) -> None:
 
 @transaction.atomic
 def _edit(
-    crawl_id: int, values: Mapping[str, Any], by: User | None, revision: int | None
+    crawl_id: int,
+    values: Mapping[str, Any],
+    by: User | None,
+    revision: int | None,
+    kept_secrets: Set[Secret],
 ) -> CrawlJob:
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl_id)
     if revision is not None:
@@ -246,7 +261,8 @@ def _edit(
         if name not in ASKING and before[name] != value
     }
     asking = {name: values[name] for name in ASKING if name in values}
-    changes |= change_asking(crawl, asking) if asking else {}
+    recipients = granted(crawl)
+    changes |= change_asking(crawl, asking, kept_secrets) if asking else {}
     if not changes:
         return crawl
     key = rules_key(crawl)
@@ -261,7 +277,7 @@ def _edit(
     crawl.revision += 1
     crawl.save(update_fields=[*OF_THE_CRAWL, *EDITED_PARTS, "fetching", "revision"])
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
-    note(by, crawl, "edited", changes)
+    note(by, crawl, "edited", changes | recipient_changes(recipients, granted(crawl)))
     if not changes.keys().isdisjoint(REVISITS):
         plan_anew(crawl)
     if latest := crawl.runs.first():

@@ -62,7 +62,11 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
         "Requests",
         FetchingPart,
         "Headers, credentials, the proxy, what is posted, and what is filled in to log in are "
-        "stored\nencrypted and never shown again.",
+        "stored\nencrypted and never shown again. Headers and credentials go to the origins that "
+        "were seeds when\nthey were given, log-in fields to that of the log-in page. A seed of "
+        "another origin that is added\nlater gets them once they are given anew; an edit that "
+        "would lead them to another log-in site or\nproxy is refused without that. Clones by "
+        "others than the owner have none.",
     ),
     ("Reading and archive", ReadingPart, "All links are followed, unless a field says otherwise."),
     ("Reuse", ReusePart, "Some pages need not be fetched again."),

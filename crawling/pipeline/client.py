@@ -66,8 +66,9 @@ class RequestPolicy:
             "Accept-Encoding": "gzip, deflate, br, zstd",
             "Connection": "keep-alive",
         }
-        may_have = self.recipients.may_have_headers(address)
-        own = dict(self.fetching.headers_for(of_a_seed=may_have))
+        own = dict(
+            self.fetching.headers_for(lambda name: self.recipients.may_have_header(name, address))
+        )
         replaced = {name.lower() for name in own}
         headers = {
             name: value for name, value in headers.items() if name.lower() not in replaced

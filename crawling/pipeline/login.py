@@ -79,6 +79,8 @@ class _Login:
     def trouble(self) -> str:
         """Why it failed; empty if it did not."""
         fields = self.context.client.fetching.login_fields
+        if not self.context.client.policy.recipients.may_have_login(fields, self.start):
+            return "login_fields were given for another site; give them anew"
         shown, where = self._follow(self._get(self.start), self.start)
         if is_redirect(shown.status):
             return f"the page with the form redirects to {shown.location[:200] or 'no address'}"
@@ -93,7 +95,7 @@ class _Login:
             sent = fill_in(form, page, fields)
         except NotSent as reason:
             return str(reason)
-        if not self.trusted.may_have_headers(sent.address):
+        if not self.trusted.may_have_all(sent.address):
             return f"its form is sent to another site, {sent.address.origin}"
         self._wait()
         answer, where = self._follow(self._get(sent.address, sent), sent.address, sent)
@@ -111,7 +113,7 @@ class _Login:
         that is to have the form.
         """
         target = _target(answer, where)
-        if target is None or self.trusted.may_have_headers(target):
+        if target is None or self.trusted.may_have_all(target):
             return f"the site answered {explain(answer.status)}"
         is_sent_on = answer.status in KEEPING_METHOD and sent.body is not None
         return f"its form is sent on to another site, {target.origin}" if is_sent_on else ""
@@ -124,7 +126,7 @@ class _Login:
         """
         for _ in range(MOST_HOPS):
             target = _target(answer, where) if is_redirect(answer.status) else None
-            if target is None or not self.trusted.may_have_headers(target):
+            if target is None or not self.trusted.may_have_all(target):
                 break
             is_sent_on = answer.status in KEEPING_METHOD and sent and sent.body is not None
             sent = replace(sent, address=target) if sent and is_sent_on else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from crawling.crawls.fetching_section import granted
 from crawling.frontier.admit.crawl_rules import filters_of, unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.host_placement import serving_numbers
@@ -34,7 +35,6 @@ from crawling.pipeline.context import (
 from crawling.run_log import write
 from crawling.scope.trap_gate import TrapGate
 from crawling.shift.grants import ShiftGrants
-from crawling.web.addresses import canonical_address
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.secret_headers import Recipients
@@ -77,9 +77,8 @@ def make_context(
     pace = CrawlPace(
         crawl.delay_seconds, politeness, shared_networks(), is_exact=crawl.has_exact_order
     )
-    recipients = Recipients.of_seeds([canonical_address(seed) for seed in crawl.seeds])
     client = Client(
-        RequestPolicy(who.user_agent, fetching, recipients),
+        RequestPolicy(who.user_agent, fetching, Recipients(bound=granted(crawl))),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
         Bandwidth(bytes_a_second(politeness, buyer, len(serving_numbers(run.pk)))),
         MOST_DOCUMENT_BYTES,

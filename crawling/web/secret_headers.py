@@ -5,8 +5,8 @@ not be seen.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
 
 from crawling.web.addresses import Address
 from crawling.web.protocols import WEB_PORTS
@@ -57,30 +57,59 @@ def _masked_line(line: bytes, names: Set[str]) -> bytes:
     return name + b": " + HIDDEN if mark and name.decode("latin-1").lower() in names else line
 
 
+#: field of an order and key in its table: one secret
+Secret = tuple[str, str]
+
+
+def origins_of(seeds: Iterable[Address]) -> frozenset[str]:
+    """Scheme, name and port of seeds (RFC 6454), as `Address.origin` spells them.
+
+    A seed by http stands for the same name by https, too, each at its usual port: sites lead there,
+    and it discloses nothing more on the line.
+    """
+    usual = "http", WEB_PORTS["http"]
+    named, safer = set(), set()
+    for seed in seeds:
+        named.add(seed.origin)
+        if (seed.scheme, seed.port) == usual:
+            safer.add(f"https://{seed.hostname}")
+    return frozenset(named | safer)
+
+
 @dataclass(frozen=True)
 class Recipients:
-    """A seed by http stands for the same name by https, too, each at its usual port: sites lead
-    there, and it discloses nothing more on the line.
-    """
+    """Which origins an order's secrets may be sent to."""
 
-    #: scheme, name and port of the seeds (RFC 6454), as `Address.origin` spells them
+    #: of every secret: the order was typed as a whole
     origins: frozenset[str] = frozenset()
+    #: of one secret: the origins for which it was given
+    bound: Mapping[Secret, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of_seeds(cls, seeds: Iterable[Address]) -> Recipients:
-        named = {seed.origin for seed in seeds}
-        usual = "http", WEB_PORTS["http"]
-        safer = {f"https://{seed.hostname}" for seed in seeds if (seed.scheme, seed.port) == usual}
-        return cls(frozenset(named | safer))
+        return cls(origins_of(seeds))
 
-    def may_have_headers(self, address: Address) -> bool:
-        """Whether secret headers are sent with a request for the URL."""
+    def may_have_all(self, address: Address) -> bool:
+        """Whether every secret may be sent with a request for the URL."""
         return address.origin in self.origins
+
+    def may_have_header(self, name: str, address: Address) -> bool:
+        """Whether a secret header is sent with a request for the URL."""
+        return self._may_have(("headers", name), address)
 
     def may_have_password(self, address: Address) -> bool:
         """Whether the credentials that the order has for the URL's host are sent there.
 
         Encrypted they are wherever the order names the host; by http and ftp, which send them in
-        clear, only where a seed has that scheme.
+        clear, only where they were given for that scheme.
         """
-        return address.scheme == "https" or address.origin in self.origins
+        return address.scheme == "https" or self._may_have(
+            ("credentials", address.host_key), address
+        )
+
+    def may_have_login(self, names: Iterable[str], address: Address) -> bool:
+        """Whether these fields are filled in on the log-in page at the URL."""
+        return all(self._may_have(("login_fields", name), address) for name in names)
+
+    def _may_have(self, secret: Secret, address: Address) -> bool:
+        return self.may_have_all(address) or address.origin in self.bound.get(secret, ())

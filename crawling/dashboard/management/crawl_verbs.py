@@ -162,9 +162,11 @@ def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
     if options["json"]:
         return json.dumps(asdict(added), indent=2)
     queued = "they wait for the next run" if added.queued is None else f"{added.queued:,} queued"
+    without = added.without_secrets
     return "\n  ".join(
         [
             f"{len(added.added):,} added; {queued}.",
             *(f"{url}: {what}" for url, what in added.known.items()),
+            *(f"{origin} gets no secret headers: give them anew" for origin in without),
         ]
     )

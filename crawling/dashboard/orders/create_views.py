@@ -19,7 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
 from allocation.wording import listed, some, whole_number
-from crawling.crawls.creation import check_order, create_crawl, start_run
+from crawling.crawls.creation import check_order, create_crawl, order_of, start_run
 from crawling.crawls.seed_checks import ClosedAddress, closed_addresses
 from crawling.crawls.tags import set_tags
 from crawling.crawls.templates import as_crawl, remove_template, save_template, templates_for
@@ -34,6 +34,7 @@ from crawling.installation import allow, identity, set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
 from crawling.orders.order import CrawlOrder
+from crawling.orders.sections.fetching import masked_in
 from crawling.runs.grants import capacity_of, default_pool, pool_named
 from crawling.teams.permissions import require_act
 from serving.access import AuthenticatedRequest, authenticated
@@ -231,6 +232,9 @@ def _to_begin_with(request: AuthenticatedRequest) -> dict[str, Any]:
     if clone := request.GET.get("clone", ""):
         crawl = get_object_or_404(CrawlJob, pk=whole_number(clone) or 0)
         require_act(request.user, crawl)
+        if left_out := masked_in(order_of(crawl)):
+            told = f"The secrets of {crawl.name} are not copied: {', '.join(left_out)}."
+            messages.info(request, told)
         return {**answers, **as_answers(crawl, capacity_of(default_pool()))}
     if template := request.GET.get("template", ""):
         try:

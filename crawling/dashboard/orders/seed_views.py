@@ -115,3 +115,10 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
         some = "; ".join(f"{url} ({what})" for url, what in list(added.known.items())[:NAMED])
         more = f"; and {len(added.known) - NAMED:,} more" if len(added.known) > NAMED else ""
         messages.info(request, f"Known: {some}{more}.")
+    if without := added.without_secrets:
+        more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
+        messages.warning(
+            request,
+            f"Without the secret headers, which were given for other sites: "
+            f"{', '.join(without[:NAMED])}{more}. Give the headers anew to have them sent there.",
+        )

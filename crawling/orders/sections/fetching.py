@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_va
 from crawling.orders.fields import NUMBER, ONE_LINE, Question
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.proxies import BadProxy, read_proxy
-from crawling.web.secret_headers import MASK, masked_url
+from crawling.web.secret_headers import MASK, USER_INFORMATION, Secret, masked_url
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 #: what these say is no secret, so that it goes to every host and may be read again; every other
@@ -288,14 +288,23 @@ class FetchingPart(BaseModel):
         """A login is nothing but a cookie."""
         return self.cookies or self.login_url is not None
 
-    def headers_for(self, *, of_a_seed: bool) -> Iterator[tuple[str, str]]:
-        """The order's own headers for a host.
+    def headers_for(self, may_have: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+        """The order's own headers for a host. may_have: whether it gets a header by its name.
 
-        What may be a secret goes to no host that only a link has named.
+        What is no secret goes to every host.
         """
         for name, value in self.headers.items():
-            if of_a_seed or name.lower() in OPEN_HEADERS:
+            if name.lower() in OPEN_HEADERS or may_have(name):
                 yield name, value
+
+    def secrets(self) -> Iterator[Secret]:
+        """What of the order goes only to the origins that it is given for.
+
+        The bodies of `posts` go to their own URLs, and a proxy's password to the proxy.
+        """
+        yield from (("headers", name) for name in self.headers if name.lower() not in OPEN_HEADERS)
+        yield from (("credentials", host) for host in self.credentials)
+        yield from (("login_fields", name) for name in self.login_fields)
 
     @property
     def hidden_headers(self) -> frozenset[str]:
@@ -328,6 +337,22 @@ def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
         if masked := [key for key, text in entries.items() if MASK in str(text)]:
             found[name] = masked
     return found
+
+
+def without_secrets(part: FetchingPart) -> FetchingPart:
+    """The fields as another may have them. A proxy stays, without its password."""
+    bare = USER_INFORMATION.sub("", part.proxy) if part.proxy else None
+    none: dict[str, str] = {}
+    return part.model_copy(
+        update={
+            "headers": dict(part.headers_for(lambda _: False)),
+            "credentials": none,
+            "posts": none,
+            "login_url": None,
+            "login_fields": none,
+            "proxy": bare,
+        }
+    )
 
 
 def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[str, Any]:

@@ -221,6 +221,7 @@ def test_programs_and_the_command_line_do_the_same(crawl, capsys):
         "queued": 1,
         "known": {"http://a.test/": "a seed already"},
         "revision": 2,
+        "without_secrets": [],
     }
     refused = operator.post(
         path, {"seeds": ["http://b.test/", "x"]}, content_type="application/json"

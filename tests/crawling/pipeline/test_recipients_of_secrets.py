@@ -40,8 +40,18 @@ def recipients(*seeds: str) -> Recipients:
 def test_secrets_go_by_scheme_name_and_port(seed, url, headers, password):
     asked = recipients(seed)
 
-    assert asked.may_have_headers(read_address(url)) is headers
+    assert asked.may_have_header("X-Api-Key", read_address(url)) is headers
     assert asked.may_have_password(read_address(url)) is password
+
+
+def test_log_in_fields_go_to_the_site_that_all_of_them_were_given_for():
+    a, b = frozenset({"https://a.test"}), frozenset({"https://b.test"})
+    bound = Recipients(bound={("login_fields", "user"): a | b, ("login_fields", "password"): a})
+
+    for name, may in (("a", True), ("b", False), ("c", False)):
+        address = read_address(f"https://{name}.test/login")
+        assert bound.may_have_login(["user", "password"], address) is may
+    assert not bound.may_have_header("user", read_address("https://a.test/"))
 
 
 def client_for(seed: str) -> Client:

@@ -141,6 +141,10 @@ class AddedSeeds(Schema):
     )
     known: dict[str, str] = Field(description="seeds that were known already, with their results")
     revision: int
+    without_secrets: list[str] = Field(
+        description="origins of added seeds that get no secret headers, since those were given for "
+        "other sites; give `headers` anew to have them sent there"
+    )
 
 
 class ChangedUrlsOut(Schema):

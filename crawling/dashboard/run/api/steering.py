@@ -41,6 +41,12 @@ class CloneIn(Schema):
     name: str | None = Field(None, description="name; default: the name followed by `copy`")
 
 
+class CloneOut(CrawlDetail):
+    without_secrets: list[str] = Field(
+        description="fields whose secrets are not copied, since the crawl has another owner"
+    )
+
+
 class CrawlOwner(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"owner": "ada"}]})
     owner: str = Field(description="the name of an active user who may steer crawls")
@@ -151,7 +157,7 @@ def set_crawl_owner(
 
 
 @steering.post(
-    "/{crawl_id}/clone", response={201: CrawlDetail}, summary="Create a draft with the same order"
+    "/{crawl_id}/clone", response={201: CloneOut}, summary="Create a draft with the same order"
 )
 @may_add
 def clone_crawl(
@@ -159,10 +165,10 @@ def clone_crawl(
     crawl_id: CrawlId,
     options: Annotated[CloneIn | None, Body()] = None,
 ) -> Status:
-    copy = creation.clone_crawl(
-        get_crawl(crawl_id), name=options.name if options else None, by=request.user
-    )
-    return Status(201, detail(copy))
+    crawl = get_crawl(crawl_id)
+    copy = creation.clone_crawl(crawl, name=options.name if options else None, by=request.user)
+    left_out = creation.withheld_from(request.user, crawl)
+    return Status(201, {**detail(copy), "without_secrets": left_out})
 
 
 @steering.put("/{crawl_id}/tags", response=CrawlOut, summary="Replace the tags of a crawl")

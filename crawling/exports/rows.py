@@ -37,6 +37,7 @@ ENDINGS: dict[str, str] = {
     ExportKind.LATEST_MIRROR: "zip",
 }
 KILLED = "The background job did not come to its end; the worker's log says why."
+CHANGED = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
 INTERRUPTED = "The command that wrote it was interrupted."
 
 
@@ -184,6 +185,24 @@ def pending_withdrawals(files: Iterable[int]) -> list[int]:
     """Ids of the withdrawals whose records these files may have still, in order."""
     found = WithdrawalFile.objects.filter(file__in=list(files), done_at=None)
     return sorted(set(found.values_list("withdrawal", flat=True)))
+
+
+def remove_unreadable_exports(crawl_id: int) -> None:
+    """Remove what is stored for a crawl's exports that may not be given out any more, as after a
+    withdrawal. The row says why there is none.
+
+    Safe to repeat.
+    """
+    for row in RunExport.objects.filter(run__crawl=crawl_id, written_at__isnull=False):
+        try:
+            stored = storage().size(row.name) is not None
+            if not stored or is_readable(row):
+                continue  # it is on another machine, or may be given out
+            storage().delete(row.name)
+        except (OSError, ArchiveTrouble) as error:  # it is tried again with the records
+            logger.warning("an export cannot be removed", extra={"error": str(error)})
+            continue
+        RunExport.objects.filter(pk=row.pk).update(written_at=None, trouble=CHANGED)
 
 
 def remove_abandoned_exports() -> None:

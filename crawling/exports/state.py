@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from crawling.exports.layout import Layout
 from crawling.exports.rows import (
+    CHANGED,
     KILLED,
     exported_runs,
     is_outdated,
@@ -59,6 +60,6 @@ def state_of(run: Run, kind: ExportKind) -> ExportState:
         trouble = latest.trouble or (KILLED if is_late else "")
         under_way = None if trouble else latest
     elif latest and not file:
-        trouble = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
+        trouble = CHANGED
     is_old = bool(file and is_outdated(file, exported_runs(run, kind)))
     return ExportState(run, kind, file, is_old, under_way, trouble)

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 
 from crawling.audit import note
 from crawling.errors import BadOrder, NotFound, WrongState
+from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
 from crawling.link_graph.graphs import forget_graphs
 from crawling.links.progress import read_later
@@ -75,6 +76,8 @@ class WithdrawalPreview:
     file_bytes: int
     #: other pages with the same payload, which they keep
     sharing: int
+    #: some names of other crawls among those, whose pages stay searchable
+    other_crawls: list[str]
 
 
 def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
@@ -94,6 +97,7 @@ def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> Withdr
         _files(runs).count(),
         files["bytes"] or 0,
         _sharing(ids).count(),
+        _other_crawls(crawl, ids),
     )
 
 
@@ -148,6 +152,7 @@ def withdraw(
         forget_graphs([one.pk for one in runs])
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
+    remove_unreadable_exports(crawl.pk)
     if at_once:
         _wake(withdrawal)
     return withdrawal
@@ -295,6 +300,11 @@ def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
     further = FurtherRecord.objects.filter(url__in=pages, is_revisit=False)
     same |= Q(run__in=further.values("run"), payload_sha256__in=further.values("payload_sha256"))
     return Page.objects.filter(same, is_revisit=True).exclude(pk__in=pages)
+
+
+def _other_crawls(crawl: CrawlJob, pages: Sequence[int]) -> list[str]:
+    names = _sharing(pages).exclude(run__crawl=crawl).order_by("run__crawl__name")
+    return list(names.values_list("run__crawl__name", flat=True).distinct()[:EXAMPLES])
 
 
 def _locked(crawl: CrawlJob, number: int) -> Withdrawal:

@@ -55,6 +55,9 @@ class WithdrawalPreviewOut(Schema):
     files: int = Field(description="archive files that are read for their records")
     file_bytes: int
     sharing: int = Field(description="other pages with the same payload, which they keep")
+    other_crawls: list[str] = Field(
+        description="some names of other crawls among those, whose pages stay searchable"
+    )
 
 
 class WithdrawalOut(Schema):

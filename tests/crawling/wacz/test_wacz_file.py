@@ -291,3 +291,14 @@ def test_the_wacz_tool_finds_it_valid(run, tmp_path):
 
     assert "is valid" in checked.stdout
     assert checked.returncode == 0
+
+
+def test_a_withdrawal_deletes_the_file_and_says_why(run):
+    row = made(run)
+    assert storage().size(row.name) is not None
+
+    withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
+
+    assert storage().size(row.name) is None
+    assert "pages withdrawn" in state_of(run, WACZ).trouble
+    assert readable_export(run, WACZ) is None

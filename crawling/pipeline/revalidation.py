@@ -8,15 +8,16 @@ from http import HTTPStatus
 
 from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.earlier_answers import StoredDocument, stored_document
+from crawling.archive.earlier_answers import EarlierAnswer, StoredDocument, stored_document
 from crawling.frontier.leases import ClaimedUrl
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.http_caching import renewed
+from crawling.web.http_caching import read_date, renewed
 from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect
 
+SINCE = "If-Modified-Since"
 #: so often a URL may set a cookie and send back to itself
 MOST_COOKIE_TURNS = 3
 
@@ -40,7 +41,7 @@ def fetch_anew(
         fetched = context.get_document(
             address,
             dial,
-            asking=earlier.questions if earlier and stored else None,
+            asking=_questions(earlier, stored) if earlier and stored else None,
             is_checked=context.links.filters.only_checks(claimed.hops),
             is_map=claimed.nesting > 0,
         )
@@ -48,6 +49,15 @@ def fetch_anew(
             unneeded.pop_all()
             return _carried_over(fetched, stored)
     return fetched
+
+
+def _questions(earlier: EarlierAnswer, stored: StoredDocument) -> dict[str, str]:
+    """The conditions, with the date as the server has written it: some compare its text (RFC 9110,
+    section 13.1.3).
+    """
+    asked, written = earlier.questions, stored.headers.get("last-modified", "")
+    is_same = earlier.last_modified is not None and read_date(written) == earlier.last_modified
+    return asked | ({SINCE: written} if is_same and written.isascii() else {})
 
 
 def must_ask_without_condition(visit: Visit, claimed: ClaimedUrl, fetched: Fetched) -> bool:

@@ -44,3 +44,15 @@ def test_a_failed_condition_is_asked_again_without_it(make_site, crawl_to_the_en
 
     assert site.paths == ["/", "/", "/found"]
     assert again.urls.get(url=f"{site.url}/").status == 200
+
+
+def test_a_date_goes_back_as_the_server_wrote_it(make_site, crawl_to_the_end, work_off):
+    written = "Thu, 18 Dec 2014 13:21:17 +0200"
+    site = make_site({"/": html("x", Last_Modified=written)})
+    run = crawl_to_the_end(f"{site.url}/")
+    site.log.clear()
+
+    work_off(start_run(run.crawl))
+
+    assert [request.headers.get("If-Modified-Since") for request in site.log] == [written]
+    assert run.urls.get().page.last_modified.hour == 11

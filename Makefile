@@ -85,6 +85,7 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 	  && $(BIN)/python -m benchmarks.dashboard.times --crawls 20000 --pages 100000 --hosts 2000 --rows 10000'
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench-crawls exec sh -c '$(BIN)/python manage.py migrate -v 0 \
 	  && $(BIN)/python -m benchmarks.crawling.speed && $(BIN)/python -m benchmarks.crawling.page_cache'
+	@$(BIN)/python -m benchmarks.crawling.speed_scenes
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec $(BIN)/python -m benchmarks.crawling.duties
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench-many exec sh -c '$(BIN)/python manage.py migrate -v 0 \
 	  && $(BIN)/python -m benchmarks.crawling.many'

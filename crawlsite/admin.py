@@ -21,7 +21,7 @@ from django.urls import URLPattern
 from django_rq.admin import QueueAdmin
 from django_rq.models import Dashboard
 
-from crawlsite.passwords import mark_given
+from crawlsite.administration.passwords import mark_given
 from serving.paging import BoundedPaginator
 
 

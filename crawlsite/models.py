@@ -33,9 +33,10 @@ class ApiToken(models.Model):
 
 
 class GivenPassword(models.Model):
-    """While it exists the password of its user was set by somebody else, and has to be changed.
+    """While it exists the password of its user is one that another person knows, and has to be
+    changed.
 
-    Written by `crawlsite.passwords`.
+    Written by `crawlsite.administration.passwords`.
     """
 
     user = models.OneToOneField(

@@ -7,12 +7,12 @@ from django.views.generic import RedirectView
 
 from crawling.dashboard.hosts.urls import names
 from crawlsite.administration.access_views import about_this_crawler
+from crawlsite.administration.passwords import own_password
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.report import health, healthz, readyz
 from crawlsite.help import show as help_page
 from crawlsite.overview import attention, attention_count, numbers, overview
-from crawlsite.passwords import own_password
 from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.preferences import page as preferences_page
 from crawlsite.shared_report import report

@@ -74,7 +74,9 @@ class RequestPolicy:
             name: value for name, value in headers.items() if name.lower() not in replaced
         } | own
         secret = self.password_for(address)
-        if secret and (answer := session.authorization(secret, address, how.method)):
+        if secret and (
+            answer := session.authorization(secret, address, how.method, how.body or b"")
+        ):
             headers["Authorization"] = answer
         if how.body is not None:
             is_json = how.body[:1] in (b"{", b"[")

@@ -24,7 +24,6 @@ import crawling.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
 from crawling.models import RunProcess
-from crawling.own_jobs import OwnJob
 from crawling.process.memory_limit import prefer_oom_kill
 from crawling.process.orphans import stop_with_parent
 from crawling.process.priority import let_pages_go_first
@@ -32,6 +31,7 @@ from crawling.process.vitals import VITALS, KillReason, examine
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.runs.steering import pause_by_itself
 from crawling.worker.jobs import prepare_to_fork
+from crawling.worker.own_jobs import OwnJob
 
 #: a worker that was killed keeps its seat for so long, and one that lives says so several times
 #: meanwhile

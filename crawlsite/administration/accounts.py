@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
 from crawling.audit import note
-from crawlsite.passwords import give_password
+from crawlsite.administration.passwords import give_password
 from crawlsite.refusal_pages import ADMINISTRATOR
 
 #: sees everything but secrets

@@ -94,7 +94,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
         "DEMO_PORT": str(environment.demo_port),
         "REPLAY_PORT": str(environment.replay_port),
         # On macOS a fork without exec clashes with the Objective-C runtime.
-        "BACKGROUND_WORKER_CLASS": "crawling.own_jobs.OwnSpawnWorker"
+        "BACKGROUND_WORKER_CLASS": "crawling.worker.own_jobs.OwnSpawnWorker"
         if platform == "darwin"
         else "rq.worker.Worker",
     }

@@ -7,7 +7,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from benchmarks.crawling import changing_site, use_steps, watched_site
+from benchmarks.crawling import changing_site, speed_scenes, use_steps, watched_site
 from benchmarks.crawling.folder_site import EVERY, _answer
 from benchmarks.crawling.measuring import MIB, line, measured
 from benchmarks.crawling.use_steps import STEPS
@@ -115,3 +115,20 @@ def test_a_tenth_of_the_pages_of_a_folder_is_another_in_the_next_edition(tmp_pat
     changed = [_answer(tmp_path, name, 1) != _answer(tmp_path, name, 2) for name in names]
 
     assert 0.3 < sum(changed) * EVERY / len(names) < 2
+
+
+def test_without_rusts_manual_its_scene_says_how_to_install_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(speed_scenes, "RUST", tmp_path / "none")
+    monkeypatch.setattr(sys, "argv", ["speed_scenes", "--only", "rust"])
+
+    speed_scenes.main()
+
+    assert "apt-get install rust-doc" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("least", "is_told"), [(91.0, False), (89.0, True)])
+def test_a_run_far_below_the_median_is_told(least, is_told):
+    said = speed_scenes.summary([(100.0, 2.0), (least, 4.0), (101.0, 3.0)])
+
+    assert said.startswith(f"100 pages a second (median of 3), {least:.0f} at least, 3.00 ms")
+    assert ("below 0.9 of the median" in said) is is_told

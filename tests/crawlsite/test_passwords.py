@@ -11,7 +11,7 @@ from django.test import Client
 
 from crawling.audit import LogEntry
 from crawlsite.administration.accounts import ROLES, create_account, make_roles, reset_password
-from crawlsite.passwords import is_given
+from crawlsite.administration.passwords import is_given
 from crawlsite.tokens import make_token
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import ProgrammingError
 
-from crawlsite.passwords import give_password
+from crawlsite.administration.passwords import give_password
 
 
 class Command(BaseCommand):

@@ -18,7 +18,7 @@ from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.grants import default_pool
 from crawlsite.administration.accounts import make_roles
-from crawlsite.passwords import give_password
+from crawlsite.administration.passwords import give_password
 
 DEMO_NOTE = "the demo web, and nothing else"
 #: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and

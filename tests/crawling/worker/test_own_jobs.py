@@ -12,8 +12,8 @@ from rq import SimpleWorker
 from rq.job import Callback, Job, JobStatus
 from rq.serializers import JSONSerializer, PickleSerializer
 
-from crawling.own_jobs import OwnSpawnWorker
 from crawling.rq_jobs import BACKGROUND, FUNCTIONS, LINKS, SEND_DUE
+from crawling.worker.own_jobs import OwnSpawnWorker
 from tests.stack import background_queue
 
 

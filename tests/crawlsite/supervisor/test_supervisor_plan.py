@@ -92,7 +92,7 @@ def test_macos_gets_workers_that_do_not_fork(environment):
     """Rule 15."""
     assert (
         variables(environment, platform="darwin")["BACKGROUND_WORKER_CLASS"]
-        == "crawling.own_jobs.OwnSpawnWorker"
+        == "crawling.worker.own_jobs.OwnSpawnWorker"
     )
     assert variables(environment, platform="linux")["BACKGROUND_WORKER_CLASS"] == "rq.worker.Worker"
 

@@ -1,7 +1,7 @@
 """Jobs of RQ that call nothing but our own functions: Redis is told which one, and with which rows.
 
-RQ by itself calls every function that can be imported, by the name that Redis has. Whoever writes
-to Redis could so run anything.
+RQ by itself calls every function that can be imported, by the name that Redis has. A program that
+writes to Redis could so run anything.
 """
 
 from __future__ import annotations

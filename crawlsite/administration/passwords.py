@@ -28,7 +28,7 @@ from crawlsite.models import GivenPassword
 from serving.access import AuthenticatedRequest, authenticated
 
 GIVEN = "Your password was given to you. Choose one of your own first"
-#: what stays open meanwhile: the ways out, what is for everybody, and what has log-ins of its own
+#: what stays open meanwhile: the ways out, what is public, and what has log-ins of its own
 OPEN = ("/login/", "/logout/", "/healthz", "/readyz", "/metrics", "/shared/", "/watches/")
 API = "/api/"
 
@@ -44,7 +44,7 @@ def give_password(user: User) -> str:
 
 
 def mark_given(user: User) -> None:
-    """The password of the user was set by somebody else."""
+    """The password of the user was set by another person."""
     GivenPassword.objects.get_or_create(user=user)
 
 

@@ -1,0 +1,136 @@
+"""Pages a second of two scenes, least and median of several runs: `python -m
+benchmarks.crawling.speed_scenes [--runs 6] [--against CHECKOUT] [--only rust|light]`
+
+Rust's manual (Debian's package rust-doc) on one host, and ten hosts of light pages; each by one
+worker, with every default on and a delay of 0. A run is a process of its own,
+`benchmarks.crawling.speed`, with servers and a state directory of its checkout. With another
+checkout the two take turns, so that what else the machine does falls on both; quote the ratio of
+the medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.crawling.folder_site import served_folder
+from crawlsite.env import BASE_DIR
+from tests.webs.synthetic import SyntheticWeb, serve_web
+
+RUST = Path("/usr/share/doc/rust-doc/html")
+RUST_PORT = 8914
+#: after the first few thousand, which are long, most pages of the manual are short
+RUST_PAGES = 8_000
+LIGHT_HOSTS = 10
+#: pages a level and host: some 6,000 in all
+LIGHT_WIDTH = 120
+WEB = SyntheticWeb(
+    1, hosts=LIGHT_HOSTS, width=LIGHT_WIDTH, error_percent=0, slow_percent=0, first_host=111
+)
+#: a run below this part of the median is a mistake of ours, not the machine's mood
+LEAST_OF_MEDIAN = 0.9
+SAID = re.compile(r"^ *([0-9.]+) (pages a second|ms a page in all)$", re.MULTILINE)
+Speeds = dict[Path, list[tuple[float, float]]]
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--runs", type=int, default=6)
+    reader.add_argument("--against", type=Path, help="another checkout, of an earlier commit, say")
+    reader.add_argument("--only", choices=["rust", "light"])
+    reader.add_argument("--max-pages", type=int, default=RUST_PAGES, help="of Rust's manual")
+    asked = reader.parse_args()
+    checkouts = [BASE_DIR, *([asked.against.resolve()] if asked.against else [])]
+    if asked.only != "light":
+        if RUST.is_dir():
+            with served_folder(RUST, RUST_PORT):
+                seed = f"http://127.0.0.1:{RUST_PORT}/"
+                options = ["--max-pages", str(asked.max_pages), seed]
+                tell("Rust's manual, one host", checkouts, asked.runs, options)
+        else:
+            print(f"Rust's manual: not measured, {RUST} is missing: apt-get install rust-doc")
+    if asked.only != "rust":
+        with served_web() as seeds:
+            tell(f"light pages, {LIGHT_HOSTS} hosts", checkouts, asked.runs, seeds)
+
+
+@contextmanager
+def served_web() -> Iterator[list[str]]:
+    """Serve the synthetic web by a process of its own; yields its seeds."""
+    spawning = get_context("spawn")
+    here, there = spawning.Pipe()
+    server = spawning.Process(target=_serve, args=(there,), daemon=True)
+    server.start()
+    try:
+        yield here.recv()
+    finally:
+        server.terminate()
+        server.join()
+
+
+def _serve(there: Connection) -> None:
+    with serve_web(WEB) as served:
+        there.send(served.seeds)
+        there.poll(None)
+
+
+def tell(scene: str, checkouts: Sequence[Path], runs: int, options: Sequence[str]) -> None:
+    """Measure a scene, the checkouts taking turns, and print each one's speeds."""
+    speeds: Speeds = {checkout: [] for checkout in checkouts}
+    with TemporaryDirectory() as folder:
+        for number in range(runs + 1):
+            for place, checkout in enumerate(checkouts):
+                speed = one_run(checkout, Path(folder, str(place)), options)
+                if number:  # the first makes the tables and fills the caches
+                    speeds[checkout].append(speed)
+    for checkout, found in speeds.items():
+        print(f"{scene}, {checkout.name}: {summary(found)}", flush=True)
+    if len(checkouts) > 1:
+        new, old = (median(pages for pages, _ in speeds[checkout]) for checkout in checkouts)
+        print(f"{scene}: {new / old:.2f} times the pages a second", flush=True)
+
+
+def summary(speeds: Sequence[tuple[float, float]]) -> str:
+    """Least and median, and whether they are too far from each other."""
+    pages, spent = zip(*speeds, strict=True)
+    middle, least = median(pages), min(pages)
+    told = (
+        f"{middle:.0f} pages a second (median of {len(pages)}), {least:.0f} at least, "
+        f"{median(spent):.2f} ms of the processor a page"
+    )
+    return told + (
+        f"; a run below {LEAST_OF_MEDIAN} of the median" if least < LEAST_OF_MEDIAN * middle else ""
+    )
+
+
+def one_run(checkout: Path, state: Path, options: Sequence[str]) -> tuple[float, float]:
+    """Pages a second, and milliseconds of the processor a page."""
+    python = str(checkout / ".venv/bin/python")
+    inner = (
+        f'"{python}" manage.py migrate -v 0 && exec "{python}" -m benchmarks.crawling.speed "$@"'
+    )
+    command = [python, "-m", "crawlsite.services", "--state-dir", str(state), "exec"]
+    ended = subprocess.run(  # noqa: S603  # ours
+        [*command, "sh", "-c", inner, "speed", *options],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = {name: float(value) for value, name in SAID.findall(ended.stdout)}
+    if ended.returncode or len(said) < 2:
+        sys.exit(f"A run of {checkout} has failed:\n{ended.stdout}{ended.stderr}")
+    return said["pages a second"], said["ms a page in all"]
+
+
+if __name__ == "__main__":
+    main()

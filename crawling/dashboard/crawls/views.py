@@ -67,7 +67,11 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
             "reset": reverse("crawling:crawls"),
             "views": visible_views(request.user),
         }
-    return render_live(request, "crawling/crawls.html", "crawling/_crawls.html", facts)
+    # who may act on each crawl is a question of its owner and team
+    by_user = request.user.has_perm("crawling.change_crawljob")
+    return render_live(
+        request, "crawling/crawls.html", "crawling/_crawls.html", facts, depends_on_user=by_user
+    )
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))

@@ -31,6 +31,12 @@ MOST_MEMORY_BYTES = 60 * 1024 * 1024
 #: between two looks at processor time and memory, each of which takes as long as 10 KB of a page;
 #: most pages take less
 LOOK_SECONDS = 0.002
+#: the head of a `data:` URL (RFC 2397), which stays, and its content
+INLINED = re.compile(
+    rb"""(data:[\w.+/-]{0,100}+(?:;[\w.=+-]{0,60}+){0,4}+,)[\w+/=%-]{64,}+""", re.IGNORECASE
+)
+DATA_BYTES = bytes([*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B), *b"+/=%-_"])
+LONGEST_DATA_HEAD = 400
 #: `meta` elements say so within this, or later against the standard
 HEAD_BYTES = 1024
 LATE_META = re.compile(
@@ -58,25 +64,58 @@ def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = F
         return ParsedTree(document, encoding)
     parser = turbohtml.IncrementalParser(encoding=encoding, positions=positions)
     limits, unread = _Limits(), None
-    for part, read in _slices(body, encoding):
+    inlined = _InlinedData(is_cut=len(body) > MOST_BYTES and not encoding.startswith("UTF-16"))
+    for part, read in _slices(body, encoding, inlined):
         parser.feed(part)
-        if read < len(body) and (unread := limits.reached(read)):
+        if read < len(body) and (unread := limits.reached(read, fed=read - inlined.length)):
             break
     return ParsedTree(parser.close(), encoding, unread)
 
 
-def _slices(body: DocumentStream, encoding: str) -> Iterator[tuple[str | bytes, int]]:
+def _slices(
+    body: DocumentStream, encoding: str, inlined: _InlinedData
+) -> Iterator[tuple[str | bytes, int]]:
     """A document in parts, and how many of its bytes are read with each.
 
     UTF-8 is decoded here: the parser would take a call of its decoder for each part.
     """
     decoder, begin = codecs.getincrementaldecoder("utf-8-sig")("replace"), 0
     for piece in body.pieces():
-        part = decoder.decode(piece) if encoding == "UTF-8" else piece
+        shown = inlined.taken_out(piece)
+        part = decoder.decode(shown) if encoding == "UTF-8" else shown
         for at in range(0, len(part), SLICE_BYTES):
             end = at + SLICE_BYTES
             yield part[at:end], begin + (len(piece) if end >= len(part) else end)
         begin += len(piece)
+
+
+class _InlinedData:
+    """Takes the content of `data:` URLs out of a page that is larger than pages are read: images
+    lead nowhere, and such pages are made of them.
+
+    length: bytes that were taken out, or are held back for the next piece.
+    """
+
+    def __init__(self, *, is_cut: bool) -> None:
+        self.length = 0
+        self._is_cut, self._is_within, self._held = is_cut, False, b""
+
+    def taken_out(self, piece: bytes) -> bytes:
+        if not self._is_cut:
+            return piece
+        self.length += len(piece)
+        if self._is_within:
+            piece = piece.lstrip(DATA_BYTES)
+            self._is_within = not piece
+        piece = self._held + piece
+        self.length -= len(self._held)
+        ends = [found.end() for found in INLINED.finditer(piece)]
+        self._is_within = self._is_within or (bool(ends) and ends[-1] == len(piece))
+        begun = -1 if self._is_within else piece.rfind(b"data:", -LONGEST_DATA_HEAD)
+        self._held = piece[begun:] if begun >= 0 and begun >= (ends or [0])[-1] else b""
+        shown = INLINED.sub(rb"\1", piece[: len(piece) - len(self._held)])
+        self.length -= len(shown)
+        return shown
 
 
 class _Limits:
@@ -90,9 +129,11 @@ class _Limits:
         self._began: float | None = None
         self._memory = 0
 
-    def reached(self, read: int) -> TruncationReason | None:
-        """The limit that a document of so many read bytes has reached."""
-        if read >= MOST_BYTES:
+    def reached(self, read: int, *, fed: int) -> TruncationReason | None:
+        """The limit that a document has reached of which so many bytes were read, and so many fed
+        to the parser.
+        """
+        if fed >= MOST_BYTES:
             return TruncationReason.SIZE
         now = time.monotonic()
         if now < self._looks_at:  # nor has a thread used more of the processor than passed

@@ -61,6 +61,7 @@ PREFIXES = {
     "crawling.web.documents.sitemap:ENTRY": ["<", "<a:", "<url"],
     "crawling.web.documents.sitemap:NO_CHARACTERS": [],
     "crawling.web.documents.sitemap:UNKNOWN": ["&", "&a"],
+    "crawling.web.documents.tree:INLINED": ["data:", "data:a", "data:;", "data:,", "data:a;a"],
     "crawling.web.documents.text:LINE_END": [],
     "crawling.web.documents.text:WRITTEN": ["http://"],
     "crawling.web.robots:RELATIVE_SITEMAP": ["sitemap", "sitemap:", "sitemap:a"],

@@ -12,7 +12,7 @@ from crawling.web.cookies import Cookies
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.registry import read_document
-from crawling.web.documents.tree import SMALL_BYTES, SMALL_TAGS, parse_html
+from crawling.web.documents.tree import MOST_BYTES, SMALL_BYTES, SMALL_TAGS, parse_html
 
 pytestmark = pytest.mark.slow
 
@@ -203,3 +203,17 @@ def in_a_process(attempt):
     assert os.waitpid(child, 0)[1] == 0, "the reader was ended by a limit or by a crash"
     seconds, growth = said.split()
     return float(seconds), int(growth)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "windows-1252"])
+@pytest.mark.parametrize("shift", [0, 1, 65_536 * 3 - 30, 65_536 * 3 - 11, 65_536 * 3 - 3])
+def test_images_within_a_page_keep_none_of_its_links_from_being_read(charset, shift):
+    image = b'<img src="data:image/png;base64,' + b"iVBORw0K" * 250_000 + b'">'
+    body = b"<p>" + b"x" * shift + (image + b"<a href=/%d>x</a>") * 4 % (1, 2, 3, 4)
+    assert len(body) > MOST_BYTES
+    document = read_document(
+        DocumentSource(DocumentStream.of(body), "http://a.test/", "text/html", charset)
+    )
+
+    assert [link.url for link in document.links] == [f"http://a.test/{n}" for n in range(1, 5)]
+    assert document.unread is None

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from crawling.exports.layout import read
-from crawling.models import Page, Run
+from crawling.models import CrawlJob, Page, Run
 from crawling.wacz import access
 from crawling.wacz.access import ticket_for
 from crawling.withdrawals.withdrawing import withdraw
@@ -182,6 +182,17 @@ def test_a_withdrawal_closes_what_was_open(run):
     assert ask(run, place, **granted)[0] == 200
 
     withdraw(run.crawl, None, kind="pattern", text="/a$", reason="x", by=None)
+
+    assert ask(run, place, **granted)[0] == 404
+
+
+def test_an_open_replay_closes_for_a_user_who_may_not_act_on_the_crawl_any_more(run):
+    operator = User.objects.get(pk=browser("operator").session["_auth_user_id"])
+    granted = {"HTTP_COOKIE": exchanged(run, ticket_for(operator, made(run)))}
+    place = f"/archive/{run.pk}/run.wacz"
+    assert ask(run, place, **granted)[0] == 200
+
+    CrawlJob.objects.filter(pk=run.crawl_id).update(created_by=User.objects.create_user("ada"))
 
     assert ask(run, place, **granted)[0] == 404
 

@@ -25,6 +25,7 @@ from crawling.housekeeping.retention_view import fates_of
 from crawling.housekeeping.run_removal import ask_removal, remove_rows, remove_run
 from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
 from crawling.shift.archive_stage import sought_by
+from crawling.withdrawals.withdrawing import preview
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.frontier.test_hostile_text import answer
 from tests.crawling.pages import browser, soup
@@ -216,6 +217,15 @@ def test_the_pages_that_have_the_payloads_of_many_are_found_with_one_query(
     assert found == {page.pk: original_of(page) for page in pages}
     assert {original.run_id for original in found.values()} == {first.pk}
     assert originals_of(list(found.values())) == {one.pk: one for one in found.values()}
+
+
+def test_the_preview_of_a_withdrawal_names_other_crawls_with_the_payload(sharing):
+    first, second = sharing
+    url = Page.objects.get(run=first).url.url
+
+    assert preview(first.crawl, None, kind="page", text=url).other_crawls == [second.crawl.name]
+    its = Page.objects.get(run=second).url.url
+    assert preview(second.crawl, None, kind="page", text=its).other_crawls == []
 
 
 def test_rows_stay_while_a_shift_may_refer_to_them(sharing):

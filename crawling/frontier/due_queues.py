@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
-from crawling.models import HostQueue, RunProcess, Url
+from crawling.models import HostQueue, RunProcess, Url, UrlState
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import Address, canonical_address
 
@@ -47,6 +47,13 @@ def contested(host_ids: Collection[int], run_id: int) -> set[int]:
         host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES
     ).exclude(run=run_id)
     return set(others.values_list("host_id", flat=True))
+
+
+def fetched_seed(queue_id: int) -> str | None:
+    """A seed of the queue's host that was had; None: there is none."""
+    queue = HostQueue.objects.get(pk=queue_id)
+    had = Url.objects.filter(run=queue.run_id, queue=queue_id, depth=0, state=UrlState.SUCCEEDED)
+    return had.values_list("url", flat=True).first()
 
 
 class RunSeeds(NamedTuple):

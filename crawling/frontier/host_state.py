@@ -252,10 +252,12 @@ def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
 
 
 def _retry_at(outage: Outage | None) -> datetime | None:
-    """Until when the queue rests; a host that asks for a rest has a clock, which all crawls
-    obey.
+    """Until when the queue rests; a host that asks for a rest has a clock, which all crawls obey,
+    but is doubtful to the one crawl whose pages it refuses.
     """
-    return outage.retry_at if outage and outage.status != FetchStatus.HOST_BUSY else None
+    if outage and (outage.status != FetchStatus.HOST_BUSY or outage.is_doubtful):
+        return outage.retry_at
+    return None
 
 
 def _as_json(origins: Mapping[str, Outage]) -> str | None:
@@ -280,8 +282,8 @@ def _outage_line(found: OutageChange) -> NewLogLine | None:
         return None
     if found.is_given_up:
         return NewLogLine(f"{found.name} is given up. {outage.last_words}", Level.WARNING)
-    if outage.status == FetchStatus.HOST_BUSY:
+    if outage.status == FetchStatus.HOST_BUSY and not outage.is_doubtful:
         is_told = (outage.retry_at - datetime.now(UTC)).total_seconds() > TOLD_SECONDS
     else:
-        is_told = outage.tries == 1
+        is_told = outage.tries == 1 or outage.is_doubtful
     return NewLogLine(f"{found.name}: {outage.sentence}", Level.WARNING) if is_told else None

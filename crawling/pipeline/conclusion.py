@@ -70,7 +70,8 @@ def conclude(
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
     is_checked = context.links.filters.only_checks(claimed.hops)
-    if outcome := _without_answer(claimed, fetched.status, error, is_last=is_checked):
+    asked = fetched.retry_after if fetched.status >= 400 else None
+    if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_checked):
         return outcome
     target = _redirect_target(address, fetched)
     fetched = replace(fetched, body=fetched.body.at_hand())
@@ -113,11 +114,19 @@ def conclude(
 
 
 def _without_answer(
-    claimed: ClaimedUrl, status: int, error: str, *, is_last: bool = False
+    claimed: ClaimedUrl,
+    status: int,
+    error: str,
+    asked: float | None = None,
+    *,
+    is_last: bool = False,
 ) -> UrlOutcome | None:
-    """What becomes of a URL whose answer is not read: it is tried again, or has none."""
-    if may_pass(status) and not is_last:
-        retry = retry_after(claimed.attempts)
+    """What becomes of a URL whose answer is not read: it is tried again, or has none.
+
+    asked: the seconds after which the server wants to be asked again, with whatever status.
+    """
+    if (may_pass(status) or asked is not None) and not is_last:
+        retry = retry_after(claimed.attempts, asked)
         if retry is not None:
             return UrlOutcome(claimed.id, UrlState.QUEUED, status, error, retry_seconds=retry)
     if status < 0:

@@ -30,6 +30,10 @@ from dnscache.resolver import Resolution, resolve
 
 T = TypeVar("T")
 
+#: types of which a server sends more for as long as it is listened to: server-sent events (HTML
+#: Standard, section 9.2), and a camera's pictures
+ENDLESS_TYPES = frozenset({"text/event-stream", "multipart/x-mixed-replace"})
+
 
 class ReuseOffers:
     """By id of the URL that needs it.
@@ -283,6 +287,9 @@ class FetchContext:
     def _judge_answer(
         self, content_type: str | None, length: int | None
     ) -> tuple[FetchStatus, str] | None:
+        if content_type in ENDLESS_TYPES:
+            told = f"{content_type} is a stream without an end; only the answer's head was read."
+            return FetchStatus.WRONG_TYPE, told
         if refusal := self._judge_size(content_type, length):
             return refusal
         ruling = self.links.filters.judge_answer(content_type, length)

@@ -14,8 +14,19 @@ from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.web.fetch.http import Fetched
 from crawling.web.outages import CHECK_PATIENCE_SECONDS, Outage, outage_after, patience, pause_after
-from crawling.web.politeness import BACKOFFS, JITTER, backoff_after, delay_after, read_retry_after
-from crawling.web.statuses import FetchStatus, explain
+from crawling.web.politeness import (
+    DOUBTFUL_ROW,
+    JITTER,
+    backoff_after,
+    delay_after,
+    pause_of_doubt,
+)
+from crawling.web.statuses import FetchStatus, explain, may_mean_host
+
+#: a host's shorter rest is no outage
+TOLD_SECONDS = 15.0
+#: what is no page, as a robots.txt or a login: all of its host depends on it
+OF_NO_PAGE = 2
 
 
 @dataclass
@@ -35,7 +46,7 @@ class HostClock:
     #: robots.txt's
     asked_delay: float = 0.0
     last_fetch_seconds: float = 0.0
-    #: answers in a row by which the host said that it has too much to do
+    #: URLs in a row, of all crawls, at which it had too much to do or turned the crawler away
     backoffs: int = 0
     #: requests that the host has had
     spent: RequestsSpent = NOTHING_SPENT
@@ -66,20 +77,31 @@ class HostClock:
             factor=self.politeness.delay_factor,
         )
 
-    def rest(self, status: int, seconds: float, *, retry_after: str = "") -> None:
-        """A fetch has just ended: wait for the delay, or for longer where the host says that it has
-        too much to do.
+    def rest(
+        self,
+        status: int,
+        seconds: float,
+        *,
+        asked: float | None = None,
+        is_page: bool = True,
+        is_first_try: bool = True,
+    ) -> None:
+        """A fetch has just ended: wait for the delay, or for longer where the host may have too
+        much to do.
+
+        asked: its Retry-After in seconds. is_page: not a robots.txt or a login, of which all of the
+        host depends and which say nothing of its pages. is_first_try: a URL that fails again counts
+        no second time.
         """
         self.last_fetch_seconds = seconds
-        if status in BACKOFFS:
-            self.backoffs += 1
-        elif status > 0:
+        if is_page and may_mean_host(status):
+            self.backoffs += is_first_try
+        elif is_page and status > 0:
             self.backoffs = 0
-        now = datetime.now(UTC)
-        asked = read_retry_after(retry_after, now)
+        in_a_row = self.backoffs if is_page else max(self.backoffs, OF_NO_PAGE)
         # no secret
-        backoff = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=random.random())  # noqa: S311
-        self.spent, self.is_counted = self.spent.plus_one(now), False
+        backoff = backoff_after(status, asked=asked, in_a_row=in_a_row, chance=random.random())  # noqa: S311
+        self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
         self.host_free_at = time.monotonic() + max(self.delay, backoff)
         self.keep_budget()
 
@@ -124,6 +146,16 @@ class HostAvailability:
     is_checked: bool = False
     #: why all URLs of the host fail
     given_up: Fetched | None = None
+    #: the latest page that was had of it, by which its refusals can be told from failing pages
+    known_page: str = ""
+    #: so many pages that fail in a row make it doubtful; more where a known page was had meanwhile
+    doubtful_row: int = DOUBTFUL_ROW
+    #: pages that failed in a row
+    row: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.row = self.outage.row if self.outage else 0
+        self.known_page = self.known_page or (self.outage.known_page if self.outage else "")
 
     def suspend(self, fetched: Fetched) -> None:
         """The host lets nothing be fetched: wait with all of its URLs for as long as the outage
@@ -135,15 +167,61 @@ class HostAvailability:
             self.clock.closed_until = time.monotonic() + left
             self.clock.keep_budget()
 
-    def note_throttling(self, fetched: Fetched) -> None:
-        """The host wishes to be left alone, and is.
+    def note_refusal(self, told: str, *, is_first_try: bool) -> bool:
+        """A page failed in a way that may mean its host; whether the host is doubtful now, and its
+        URLs wait untried. A page that fails again by itself says nothing new.
 
-        Should it wish so for longer than the crawl waits, it is given up: at once, if it says so.
+        told: what became of the page, a sentence.
         """
+        self.row += is_first_try
         rest = self.clock.host_free_at - time.monotonic()
-        self._note_outage(fetched, rest)
-        if rest > self._patience * (1 + JITTER):
-            self._give_up(fetched.status)
+        refused = Fetched(FetchStatus.HOST_BUSY, error=told)
+        if self.row >= self.doubtful_row and is_first_try:
+            self.doubt(refused)
+            return True
+        if rest > TOLD_SECONDS:
+            self._note_outage(refused, rest)
+            if (self.row > 1 or self.is_checked) and rest > self._patience * (1 + JITTER):
+                self._give_up(refused.status)
+        return False
+
+    def doubt(self, refused: Fetched, *, is_known_page: bool = False) -> None:
+        """So many pages failed in a row that the host may refuse them all: ask for one that was had
+        before, if there is one, or else wait with all of them, longer each time.
+
+        is_known_page: it is that page that was refused.
+        """
+        rest = max(0.0, self.clock.host_free_at - time.monotonic())
+        begins = bool(self.known_page) and not is_known_page
+        tries = self.outage.tries + 1 if self.outage else 1
+        # no secret
+        pause = rest if begins else max(rest, pause_of_doubt(tries, random.random()))  # noqa: S311
+        self._note_outage(refused, pause, may_give_up=not begins)
+        if not self.given_up:
+            self.clock.closed_until = time.monotonic() + pause
+            self.clock.keep_budget()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a known page is to be asked for before any other."""
+        return bool(self.outage and self.outage.is_doubtful and self.outage.known_page)
+
+    def trust(self) -> None:
+        """The known page was had: those that failed did so by themselves, and more of them will."""
+        self.doubtful_row *= 2
+        self.clock.backoffs = 0
+        self.note_page("")
+
+    def note_page(self, url: str) -> None:
+        """A page was answered as a host answers that refuses nothing; url: by which the same can be
+        seen again, if it is not empty.
+        """
+        self.row, self.known_page = 0, url or self.known_page
+        self.recover()
+
+    def is_beyond_patience(self, seconds: float) -> bool:
+        """Whether the crawl does not wait for so long for a page of this host."""
+        return seconds > self._patience * (1 + JITTER)
 
     def recover(self) -> None:
         """The host has answered."""
@@ -187,9 +265,13 @@ class HostAvailability:
         seconds = self.clock.politeness.host_patience_seconds
         if self.is_checked:
             return min(seconds, CHECK_PATIENCE_SECONDS)
-        return patience(seconds, was_heard=self.was_heard)
+        # of a doubtful host no page is known that was had, as if it had never answered
+        has_pages = self.row < self.doubtful_row or bool(self.known_page)
+        return patience(seconds, was_heard=self.was_heard and has_pages)
 
-    def _note_outage(self, fetched: Fetched, pause_seconds: float) -> None:
+    def _note_outage(
+        self, fetched: Fetched, pause_seconds: float, *, may_give_up: bool = True
+    ) -> None:
         now, error = datetime.now(UTC), fetched.error or explain(fetched.status)
         self.outage = outage_after(
             self.outage,
@@ -198,9 +280,11 @@ class HostAvailability:
             now=now,
             pause_seconds=pause_seconds,
             patience_seconds=self._patience,
+            row=self.row,
+            known_page=self.known_page,
         )
         self.is_kept = False
-        if self.outage.gives_up_at <= now:
+        if self.outage.gives_up_at <= now and may_give_up:
             self._give_up(fetched.status)
 
     def _give_up(self, status: int) -> None:

@@ -81,13 +81,12 @@ def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
     answers. Otherwise URLs of others come first, or the host waits with all of its URLs.
     """
     visit.robots.by_origin[origin] = robots
-    if origin not in visit.robots.doubted:
-        others_answer = visit.robots.has_any or origin in visit.availability.origins
-        if others_answer and not visit.availability.outage:
-            return True
-        if visit.turn_to_others():
-            visit.clock.rest_for_delay()
-            return False
+    others_answer = visit.robots.has_any or origin in visit.availability.origins
+    if others_answer and not visit.availability.outage:
+        return True
+    if visit.turn_to_others():
+        visit.clock.rest_for_delay()
+        return False
     del visit.robots.by_origin[origin]  # asked for again at the next try
     visit.availability.suspend(without_robots(robots.unavailable))
     return False

@@ -11,6 +11,7 @@ from crawling.models import UrlState
 from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.conclusion import conclude
 from crawling.pipeline.context import FetchContext
+from crawling.pipeline.doubts import ask_known_page, note_answer, within_patience
 from crawling.pipeline.login import log_in, must_log_in
 from crawling.pipeline.preconditions import (
     lack_robots,
@@ -31,11 +32,7 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.outages import Outage
 from crawling.web.robots import RobotsRules
-from crawling.web.statuses import OUTAGES, THROTTLES, FetchStatus, explain
-
-#: a host at which so many requests in a row timed out (or got 429 or 503) is asked for robots.txt
-#: before the next page: where that gets no answer either, the host is down, and its URLs wait
-SILENT_AFTER = 2
+from crawling.web.statuses import OUTAGES, FetchStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +194,9 @@ def _fetched(
         archives=context.archives,
         most=context.client.max_document_bytes,
     )
+    if offered is None and visit.availability.is_doubtful:
+        ask_known_page(visit, context)
+        return None
     if offered is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
         return None
     visit.urls.popleft()
@@ -208,7 +208,7 @@ def _asked(
 ) -> Fetched | None:
     """What the host answers; None: nothing that settles the URL."""
     fetched = fetch_anew(visit, claimed, address, dial, context)
-    visit.rest(fetched)
+    visit.rest(fetched, page=claimed)
     keep_cookies(visit, address, context)
     if fetched.status in OUTAGES and (
         address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED
@@ -222,9 +222,10 @@ def _asked(
         # once more after the host's delay: nothing was sent over a new connection
         visit.urls.appendleft(claimed)
         return None
-    note_answer(visit, fetched)
-    if fetched.status == FetchStatus.TIMED_OUT and visit.clock.backoffs >= SILENT_AFTER:
-        visit.robots.doubt(address.origin)
+    if note_answer(visit, claimed, address, fetched, context):
+        fetched.close()
+        visit.urls.appendleft(claimed)
+        return None
     if (
         must_answer(visit, claimed, address, fetched, context)
         or must_ask_without_condition(visit, claimed, fetched)
@@ -233,21 +234,7 @@ def _asked(
         fetched.close()
         visit.urls.appendleft(claimed)
         return None
-    return fetched
-
-
-def note_answer(visit: Visit, fetched: Fetched) -> None:
-    """Whether a page's answer ends an outage, or is a host's wish to be left alone, which may last
-    longer than the crawl waits.
-    """
-    answered = fetched.http_status or fetched.status
-    if answered in THROTTLES:
-        status = FetchStatus.HOST_BUSY
-        visit.availability.note_throttling(
-            Fetched(status, error=f"The host asks for a rest ({explain(answered)}).")
-        )
-    elif answered > 0:
-        visit.availability.recover()
+    return fetched if visit.availability.is_checked else within_patience(visit, fetched)
 
 
 def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:

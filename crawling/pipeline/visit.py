@@ -67,8 +67,6 @@ class HostRobots:
     mapped: set[str] = field(default_factory=set)
     #: what was answered on the way to a file that is not at its end yet, by URL
     hops: dict[str, Fetched] = field(default_factory=dict)
-    #: origins that have answered before, and may be down with all of the host
-    doubted: set[str] = field(default_factory=set)
     #: how often a host of a redirect could not be leased
     tries: int = 0
 
@@ -81,12 +79,6 @@ class HostRobots:
     def has_any(self) -> bool:
         """Whether an origin of the host has rules."""
         return any(not rules.unavailable for rules in self.by_origin.values())
-
-    def doubt(self, origin: str) -> None:
-        """Forget the file, so that it is asked for before the next page; no older one holds on."""
-        self.by_origin.pop(origin, None)
-        self.outdated.pop(origin, None)
-        self.doubted.add(origin)
 
 
 @dataclass
@@ -164,12 +156,16 @@ class Visit:
             self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, threads)
         )
 
-    def rest(self, fetched: Fetched) -> None:
-        """A fetch has just ended: leave the host alone for its delay, or for longer where it says
-        that it has too much to do.
+    def rest(self, fetched: Fetched, *, page: ClaimedUrl | None = None) -> None:
+        """A fetch has just ended: leave the host alone for its delay, or for longer where it may
+        have too much to do. page: the URL that it was for; None: it was for no page.
         """
         if ends_at := fetched.certificate_ends_at:
             self.route.certificate_ends_at = min(ends_at, self.route.certificate_ends_at or ends_at)
         self.clock.rest(
-            fetched.status, fetched.seconds, retry_after=fetched.headers.get("Retry-After", "")
+            fetched.http_status or fetched.status,
+            fetched.seconds,
+            asked=fetched.retry_after,
+            is_page=page is not None,
+            is_first_try=page is not None and page.attempts == 1,
         )

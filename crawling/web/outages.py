@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from crawling.web.politeness import JITTER
+from crawling.web.politeness import DOUBTFUL_ROW, JITTER
 
 #: the queue rests for this after the first try that failed, and twice as long after each other one
 FIRST_PAUSE_SECONDS = 60.0
@@ -36,6 +36,15 @@ class Outage:
     retry_at: datetime
     #: a try that fails after this is the last
     gives_up_at: datetime
+    #: pages that failed in a row; 0: no page was asked for
+    row: int = 0
+    #: a page that was had before: it is asked for, to tell a host that refuses from pages that fail
+    known_page: str = ""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether so many pages failed in a row that the host itself may refuse them."""
+        return self.row >= DOUBTFUL_ROW
 
     def as_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
@@ -89,6 +98,8 @@ def outage_after(
     now: datetime,
     pause_seconds: float,
     patience_seconds: float,
+    row: int = 0,
+    known_page: str = "",
 ) -> Outage:
     """Return the outage after one more try that failed; the last try is not put off any further.
 
@@ -98,7 +109,8 @@ def outage_after(
     gives_up_at = since + timedelta(seconds=patience_seconds)
     wait = min(pause_seconds, max(0.0, (gives_up_at - now).total_seconds()))
     tries = before.tries + 1 if before else 1
-    return Outage(since, tries, int(status), error, now + timedelta(seconds=wait), gives_up_at)
+    retry_at = now + timedelta(seconds=wait)
+    return Outage(since, tries, int(status), error, retry_at, gives_up_at, row, known_page)
 
 
 def patience(seconds: float, *, was_heard: bool) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from crawling.web.http_caching import read_date
-from crawling.web.statuses import FetchStatus
+from crawling.web.statuses import THROTTLES, FetchStatus, may_mean_host
 
 #: a site that asks for more than this is taken at this word; Heritrix draws the same line
 MAX_CRAWL_DELAY_SECONDS = 300.0
@@ -15,10 +15,28 @@ MAX_ADAPTIVE_SECONDS = 30.0
 #: handler)
 MAX_ATTEMPTS = 3
 FIRST_RETRY_SECONDS = 5.0
-#: status -> how long the whole host rests after it, and at most after several in a row
-BACKOFFS = {429: (30.0, 3600.0), 503: (30.0, 3600.0), int(FetchStatus.TIMED_OUT): (5.0, 60.0)}
+#: the host's rest after the first URL that is answered so, or not at all
+FIRST_REST_SECONDS = 5.0
+#: status -> how long the host rests after a second such URL in a row, and at most after several
+BACKOFFS = {
+    429: (30.0, 3600.0),
+    503: (30.0, 3600.0),
+    int(FetchStatus.TIMED_OUT): (5.0, 60.0),
+    int(FetchStatus.TOO_SLOW): (5.0, 60.0),
+    int(FetchStatus.BROKEN_ANSWER): (5.0, 60.0),
+}
 #: a Retry-After is obeyed so far
 MAX_RETRY_AFTER_SECONDS = 24 * 3600.0
+#: as long as one URL alone was answered so: 429 is about the client (RFC 6585, section 4), any
+#: other may be about that one page
+WISH_OF_ONE_SECONDS = {429: 300.0}
+LEAST_WISH_SECONDS = 10.0
+#: so long a URL waits for its own next try
+LONGEST_RETRY_SECONDS = 3600.0
+#: so many URLs that fail in a row may be their host's fault
+DOUBTFUL_ROW = 3
+#: the rests of a host that has become doubtful: after a known page of it failed, too
+FIRST_DOUBT_SECONDS, LONGEST_DOUBT_SECONDS = 5.0, 3600.0
 #: waits are drawn out by up to this part, so that those who were sent away together do not come
 #: back together
 JITTER = 0.1
@@ -33,37 +51,59 @@ def delay_after(
 
 
 def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: float) -> float:
-    """Seconds that a host is left alone which has too much to do; 0 for every other answer.
+    """Seconds that a host is left alone which may have too much to do, or turns the crawler away; 0
+    for every other answer.
 
-    asked: its Retry-After in seconds. in_a_row: how many such answers it gave, this one included.
-    chance: a random number below 1.
+    asked: its Retry-After in seconds. in_a_row: how many URLs were answered so, none otherwise
+    between; 0: one that failed before, while others did not. chance: a random number below 1.
     """
-    if status not in BACKOFFS:
+    if not in_a_row or not may_mean_host(status):
         return 0.0
-    first, most = BACKOFFS[status]
-    wait = min(first * 2.0 ** min(in_a_row - 1, 30), most)
     if asked is not None:
         wait = min(asked, MAX_RETRY_AFTER_SECONDS)
+        if in_a_row == 1:
+            wait = min(wait, WISH_OF_ONE_SECONDS.get(status, LEAST_WISH_SECONDS))
+    elif status not in BACKOFFS:
+        wait = 0.0
+    elif in_a_row == 1:
+        is_host_meant = status in THROTTLES or status == FetchStatus.TIMED_OUT
+        wait = FIRST_REST_SECONDS if is_host_meant else 0.0
+    else:
+        first, most = BACKOFFS[status]
+        wait = min(first * 2.0 ** min(in_a_row - 2, 30), most)
     return wait * (1 + JITTER * chance)
 
 
-def read_retry_after(text: str, now: datetime) -> float | None:
+def pause_of_doubt(tries: int, chance: float) -> float:
+    """Seconds until a doubtful host is tried once more, after so many tries that failed."""
+    wait = FIRST_DOUBT_SECONDS * 2.0 ** min(tries - 1, 30)
+    return float(min(wait, LONGEST_DOUBT_SECONDS) * (1 + JITTER * chance))
+
+
+def read_retry_after(text: str, now: datetime, *, answered: str = "") -> float | None:
     """The seconds that a Retry-After header asks for, as a number or as a date (RFC 9110, section
     10.2.3); None for anything else.
+
+    answered: the answer's own Date, by whose clock that date is written; without one ours counts.
     """
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) <= 10:
         return float(text)
     date = read_date(text)
-    return max(0.0, (date - now).total_seconds()) if date else None
+    if date is None:
+        return None
+    return max(0.0, (date - (read_date(answered.strip()) or now)).total_seconds())
 
 
-def retry_after(attempts: int) -> float | None:
-    """Seconds until the URL may be tried again after `attempts` tries; None when it has had
-    enough."""
+def retry_after(attempts: int, asked: float | None = None) -> float | None:
+    """Seconds until the URL may be tried again after `attempts` tries; None when it has had enough.
+
+    asked: its answer's Retry-After in seconds.
+    """
     if attempts >= MAX_ATTEMPTS:
         return None
-    return float(FIRST_RETRY_SECONDS * 2 ** (attempts - 1))
+    wait = float(FIRST_RETRY_SECONDS * 2 ** (attempts - 1))
+    return max(wait, min(asked or 0.0, LONGEST_RETRY_SECONDS))
 
 
 #: where others wait for a fetch thread, no host has more of them than this part of their time

@@ -42,6 +42,7 @@ class FetchStatus(IntEnum):
     MEMORY_SPENT = -22
     NESTED_SITEMAPS = -23
     NO_PROTOCOL = -24
+    TOO_SLOW = -25
     TRAP = -30
     FILTERED = -40
     BLOCKLISTED = -41
@@ -76,8 +77,8 @@ SENTENCES = {
     "next.",
     FetchStatus.PROXY_FAILED: "The crawl's proxy could not be reached or would not serve us.",
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
-    FetchStatus.HOST_BUSY: "The host asks for a longer rest (429, 503) than the crawl waits for "
-    "it.",
+    FetchStatus.HOST_BUSY: "The host asks for a longer rest, or refuses pages for longer, than the "
+    "crawl waits for it.",
     FetchStatus.REDIRECT_LOOP: "The redirect leads back to where it began.",
     FetchStatus.REDIRECT_NOWHERE: "The redirect leads to no address that can be fetched.",
     FetchStatus.UNDECODABLE: "Unpacking the document takes more than one document may take.",
@@ -91,6 +92,8 @@ SENTENCES = {
     "next.",
     FetchStatus.NO_PROTOCOL: "The worker has no fetcher for addresses of this scheme: the package "
     "that adds it is not installed there.",
+    FetchStatus.TOO_SLOW: "The answer had begun, but did not end within the longest time for one "
+    "document.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
     FetchStatus.BLOCKLISTED: "The blocklist of all crawls holds this address.",
@@ -136,6 +139,20 @@ THROTTLES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILA
 #: a server that cannot will not be able to in a moment, either
 NEVER_WILL = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
 
+#: beside the server's own faults: a host that has too much to do, or turns the crawler away,
+#: answers all URLs so
+MAY_MEAN_HOST = frozenset(
+    {
+        FetchStatus.TIMED_OUT,
+        FetchStatus.TOO_SLOW,
+        FetchStatus.BROKEN_ANSWER,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_EARLY,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
+
 #: what concerns a host and not the one URL
 OF_THE_HOST = frozenset(
     {
@@ -149,6 +166,11 @@ OF_THE_HOST = frozenset(
         FetchStatus.HOST_BUSY,
     }
 )
+
+
+def may_mean_host(status: int) -> bool:
+    """Whether the host may be at fault, and not the one URL: several in a row show it."""
+    return status in MAY_MEAN_HOST or (500 <= status < 600 and status not in NEVER_WILL)
 
 
 def may_pass(status: int) -> bool:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from http import HTTPStatus
 from threading import Lock
 from typing import NamedTuple, cast
@@ -26,6 +26,7 @@ from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, why_not
+from crawling.web.politeness import read_retry_after
 from crawling.web.proxies import ProxyRoute
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
@@ -126,6 +127,12 @@ class Fetched:
         back as they came; headers are read as latin-1.
         """
         return quote(self.headers.get("Location", "").encode("latin-1"), safe=bytes(range(128)))
+
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds that the server asks for; None: it asks for nothing."""
+        asked, answered = self.headers.get("Retry-After", ""), self.headers.get("Date", "")
+        return read_retry_after(asked, datetime.now(UTC), answered=answered) if asked else None
 
     @property
     def charset(self) -> str | None:

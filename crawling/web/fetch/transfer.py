@@ -23,7 +23,12 @@ from urllib3 import HTTPHeaderDict
 from crawling.web.content.header_fields import SINGLE
 from crawling.web.document_stream import new_spool
 from crawling.web.fetch.progress import FetchStep, report_step
-from crawling.web.fetch.transfer_errors import ForbiddenConnect, StaleConnection, fault_of
+from crawling.web.fetch.transfer_errors import (
+    AnswerTooSlow,
+    ForbiddenConnect,
+    StaleConnection,
+    fault_of,
+)
 
 #: so much libcurl reads at once, and no more is taken between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024
@@ -107,7 +112,7 @@ class TransferWatch:
         if self.is_cut():
             raise ChunkedEncodingError("cut off")
         if now > self._until:
-            raise ReadTimeout(f"the whole answer took longer than {limits.answer_seconds:g} s")
+            raise AnswerTooSlow(f"the whole answer took longer than {limits.answer_seconds:g} s")
         if now > self._quiet_until:
             seconds = limits.read_seconds if self._told else limits.first_byte_seconds
             raise ReadTimeout(f"the server sent nothing for {seconds:g} s")

@@ -40,6 +40,10 @@ class StaleConnection(requests.ChunkedEncodingError):
     """
 
 
+class AnswerTooSlow(requests.ReadTimeout):
+    """An answer did not end within its longest time: asked again, it would cost as much again."""
+
+
 class ForbiddenConnect(requests.ConnectionError):
     """The server wants to be connected to where that must not be."""
 
@@ -93,6 +97,7 @@ def why_not(fault: requests.RequestException) -> FetchStatus:
 
 #: the first that fits: those that are special cases of others stand before them
 _STATUSES: list[tuple[type[requests.RequestException], FetchStatus]] = [
+    (AnswerTooSlow, FetchStatus.TOO_SLOW),
     (requests.Timeout, FetchStatus.TIMED_OUT),
     (requests.SSLError, FetchStatus.TLS_FAILED),
     (requests.ProxyError, FetchStatus.PROXY_FAILED),

@@ -23,7 +23,6 @@ from crawling.frontier.rules.hosts import NOTHING_SPENT
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url
-from crawling.pipeline.stages import SILENT_AFTER
 from crawling.runs.wait_reason import wait_reasons
 from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import settle_leftovers
@@ -37,6 +36,7 @@ from crawling.web.outages import (
     pause_after,
     read_outage,
 )
+from crawling.web.politeness import DOUBTFUL_ROW
 from crawling.web.statuses import FetchStatus
 from dnscache import resolver
 from dnscache.models import DnsEntry
@@ -175,17 +175,20 @@ def test_rules_that_were_had_hold_on_while_newer_ones_cannot_be_had(make_site, o
 def silent(make_site, monkeypatch):
     """A site that answers `silent.answers` alone until `silent.answers` is None."""
     monkeypatch.setitem(politeness.BACKOFFS, int(FetchStatus.TIMED_OUT), (0.1, 0.1))
+    monkeypatch.setattr(politeness, "FIRST_REST_SECONDS", 0.1)
+    monkeypatch.setattr(politeness, "FIRST_DOUBT_SECONDS", 20.0)
     monkeypatch.setattr(politeness, "FIRST_RETRY_SECONDS", 0.1)
     over = threading.Event()
 
     def page(request):
-        if site.answers is not None and request.path not in site.answers:
+        is_again = site.once and len(site.log) > 2
+        if site.answers is not None and (request.path not in site.answers or is_again):
             over.wait(30)
         body = "" if request.path == "/robots.txt" else FOUR if request.path == "/" else "x"
         return 200, {"Content-Type": "text/html"}, body
 
     site = make_site(dict.fromkeys(("/robots.txt", "/", "/a", "/b", "/c"), page))
-    site.answers = {"/robots.txt", "/"}
+    site.answers, site.once = {"/robots.txt", "/"}, False
     yield site
     over.set()
 
@@ -194,14 +197,12 @@ def test_pages_that_time_out_on_a_host_that_answers_nothing_cost_time_and_no_url
     silent, order, try_it, work_off
 ):
     keep_robots(silent.url, 200, b"")
-    silent.answers = {"/"}
-    run = try_it(start_run(create_crawl(order(f"{silent.url}/", first_byte_seconds=1))), tries=1)
-    pass_time(run, minutes=2)
-    try_it(run, tries=2)
+    silent.once = True
+    run = try_it(start_run(create_crawl(order(f"{silent.url}/", first_byte_seconds=1))), tries=2)
 
-    assert outage(run).status == FetchStatus.ROBOTS_UNAVAILABLE
-    assert [request.path for request in silent.log][-2:] == ["/robots.txt"] * 2
-    assert sum(attempts for _, attempts in states(run)) <= 1 + SILENT_AFTER
+    assert outage(run).status == FetchStatus.HOST_BUSY
+    assert [request.path for request in silent.log][-1] == "/"
+    assert sum(attempts for _, attempts in states(run)) <= 1 + DOUBTFUL_ROW
 
     silent.answers = None
     pass_time(run, minutes=4)
@@ -330,13 +331,16 @@ def test_a_rest_of_days_is_told_and_ends(make_site, order, try_it, work_off):
     run = start_run(create_crawl(order(f"{site.url}/", delay_seconds=0.01, batch_size=2)))
     try_it(run)
 
-    assert Host.objects.get().due_at < timezone.now() + timedelta(hours=27)
-    told = LogLine.objects.get(run=run, message__contains="asks for a rest").message
-    assert "given up" in told
+    # one page alone does not close its host for a day
+    assert Host.objects.get().due_at < timezone.now() + timedelta(minutes=6)
+    assert f"{site.url}/busy was answered: 429" in outage(run).sentence
+    assert "asks for 900,000 s" in outage(run).sentence
 
-    pass_time(run, hours=25)
-    Url.objects.update(due_at=None)
+    pass_time(run, minutes=6)
     work_off(run)
+    assert Host.objects.get().due_at < timezone.now() + timedelta(hours=27)
+    told = LogLine.objects.filter(run=run, message__contains="/later was answered").first()
+    assert "next attempt at" in told.message
     assert run.state == "finished"
     assert ("f", FetchStatus.HOST_BUSY) in set(
         Url.objects.filter(run=run).values_list("state", "status")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.web.politeness import (
+    LONGEST_RETRY_SECONDS,
     MAX_ADAPTIVE_SECONDS,
     MAX_ATTEMPTS,
     MAX_CRAWL_DELAY_SECONDS,
@@ -47,6 +48,7 @@ def test_no_wish_of_a_site_shortens_the_configured_delay_or_has_no_end(configure
 
 
 def test_retries_come_later_and_later_and_end():
+    assert [retry_after(1, asked) for asked in (0, 60, 1e9)] == [5, 60, LONGEST_RETRY_SECONDS]
     assert [retry_after(attempts) for attempts in (1, 2, 3, 4)] == [5, 10, None, None]
     assert retry_after(MAX_ATTEMPTS) is None
 
@@ -58,13 +60,26 @@ def test_a_slow_host_rests_for_longer_up_to_a_bound(last_fetch, delay):
     assert delay_after(configured=0, crawl_delay=None, last_fetch=last_fetch, factor=2) == 0
 
 
-def test_a_host_that_has_too_much_to_do_rests_longer_each_time_and_exactly_as_long_as_it_asks():
+def test_a_host_rests_shortly_after_one_url_and_longer_after_each_other_that_fails_in_a_row():
     waits = [backoff_after(503, asked=None, in_a_row=times, chance=0) for times in (1, 2, 3, 1000)]
 
-    assert waits == [30, 60, 120, 3600]
+    assert waits == [5, 30, 60, 3600]
+    assert backoff_after(503, asked=None, in_a_row=0, chance=0) == 0
+    assert [backoff_after(-7, asked=None, in_a_row=n, chance=0) for n in (1, 2, 9)] == [0, 5, 60]
+    assert backoff_after(403, asked=None, in_a_row=9, chance=0) == 0
+    assert backoff_after(404, asked=7, in_a_row=9, chance=0) == 0
+
+
+def test_a_retry_after_is_obeyed_for_the_host_as_far_as_it_may_be_about_the_host():
     assert backoff_after(429, asked=7, in_a_row=5, chance=0) == 7
-    assert backoff_after(429, asked=1e9, in_a_row=1, chance=0) == MAX_RETRY_AFTER_SECONDS
-    assert backoff_after(200, asked=7, in_a_row=0, chance=0) == 0
+    assert backoff_after(429, asked=1e9, in_a_row=2, chance=0) == MAX_RETRY_AFTER_SECONDS
+    assert backoff_after(503, asked=1e9, in_a_row=2, chance=0) == MAX_RETRY_AFTER_SECONDS
+    # one URL alone
+    assert backoff_after(429, asked=90, in_a_row=1, chance=0) == 90
+    assert backoff_after(429, asked=1e9, in_a_row=1, chance=0) == 300
+    assert backoff_after(503, asked=7, in_a_row=1, chance=0) == 7
+    assert backoff_after(503, asked=1e9, in_a_row=1, chance=0) == 10
+    assert backoff_after(503, asked=1e9, in_a_row=0, chance=0) == 0
 
 
 @given(
@@ -97,3 +112,16 @@ def test_chance_draws_a_rest_out_and_never_cuts_it_short(status, asked, in_a_row
 )
 def test_retry_after_is_a_number_of_seconds_or_a_date(text, seconds):
     assert read_retry_after(text, NOON) == seconds
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "seconds"),
+    [
+        ("Sun, 22 Nov 2026 15:00:30 GMT", "Sun, 22 Nov 2026 15:00:00 GMT", 30),
+        ("Sun, 22 Nov 2026 09:00:30 GMT", "Sun, 22 Nov 2026 09:00:00 GMT", 30),
+        ("Sun, 22 Nov 2026 12:01:30 GMT", "no date", 90),
+        ("120", "Sun, 22 Nov 2026 15:00:00 GMT", 120),
+    ],
+)
+def test_a_date_to_retry_after_is_read_by_the_clock_that_wrote_it(asked, answered, seconds):
+    assert read_retry_after(asked, NOON, answered=answered) == seconds

@@ -37,6 +37,7 @@ from crawling.crawls.seed_checks import (
 from crawling.crawls.tags import set_tags
 from crawling.errors import BadOrder, KeyReused, TooManyWait, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier.admit.quarantine import keep_decisions
 from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_counts import count_seeds
@@ -299,6 +300,8 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     )
     whom = "its schedule" if by_schedule else by or "the command line"
     write(run.pk, f"Run {run.number} started by {whom}.")
+    if latest:
+        keep_decisions(latest, run)
     with locked_run(run.pk) as locked:
         seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
         notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")

@@ -108,7 +108,7 @@ UPDATE crawling_url u SET state = '{UrlState.IN_PROCESS}', shift_id = %(shift)s,
     attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
 RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane,
-    u.nesting
+    u.nesting, u.pattern
 """  # noqa: S608  # a constant
 
 #: those that have anything to give
@@ -216,6 +216,8 @@ class ClaimedUrl:
     hops: int = 0
     lane: int = 0
     nesting: int = 0
+    #: the key of the pattern that it was let in under
+    pattern: int | None = None
 
 
 def lease_hosts(

@@ -24,7 +24,7 @@ from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.pipeline.expected_similarity import with_similarity
 from crawling.scope.filters import Ruling
-from crawling.scope.trap_patterns import directories_above, pattern_of
+from crawling.scope.trap_patterns import Pattern, directories_above, pattern_with
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.web.answer_fields import asks_not_to_follow, links_in_head
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
@@ -83,7 +83,10 @@ def conclude(
     if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
     is_personal = context.client.policy.is_personal
-    answer = _answer(address, dialled, fetched, document, target, marks, is_personal=is_personal)
+    pattern = pattern_with(address, claimed.pattern, year=context.links.traps.year)
+    answer = _answer(
+        address, dialled, fetched, document, target, marks, pattern, is_personal=is_personal
+    )
     found = [*document.links, *([target] if target else [])]
     captured = _captured(claimed, fetched, answer.digest, found)
     if astray := _astray(claimed, address, fetched, target, document):
@@ -442,6 +445,7 @@ def _answer(
     document: Document,
     target: Address | None,
     marks: tuple[int, bytes],
+    pattern: Pattern | None,
     *,
     is_personal: bool,
 ) -> ServerAnswer:
@@ -463,7 +467,7 @@ def _answer(
         expires_at=fresh_until(fetched.headers, now),
         etag=read_etag(fetched.headers.get("ETag", "")),
         unchanged_since=fetched.unchanged_since,
-        pattern=pattern_of(address),
+        pattern=pattern,
         reused_from=reused.page_id if reused else None,
         is_personal=is_personal,
     )

@@ -22,7 +22,9 @@ MOST_BARE = 50_000
 
 
 class TrapState(StrEnum):
-    """What is thought of a pattern: nothing yet; that it is a trap; what an operator said."""
+    """What is known of a pattern: its pages are counted; they yield too little; what an operator
+    said.
+    """
 
     WATCHED = "watched"
     QUARANTINED = "quarantined"
@@ -33,6 +35,7 @@ class TrapState(StrEnum):
 class PatternRuling(NamedTuple):
     """A link's pattern, and what becomes of the link."""
 
+    #: under which its page is counted
     pattern: Pattern | None = None
     #: the pattern that it is quarantined for
     trap: Pattern | None = None
@@ -61,15 +64,16 @@ class TrapGate:
         )
         if not pattern and not suspicious:
             return NOTHING
+        counted = suspicious or pattern
         for known in (pattern, suspicious):
             state = self.states.get(known.key) if known else None
             if state is TrapState.BANNED:
-                return PatternRuling(pattern, is_banned=True)
+                return PatternRuling(counted, is_banned=True)
             if state is TrapState.APPROVED:
-                return PatternRuling(pattern)
+                return PatternRuling(counted)
             if state is TrapState.QUARANTINED:
-                return PatternRuling(pattern, known)
-        return PatternRuling(pattern, suspicious)
+                return PatternRuling(counted, known)
+        return PatternRuling(counted)
 
     def _repeated_session(self, link: Address) -> Pattern | None:
         bare = without_session(link)

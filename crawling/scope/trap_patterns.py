@@ -1,5 +1,8 @@
-"""Which URLs look like the endless ones of a trap, which pattern a URL belongs to, and which
-directories lie above it (SEEDS W4).
+"""Which pattern a URL belongs to, which patterns look like those of endless sites, and which
+directories lie above a URL (SEEDS W4).
+
+Looks decide nothing: of a pattern that looks so, fewer pages are fetched before their yield is
+judged (`crawling.frontier.admit.pattern_worth`).
 
 Pure: the caller says which year it is.
 """
@@ -30,22 +33,24 @@ def directories_above(address: Address) -> list[Address]:
     return above
 
 
-#: directories below each other; deeper ones are made by programs
+#: directories below each other; deeper ones are often made by programs
 MOST_SEGMENTS = 20
 #: the same directory so often in one path
 MOST_REPEATS = 4
-#: longer paths with their queries are made by programs that add to them
+#: longer paths with their queries are often made by programs that add to them
 LONGEST_URL = 1024
-#: pages of a calendar so many years from now are useless
+#: few sites have pages of a calendar so many years from now
 YEARS_AHEAD = 2
 FIRST_YEAR = 1990
 #: a pattern is judged by its yield once so many of its pages were fetched,
 PROBE_PAGES = 50
+#: or fewer, if it looks endless,
+SUSPICIOUS_PROBE_PAGES = 12
 #: and is suspicious if a smaller share of them held anything new
 LEAST_YIELD = 0.1
 #: and if of the latest so many at least half led to more of its kind: what ends is no trap
 LATEST = 20
-#: of one page's addresses that differ by a session's id, so many are fetched
+#: of the addresses that differ by what looks like a session's id, so many are not suspicious
 MOST_SESSIONS = 2
 
 #: a directory's name is an id if it has so many letters and digits, and so many numbers among them,
@@ -59,7 +64,9 @@ HEXADECIMAL = re.compile(r"(?<![A-Za-z#])[a-fA-F#]++(?![A-Za-z])")
 VALUES = re.compile(r"(?<=[=])[^&;#]+")
 NUMBERED = re.compile(r"(?:/#){3,}")
 CALENDAR = re.compile(
-    r"calendar|kalender|month|date|day|event|year|week|agenda|archive", re.IGNORECASE
+    r"(?<![a-z])(?:calendar|kalender|months?|dates?|days?|events?|years?|weeks?|agenda|archives?)"
+    r"(?![a-z])",
+    re.IGNORECASE,
 )
 YEAR = re.compile(r"(?<![0-9])([12][0-9]{3})(?![0-9])")
 SESSION = re.compile(
@@ -70,6 +77,8 @@ SESSION = re.compile(
     r"(?=[/?]|$)",
     re.IGNORECASE,
 )
+#: up to the id itself
+SESSION_NAME = re.compile(r"[;?&/(]++[a-z_]++")
 
 REASONS = {
     "repeats": f"the same directory stands {MOST_REPEATS} times in the path",
@@ -77,10 +86,14 @@ REASONS = {
     "long": f"the address is longer than {LONGEST_URL:,} characters",
     "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years "
     "ahead",
-    "session": f"only the id of a session makes it another address than {MOST_SESSIONS} known ones",
-    "yield": f"of {PROBE_PAGES} or more pages fetched, fewer than {LEAST_YIELD:.0%} held "
-    "anything new, and they lead to ever more",
+    "session": "only what looks like the id of a session makes it another address than known ones",
+    "yield": f"of {PROBE_PAGES} or more pages",
 }
+#: of every pattern that is held
+POOR = (
+    f"fewer than {LEAST_YIELD:.0%} of its fetched pages held anything new, and they lead to ever "
+    "more"
+)
 
 
 class Pattern(NamedTuple):
@@ -98,6 +111,23 @@ def pattern_of(address: Address) -> Pattern | None:
     """
     target = address.target
     return _pattern(address, _folded(target)) if "=" in target or DIGITS.search(target) else None
+
+
+def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | None:
+    """The URL's pattern that has the key: what it was let in under. None: it has none.
+
+    key None: a seed, or the end of a redirect, which are let in as they are.
+    """
+    if key is None:
+        return suspicion(address, year=year) or pattern_of(address)
+    bare = without_session(address)
+    patterns = (pattern_of(address), suspicion(address, year=year), bare[1] if bare else None)
+    return next((one for one in patterns if one and one.key == key), None)
+
+
+def why_held(rule: str) -> str:
+    """Why URLs of a pattern are held, by its rule."""
+    return f"{REASONS[rule]}, and {POOR}" if rule != "yield" else f"{POOR}: {REASONS[rule]}"
 
 
 def suspicion(address: Address, *, year: int) -> Pattern | None:
@@ -125,15 +155,16 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
 
 
 def without_session(address: Address) -> tuple[str, Pattern] | None:
-    """The URL without its session's id, and the pattern of such URLs; None: it has no such id."""
+    """The URL without what looks like its session's id, and the pattern of the origin's URLs that
+    differ by it from known ones; None: it has no such id.
+    """
     target = address.target
     match = SESSION.search(target)
     if not match:
         return None
-    bare = SESSION.sub("", target)
-    return address.origin + bare, _pattern(
-        address, f"{_folded(bare)} with {match[0].strip(';?&/').partition('=')[0]}", "session"
-    )
+    name = SESSION_NAME.match(match[0].lower())
+    text = f"/… with {name[0].strip(';?&/(') if name else 'an id'}"
+    return address.origin + SESSION.sub("", target), _pattern(address, text, "session")
 
 
 def _is_far_off(target: str, year: int) -> bool:

@@ -30,7 +30,7 @@ from crawling.models import (
 from crawling.models.jobs import ENDED_STATES
 from crawling.scope.blocklist import Blocklist
 from crawling.scope.filters import Rule, Ruling
-from crawling.scope.trap_patterns import REASONS
+from crawling.scope.trap_patterns import why_held
 from crawling.web.addresses import Address, canonical_address, fingerprints, read_address
 from crawling.web.outages import read_outages
 from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
@@ -226,7 +226,7 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
         yield DecisionFact(
             "quarantine",
             f"It waits for an operator's decision on {pattern.pattern}: "
-            f"{REASONS[pattern.rule or 'yield']}.",
+            f"{why_held(pattern.rule or 'yield')}.",
         )
     page: Page | None = getattr(row, "page", None)
     if page and (original := _url(page.duplicate_of)):

@@ -22,7 +22,7 @@ from crawling.models import (
 )
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
 from crawling.scope.filters import Rule
-from crawling.scope.trap_patterns import REASONS
+from crawling.scope.trap_patterns import why_held
 from crawling.web.statuses import FetchStatus, explain
 from serving.paging import cut
 
@@ -183,7 +183,7 @@ def _held(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
         for pattern in TrapPattern.objects.filter(run=run, key__in={row.pattern for row in rows})
     }
     said = {
-        key: f"{pattern.pattern}: {REASONS[pattern.rule or 'yield']}"
+        key: f"{pattern.pattern}: {why_held(pattern.rule or 'yield')}"
         for key, pattern in patterns.items()
     }
     return (

@@ -12,7 +12,7 @@ from django.db import connection
 
 from crawling.models import Run, TrapPattern, UrlState
 from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import REASONS
+from crawling.scope.trap_patterns import why_held
 from serving.paging import page_of
 
 #: of each pattern, how many URLs are held and the first few of them
@@ -81,7 +81,7 @@ def _views(run: Run, rows: Sequence[TrapPattern]) -> list[TrapView]:
             row.pattern,
             row.state,
             row.rule,
-            REASONS.get(row.rule, ""),
+            why_held(row.rule) if row.rule else "",
             row.fetched,
             row.fresh,
             *held[row.key],

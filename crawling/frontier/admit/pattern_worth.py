@@ -12,20 +12,29 @@ from crawling.frontier.admit.quarantine import hold, log_quarantine
 from crawling.frontier.types import ServerAnswer, UrlOutcome
 from crawling.models import Run, TrapPattern
 from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import LATEST, LEAST_YIELD, PROBE_PAGES, Pattern
+from crawling.scope.trap_patterns import (
+    LATEST,
+    LEAST_YIELD,
+    PROBE_PAGES,
+    SUSPICIOUS_PROBE_PAGES,
+    Pattern,
+)
 from crawling.web.simhash import folded, is_alike
 
 #: texts of a pattern that the next is compared with, and patterns that a shift remembers
 COMPARED = 64
 MOST_PATTERNS = 5_000
+#: and texts of pages
+MOST_TEXTS = 50_000
 #: a pattern becomes a row once a shift has fetched so many of its pages: most patterns have only
 #: one
 WATCHED_FROM = 5
 
 ADD_YIELDS = """
 INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, fetched, fresh, found_at)
-SELECT %s, new.key, new.pattern, '', 'watched', new.fetched, new.fresh, clock_timestamp()
-FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS new(key, pattern, fetched, fresh)
+SELECT %s, new.key, new.pattern, new.rule, 'watched', new.fetched, new.fresh, clock_timestamp()
+FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::int[], %s::int[])
+    AS new(key, pattern, rule, fetched, fresh)
 ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched,
     fresh = p.fresh + excluded.fresh
 RETURNING p.key, p.state, p.fetched, p.fresh
@@ -49,22 +58,32 @@ class PatternWorth:
     is_row: bool = False
 
     @property
-    def is_growing(self) -> bool:
-        return 2 * sum(self.leads_on) >= LATEST
+    def probe_pages(self) -> int:
+        """So many of its pages are fetched before it is judged."""
+        return SUSPICIOUS_PROBE_PAGES if self.pattern.rule else PROBE_PAGES
 
-    def count(self, answer: ServerAnswer, *, is_copy: bool, leads_on: bool) -> None:
+    @property
+    def is_growing(self) -> bool:
+        return 2 * sum(self.leads_on) >= min(LATEST, self.probe_pages)
+
+    def is_poor(self, fetched: int, fresh: int) -> bool:
+        """Whether so many pages, of which so many were new, show that it yields too little."""
+        return fetched >= self.probe_pages and fresh < LEAST_YIELD * fetched and self.is_growing
+
+    def count(self, answer: ServerAnswer, url: str, *, is_copy: bool, leads_on: bool) -> None:
         """Count a page.
 
         A copy is worth nothing, nor is one that says what one of the latest said.
         """
         self.leads_on.append(leads_on)
         self.fetched += 1
-        self.fresh += not is_copy and self._says_something_new(answer)
+        self.fresh += not is_copy and self._says_something_new(answer, url)
         self.is_row = self.is_row or self.fetched >= WATCHED_FROM
 
-    def _says_something_new(self, answer: ServerAnswer) -> bool:
+    def _says_something_new(self, answer: ServerAnswer, url: str) -> bool:
         if answer.summary.simhash is None:
-            short = folded(answer.summary.abstract)  # which holds all of so short a text
+            # which holds all of so short a text; words of its own address are nothing new
+            short = folded(without_words(answer.summary.abstract, url))
             is_new = short not in self.short_texts
             self.short_texts += [short] if is_new else []
             return is_new
@@ -73,11 +92,20 @@ class PatternWorth:
         return is_new
 
 
+def without_words(text: str, url: str) -> str:
+    """The text without the words of the path of a URL."""
+    for segment in {*url.partition("?")[0].split("/")[3:]}:
+        text = text.replace(segment, "") if segment else text
+    return text
+
+
 class PatternWatch:
     """The patterns that a shift has fetched pages of, the latest MOST_PATTERNS of them."""
 
     def __init__(self) -> None:
         self._worths: dict[int, PatternWorth] = {}
+        #: simhashes of the latest pages of the run, whatever their patterns
+        self._texts: dict[int, None] = {}
 
     def count(
         self,
@@ -86,6 +114,16 @@ class PatternWatch:
         known: Collection[str],
     ) -> PatternWorth | None:
         """Count a page under its pattern, if it has one and was read. known: URLs found again."""
+        counted = self._count(outcome, originals, known)
+        if outcome.answer and outcome.answer.summary.simhash is not None:
+            self._texts[outcome.answer.summary.simhash] = None
+            if len(self._texts) > MOST_TEXTS:
+                del self._texts[next(iter(self._texts))]
+        return counted
+
+    def _count(
+        self, outcome: UrlOutcome, originals: Mapping[bytes, int], known: Collection[str]
+    ) -> PatternWorth | None:
         answer = outcome.answer
         if answer is None or answer.pattern is None or not answer.digest:
             return None
@@ -94,9 +132,12 @@ class PatternWatch:
         if len(self._worths) > MOST_PATTERNS:
             del self._worths[next(iter(self._worths))]
         is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
+        if worth.pattern.rule and answer.summary.simhash in self._texts:
+            is_copy = True  # the ids in its markup alone are others
         alike = [link for link in outcome.links if link.pattern == answer.pattern.key]
         leads_on = any(link.address.url not in known for link in alike)
-        worth.count(answer, is_copy=is_copy, leads_on=leads_on)
+        url = outcome.page_links.url if outcome.page_links else ""
+        worth.count(answer, url, is_copy=is_copy, leads_on=leads_on)
         return worth
 
 
@@ -118,19 +159,16 @@ def watch_yields(
     if not worths:
         return 0
     rows = [
-        (key, worths[key].pattern.text, worths[key].fetched, worths[key].fresh)
+        (key, *worths[key].pattern[1:], worths[key].fetched, worths[key].fresh)
         for key in sorted(worths)
     ]
     cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
     held = 0
     for key, state, fetched, fresh in cursor.fetchall():
         worths[key].fetched = worths[key].fresh = 0
-        is_poor = (
-            fetched >= PROBE_PAGES and fresh < LEAST_YIELD * fetched and worths[key].is_growing
-        )
-        if state == TrapState.WATCHED and is_poor:
+        if state == TrapState.WATCHED and worths[key].is_poor(fetched, fresh):
             TrapPattern.objects.filter(run=run, key=key).update(
-                state=TrapState.QUARANTINED, rule="yield"
+                state=TrapState.QUARANTINED, rule=worths[key].pattern.rule or "yield"
             )
             log_quarantine(run.pk, worths[key].pattern)
             held += hold(cursor, run.pk, key)

@@ -16,7 +16,7 @@ from crawling.frontier.types import Candidate
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.run_log import write
 from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import REASONS, Pattern
+from crawling.scope.trap_patterns import Pattern, why_held
 from crawling.web.statuses import FetchStatus
 
 #: a pattern that is known keeps the operator's word
@@ -28,6 +28,14 @@ ON CONFLICT (run_id, key) DO UPDATE SET state =
     CASE WHEN p.state = 'watched' THEN 'quarantined' ELSE p.state END
 RETURNING p.key, p.state, xmax = 0
 """
+
+KEEP_DECISIONS = """
+INSERT INTO crawling_trappattern (run_id, key, pattern, rule, state, found_at)
+SELECT %s, key, pattern, rule, state, clock_timestamp() FROM crawling_trappattern
+WHERE run_id = %s AND state IN ('approved', 'banned') ORDER BY id
+"""
+#: patterns that a new run's log names
+MOST_TOLD = 20
 
 HOLD = f"""
 WITH held AS (
@@ -120,13 +128,29 @@ def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
 
 def log_quarantine(run_id: int, pattern: Pattern) -> None:
     """Say in the run's log what is held, and why."""
-    why = REASONS[pattern.rule or "yield"]
+    why = why_held(pattern.rule or "yield")
     write(
         run_id,
         f"Quarantined as a possible trap: {pattern.text} ({why}). URLs like it wait until you "
         "approve or ban them.",
         level=Level.WARNING,
     )
+
+
+def keep_decisions(earlier: Run, run: Run) -> None:
+    """Let what operators said of an earlier run's patterns hold in a new one from its beginning,
+    and tell which were held there undecided: their pages are fetched and judged anew.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(KEEP_DECISIONS, [run.pk, earlier.pk])
+    undecided = TrapPattern.objects.filter(run=earlier, state=TrapState.QUARANTINED)
+    for text in undecided.order_by("pk").values_list("pattern", flat=True)[:MOST_TOLD]:
+        write(
+            run.pk,
+            f"Run {earlier.number} held back {text} as a possible trap, and nobody has approved or "
+            "banned it. Its first pages are fetched again, to see whether they hold anything new.",
+            level=Level.WARNING,
+        )
 
 
 def approve_pattern(run: Run, pattern: TrapPattern) -> int:

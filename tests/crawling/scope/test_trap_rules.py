@@ -83,6 +83,10 @@ def test_what_looks_endless_is_suspicious(target, rule):
         "/forum/thread/2999/12",
         "/docs/en/guide/en/",
         "/?q=" + "x" * 900,
+        "/updates/1204",
+        "/holidays/item-1500",
+        "/candidates/1850/",
+        "/birthday-card/1801",
     ],
 )
 def test_what_ordinary_sites_have_is_not(target):
@@ -100,6 +104,7 @@ def test_what_ordinary_sites_have_is_not(target):
     ],
 )
 def test_ids_of_sessions_are_seen(target):
+    assert without_session(address(target))[1].rule == "session"
     assert without_session(address(target))[0].endswith("/x?q=1")
     assert without_session(address("/x?side=0123456789")) is None
     assert without_session(address("/session/introduction")) is None

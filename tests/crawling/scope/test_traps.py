@@ -4,14 +4,15 @@ import random
 
 import pytest
 
+from crawling.crawls.creation import start_run
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.trap_patterns import list_traps
 from crawling.errors import WrongState
 from crawling.frontier.admit.quarantine import states_of
-from crawling.models import LogLine, Run, TrapPattern, Url, UrlState
+from crawling.models import LogLine, Run, TrapPattern, Url
 from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import PROBE_PAGES
+from crawling.scope.trap_patterns import PROBE_PAGES, SUSPICIOUS_PROBE_PAGES
 from crawling.web.statuses import FetchStatus
 
 WORDS = [
@@ -65,6 +66,15 @@ def crawled(shared, crawl_once):
 def trapped(crawled, db):
     site, run = crawled
     return site, Run.objects.get(pk=run.pk)
+
+
+@pytest.fixture
+def trapped_alone(make_site, crawl_to_the_end):
+    """The same of a calendar of a far-off year, which is suspicious at once."""
+    look = LOOKS["calendar"]
+    site = make_site({"/": f'<a href="{look(1)}">plan</a>'})
+    site.pages |= {look(number): endless(look, number) for number in range(1, 120)}
+    return site, crawl_to_the_end(f"{site.url}/")
 
 
 def test_a_trap_is_quarantined_and_the_rest_of_its_site_is_fetched(trapped):
@@ -123,49 +133,96 @@ def test_many_pages_alike_that_come_to_an_end_are_no_trap(make_site, crawl_to_th
     assert list_traps(run, limit=10)[0] == []
 
 
-@pytest.mark.parametrize(
-    ("rule", "links"),
-    [
-        ("repeats", ["/a/b/a/b/a/b/a/b/"]),
-        ("deep", ["/" + "/".join("abcdefghijklmnopqrstuvwxyz")]),
-        ("long", ["/p?" + "q" * 1100]),
-        ("calendar", ["/calendar/2999/01/"]),
-        ("session", [f"/x;jsessionid=0123456789{letter}" for letter in "ABCDE"]),
-    ],
-)
-def test_what_looks_like_a_trap_is_never_fetched(make_site, crawl_to_the_end, rule, links):
-    site = make_site(
-        {"/": "".join(f'<a href="{link}">x</a>' for link in [*links, "/ok"]), "/ok": "ok"}
-    )
+SESSIONS = "/x;jsessionid=%024x"
+#: of each suspicion: the address of the page of a number
+LOOKS = {
+    "repeats": lambda n: "/a/b" * (4 + n) + "/",
+    "deep": lambda n: "/" + "/".join("abcdefghijklmnopqrstuvwxyz") + f"/{n}",
+    "long": lambda n: "/p?" + "q" * 1100 + f"&n={n}",
+    "calendar": lambda n: f"/calendar/2999/{n}/",
+    "session": lambda n: SESSIONS % n,
+}
 
-    run = crawl_to_the_end(f"{site.url}/")
+
+def endless(look, number):
+    """What a trap says on its page of a number: nothing, and it leads on."""
+    ahead = "".join(f'<a href="{look(number + step)}">on</a>' for step in (1, 2))
+    return 200, HTML, f"<p>Nothing is planned here, now or ever, so come again.</p>{ahead}"
+
+
+@pytest.mark.parametrize("rule", LOOKS)
+def test_what_looks_endless_and_is_so_is_held_after_a_small_sample(
+    make_site, crawl_to_the_end, rule
+):
+    look = LOOKS[rule]
+    site = make_site({"/": f'<a href="{look(1)}">x</a><a href="/ok">x</a>', "/ok": "ok"})
+    site.pages |= {look(number): endless(look, number) for number in range(1, 120)}
+
+    run = crawl_to_the_end(f"{site.url}/", max_pages=300)
 
     [trap] = [trap for trap in list_traps(run, limit=10)[0] if trap.state == TrapState.QUARANTINED]
-    fetched = [path for path in site.paths if path not in ("/", "/ok")]
     assert trap.rule == rule
     assert LogLine.objects.filter(run=run, message__contains=trap.reason).count() == 1
-    assert (len(fetched), trap.held) == ((2, 3) if rule == "session" else (0, 1))
+    assert trap.held > 0
     assert "/ok" in site.paths
+    assert SUSPICIOUS_PROBE_PAGES <= len(site.paths) < 4 * SUSPICIOUS_PROBE_PAGES
 
 
-def test_an_approved_pattern_is_fetched_even_after_the_end_of_its_run(
-    make_site, crawl_to_the_end, work_off
-):
-    site = make_site(
-        {
-            "/": '<a href="/calendar/2999/01/">x</a>',
-            "/calendar/2999/01/": '<a href="/calendar/2999/02/">x</a>',
-        }
-    )
+@pytest.mark.parametrize("rule", LOOKS)
+@pytest.mark.parametrize("leads_on", [False, True])
+def test_what_only_looks_endless_is_fetched_whole(make_site, crawl_to_the_end, rule, leads_on):
+    look, numbers = LOOKS[rule], range(1, 31)
+    texts = {number: article(number).partition("<a")[0] for number in numbers}
+    found = {look(1)} if leads_on else {look(number) for number in numbers}
+    site = make_site({"/": "".join(f'<a href="{path}">x</a>' for path in found)})
+    for number in numbers:
+        ahead = f'<a href="{look(number + 1)}">on</a>' if leads_on and number < 30 else ""
+        site.pages[look(number)] = (200, HTML, texts[number] + ahead)
+
     run = crawl_to_the_end(f"{site.url}/")
+
+    assert crawl_view(run.crawl).counts.succeeded == 31
+    assert not TrapPattern.objects.filter(run=run).exclude(state=TrapState.WATCHED).exists()
+
+
+def test_what_was_said_of_a_pattern_holds_in_the_next_run(trapped_alone, work_off):
+    site, run = trapped_alone
     [trap] = list_traps(run, limit=10)[0]
+    ban_trap(run.crawl, trap.key)
+    asked = len(site.paths)
+
+    later = start_run(run.crawl)
+    assert states_of(later.pk) == {trap.key: TrapState.BANNED}
+    work_off(later)
+
+    assert crawl_view(later.crawl).counts.quarantined == 0
+    assert len(site.paths) - asked <= 3
+
+
+def test_the_next_run_judges_anew_what_nobody_decided_and_says_so(trapped):
+    _, run = trapped
+    [trap] = list_traps(run, limit=10)[0]
+
+    later = start_run(run.crawl)
+
+    assert states_of(later.pk) == {}
+    told = LogLine.objects.get(run=later, message__contains=trap.pattern).message
+    assert told.startswith(f"Run {run.number} held back")
+
+
+def test_an_approved_pattern_is_fetched_even_after_the_end_of_its_run(trapped_alone, work_off):
+    site, run = trapped_alone
+    [trap] = list_traps(run, limit=10)[0]
+    before = len(site.paths)
+    run.crawl.max_pages = before + 10
+    run.crawl.save(update_fields=["max_pages"])
 
     count = approve_trap(run.crawl, trap.key)
     run.refresh_from_db()
     work_off(run)
 
-    assert (count, run.state) == (1, "finished")
-    assert site.paths == ["/", "/calendar/2999/01/", "/calendar/2999/02/"]
+    assert count == trap.held
+    assert len(site.paths) == before + 10
     assert crawl_view(run.crawl).counts.quarantined == 0
 
 
@@ -194,16 +251,3 @@ def test_what_was_decided_is_not_decided_twice(trapped):
         ban_trap(run.crawl, trap.key)
     with pytest.raises(WrongState, match="no pattern"):
         approve_trap(run.crawl, 1)
-
-
-def test_a_quarantined_url_found_again_stays_where_it_is(make_site, crawl_to_the_end):
-    site = make_site(
-        {
-            "/": '<a href="/calendar/2999/01/">x</a><a href="/a">a</a>',
-            "/a": '<a href="/calendar/2999/01/">x</a>',
-        }
-    )
-
-    run = crawl_to_the_end(f"{site.url}/")
-
-    assert Url.objects.get(run=run, state=UrlState.QUARANTINED).url.endswith("/calendar/2999/01/")

@@ -152,6 +152,7 @@ PREFIXES = {
     "crawling.scope.trap_patterns:HEXADECIMAL": ["a", "#"],
     "crawling.scope.trap_patterns:NUMBERED": ["/#"],
     "crawling.scope.trap_patterns:SESSION": ["?sid=", ";jsessionid=", "sessionid"],
+    "crawling.scope.trap_patterns:SESSION_NAME": [";", "/("],
     "crawling.scope.trap_patterns:VALUES": ["="],
     "crawling.scope.trap_patterns:YEAR": ["19"],
     "crawling.dashboard.pages.views:CHARSET": [],

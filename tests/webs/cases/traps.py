@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from crawling.models import TrapPattern, UrlState
-from crawling.scope.trap_patterns import PROBE_PAGES
+from crawling.scope.trap_patterns import PROBE_PAGES, SUSPICIOUS_PROBE_PAGES
 from tests.webs.case import Case, answer, links
 
 PAGES = ("start", "news", "contact", "help")
@@ -91,7 +91,7 @@ CASES: list[Case] = [
     Case(
         "a directory below itself, without end",
         repeats,
-        most_requests=5,
+        most_requests=4 * SUSPICIOUS_PROBE_PAGES,
         judge=is_held("repeats"),
         small=True,
     ),

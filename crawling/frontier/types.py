@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from crawling.models import UrlState
 from crawling.scope.filters import Rule
@@ -122,6 +123,15 @@ class PageLinks:
     written: bytes
 
 
+class PageTargetMarks(NamedTuple):
+    """The fingerprints of all addresses that a page leads to, admitted or not."""
+
+    #: for which they are
+    depth: int
+    links: Sequence[int]
+    redirect: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class UrlOutcome:
     """What became of one try at a URL."""
@@ -139,6 +149,8 @@ class UrlOutcome:
     refusals: Sequence[Refusal] = ()
     captured: CapturedExchange | None = None
     page_links: PageLinks | None = None
+    #: where the page leads, of a run with a limited depth
+    targets: PageTargetMarks | None = None
     #: when other URLs were changed last, as the page states
     modified: Mapping[str, datetime] = field(default_factory=dict)
 

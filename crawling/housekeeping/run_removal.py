@@ -38,6 +38,7 @@ BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
     ("crawling_withdrawnpage", "id"),
+    ("crawling_pagetargets", "url_id"),
     ("crawling_url", "id"),
     ("crawling_verdict", "id"),
     ("crawling_trappattern", "id"),

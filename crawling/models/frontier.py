@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.functions import TransactionNow
 from django.db import models
 from django.db.models import Q
@@ -301,6 +302,28 @@ class Url(models.Model):
     def expected_similarity(self) -> float:
         """To the topic of a focused crawl, 0 to 1; it says nothing in other orders."""
         return min(1.0, max(0.0, -self.rank))
+
+
+class PageTargets(models.Model):
+    """Where a page of a run with a limited depth leads, as fingerprints: should a shorter way to
+    the page be found, its targets are nearer, too.
+    """
+
+    url = models.OneToOneField(
+        Url, models.CASCADE, primary_key=True, related_name="targets", db_constraint=False
+    )
+    run = models.ForeignKey(Run, models.CASCADE, related_name="page_targets", db_index=False)
+    links = ArrayField(models.BigIntegerField())
+    redirect = models.BigIntegerField(null=True, help_text="which is as deep as the page itself")
+    is_behind = models.BooleanField(
+        db_default=False, help_text="the page is nearer by now than its targets were told"
+    )
+
+    class Meta:
+        indexes = [models.Index(fields=["run"], condition=Q(is_behind=True), name="targets_behind")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.url_id}"
 
 
 class LambdaRow(models.Model):

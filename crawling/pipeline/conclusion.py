@@ -16,6 +16,7 @@ from crawling.frontier.types import (
     CapturedExchange,
     DocumentSummary,
     PageLinks,
+    PageTargetMarks,
     Refusal,
     ServerAnswer,
     UrlOutcome,
@@ -25,7 +26,7 @@ from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.pipeline.expected_similarity import with_similarity
 from crawling.scope.filters import Ruling
 from crawling.scope.trap_patterns import Pattern, directories_above, pattern_with
-from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
+from crawling.web.addresses import Address, BadUrl, fingerprint, may_lead, read_address, signed
 from crawling.web.answer_fields import asks_not_to_follow, links_in_head
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
 from crawling.web.documents.html import NOT_VOUCHED, PAGE_RELATIONS, SHOWN_RELATIONS
@@ -113,6 +114,7 @@ def conclude(
             collected(document, target.url if target else ""),
         ),
         modified=document.modified,
+        targets=_targets(claimed, address, document, target, context.links),
     )
 
 
@@ -305,6 +307,26 @@ def _links(
     if judge.topic:
         links = with_similarity(links, judge.topic, claimed, address, document)
     return links, gate.refusals
+
+
+def _targets(
+    claimed: ClaimedUrl,
+    address: Address,
+    document: Document,
+    target: Address | None,
+    judge: LinkJudge,
+) -> PageTargetMarks | None:
+    """Where the page leads; None: no limit of the depth depends on it, or it is a sitemap, which
+    has no depth of its own.
+    """
+    if judge.filters.scope.max_depth is None or claimed.nesting:
+        return None
+    links = {link.url for link in document.links}
+    if judge.ascends:
+        links.update(above.url for above in directories_above(address))
+    marks = [fingerprint(url) for url in links]
+    redirect = fingerprint(target.url) if target else None
+    return PageTargetMarks(claimed.depth, marks, redirect) if marks or target else None
 
 
 def _near(maps: Iterable[Address], address: Address, judge: LinkJudge) -> list[Address]:

@@ -1,4 +1,4 @@
-"""The changes that a link makes to a known URL that still waits."""
+"""The changes that a link makes to a known URL: it may be nearer, and gain by it."""
 
 from __future__ import annotations
 
@@ -54,6 +54,19 @@ WHERE u.run_id = %s AND u.fingerprint = stated.fingerprint AND u.url = stated.ur
     AND stated.at BETWEEN clock_timestamp() - make_interval(days => %s) AND clock_timestamp()
 """
 
+#: One that was fetched, or is in process, is as near as the shortest way to it; its targets are
+#: told by `crawling.frontier.admit.depths`.
+BRING_NEARER = """
+WITH nearer AS (
+    UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects
+    FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[])
+        AS short(fingerprint, depth, via, redirects)
+    WHERE u.run_id = %s AND u.fingerprint = short.fingerprint AND u.depth > short.depth
+    RETURNING u.id
+)
+UPDATE crawling_pagetargets t SET is_behind = true FROM nearer WHERE t.url_id = nearer.id
+"""
+
 WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
 #: a URL in process may be tried again, and OPIC spends its credit when it is done
 UNFINISHED = WAITING | {UrlState.IN_PROCESS}
@@ -92,6 +105,18 @@ def update_known_urls(
                     for row in shorter
                 ],
                 [row.candidate.nesting for row in shorter],
+                run_id,
+            ],
+        )
+    done = [row for row in met if row.candidate.depth < row.depth and row.state not in WAITING]
+    if done:
+        cursor.execute(
+            BRING_NEARER,
+            [
+                [row.fingerprint for row in done],
+                [row.candidate.depth for row in done],
+                [row.candidate.via for row in done],
+                [row.candidate.redirects for row in done],
                 run_id,
             ],
         )

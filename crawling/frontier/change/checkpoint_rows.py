@@ -16,6 +16,7 @@ from crawling.models import (
     HostQueue,
     LambdaRow,
     Page,
+    PageTargets,
     Reranking,
     RobotsFile,
     RunCount,
@@ -125,6 +126,12 @@ OWN = (
         "WHERE f.run_id = %(run)s ORDER BY f.id",
         references={"url_id": "url", "archive_file_id": "archive"},
         given={"fetched_at": "least(r.fetched_at, clock_timestamp())"},
+    ),
+    CheckpointTable(
+        "targets",
+        PageTargets,
+        "SELECT to_jsonb(t) - 'run_id' FROM crawling_pagetargets t WHERE t.run_id = %(run)s",
+        references={"url_id": "url"},
     ),
     CheckpointTable(
         "extracted",

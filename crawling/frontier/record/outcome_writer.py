@@ -17,6 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from allocation.isolation import insist
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
+from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
 from crawling.frontier.admit.pattern_worth import PatternWatch, watch_yields
 from crawling.frontier.admit.quarantine import catch
 from crawling.frontier.admit.rediscovery import note_modified
@@ -209,7 +210,11 @@ def record(
             _note_modified(cursor, run, kept)
         held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
         queues = {url: row.queue_id for url, row in settled.items()}
-        admitted = FetchCounts(discovered=found.new, quarantined=held, duplicate=copies)
+        nearer = 0
+        if run.crawl.max_depth is not None:
+            keep_targets(cursor, kept)
+            nearer = bring_targets_nearer(cursor, run, numbers=numbers)
+        admitted = FetchCounts(discovered=found.new + nearer, quarantined=held, duplicate=copies)
         failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
         fail_astray(cursor, shift, kept)
         memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)

@@ -1,0 +1,128 @@
+"""The depth of a URL is that of the shortest way to it, whatever the order of visits: where a page
+is found to be nearer after its links were read, so are its targets, and what a limit of the depth
+kept out may come in.
+
+The links of pages are kept for that as fingerprints, in runs with a limited depth only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.admit.crawl_rules import filters_of, rules_key
+from crawling.frontier.admit.credits import ranking_of
+from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
+from crawling.frontier.admit.refusals import drop_verdicts, keep_refusals
+from crawling.frontier.admit.schedule import FIND_SEEN, schedule_urls
+from crawling.frontier.types import Candidate, Refusal, UrlOutcome
+from crawling.models import Run, Verdict
+from crawling.scope.filters import Rule
+from crawling.scope.trap_patterns import pattern_of
+from crawling.web.addresses import canonical_address, read_address
+
+#: pages whose targets are told at a time
+SLICE = 500
+
+#: another shift may have found a shorter way while the page was in hand
+KEEP = """
+INSERT INTO crawling_pagetargets (url_id, run_id, links, redirect, is_behind)
+SELECT u.id, u.run_id, %(links)s::bigint[], %(redirect)s::bigint, u.depth < %(depth)s
+FROM crawling_url u WHERE u.id = %(url)s
+ON CONFLICT (url_id) DO UPDATE SET links = excluded.links, redirect = excluded.redirect,
+    is_behind = excluded.is_behind
+"""
+TAKE_BEHIND = """
+UPDATE crawling_pagetargets t SET is_behind = false FROM crawling_url u
+WHERE u.id = t.url_id AND t.url_id IN (
+    SELECT url_id FROM crawling_pagetargets WHERE run_id = %s AND is_behind LIMIT %s
+)
+RETURNING u.id, u.depth, u.redirects, t.links, t.redirect
+"""
+
+
+class Way(NamedTuple):
+    """The shortest way to a URL that was found now."""
+
+    depth: int
+    via: int
+    redirects: int
+
+
+def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
+    """Keep where the pages of a batch lead. The caller holds the run's lock."""
+    rows = [
+        {
+            "url": outcome.url_id,
+            "links": list(outcome.targets.links),
+            "redirect": outcome.targets.redirect,
+            "depth": outcome.targets.depth,
+        }
+        for outcome in outcomes
+        if outcome.targets
+    ]
+    if rows:
+        cursor.executemany(KEEP, rows)
+
+
+def bring_targets_nearer(cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]) -> int:
+    """Tell the targets of pages that are nearer by now than they were told, and theirs in turn;
+    returns how many URLs are new to the run.
+
+    It ends, since each depth only falls. The caller holds the run's lock.
+    """
+    added = 0
+    while True:
+        cursor.execute(TAKE_BEHIND, [run.pk, SLICE])
+        ways: dict[int, Way] = {}
+        for url_id, depth, redirects, links, redirect in cursor.fetchall():
+            for mark in links:
+                _shorten(ways, mark, Way(depth + 1, url_id, 0))
+            if redirect is not None:
+                _shorten(ways, redirect, Way(depth, url_id, redirects + 1))
+        if not ways:
+            return added
+        _bring_nearer(cursor, run, ways)
+        added += _let_in(cursor, run, ways, numbers)
+
+
+def _shorten(ways: dict[int, Way], mark: int, way: Way) -> None:
+    if way.depth < ways.setdefault(mark, way).depth:
+        ways[mark] = way
+
+
+def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, Way]) -> None:
+    """Shorten the ways to URLs that the run has."""
+    cursor.execute(FIND_SEEN, [run.pk, list(ways)])
+    met = []
+    for mark, url, depth, state in cursor.fetchall():
+        way = ways[mark]
+        candidate = Candidate(canonical_address(url), way.depth, way.via, way.redirects)
+        met.append(Rediscovery(mark, candidate, depth, state))
+    update_known_urls(cursor, run.pk, ranking_of(run), met, {})
+
+
+def _let_in(cursor: CursorWrapper, run: Run, ways: dict[int, Way], numbers: Sequence[int]) -> int:
+    """Queue what only its depth has kept out, and is not too deep now."""
+    kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
+    near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]
+    if not near:
+        return 0
+    filters = filters_of(run.crawl, run)
+    admitted: list[Candidate] = []
+    refused: list[Refusal] = []
+    for row in near:
+        way, address = ways[row.fingerprint], read_address(row.url)
+        ruling = filters.judge(address, depth=way.depth, hops=row.hops)
+        if ruling.admits:
+            pattern = pattern_of(address)
+            key = pattern.key if pattern else None
+            admitted.append(Candidate(address, *way, pattern=key, hops=ruling.hops))
+        else:
+            told = (ruling.rule, ruling.sentence, way.depth, row.hops, way.via, row.links)
+            refused.append(Refusal(row.url, *told))
+    drop_verdicts(run.pk, near)
+    keep_refusals(cursor, run.pk, refused, revision=rules_key(run.crawl))
+    return schedule_urls(run, admitted, numbers=numbers)

@@ -278,8 +278,11 @@ class FetchContext:
         return self.links.filters.max_document_bytes or self.client.max_document_bytes
 
     def _judge_size(
-        self, _content_type: str | None, length: int | None
+        self, content_type: str | None, length: int | None
     ) -> tuple[FetchStatus, str] | None:
+        if content_type in ENDLESS_TYPES:
+            told = f"{content_type} is a stream without an end; only the answer's head was read."
+            return FetchStatus.WRONG_TYPE, told
         if length and length > self.client.max_document_bytes:
             return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
         return None
@@ -287,9 +290,6 @@ class FetchContext:
     def _judge_answer(
         self, content_type: str | None, length: int | None
     ) -> tuple[FetchStatus, str] | None:
-        if content_type in ENDLESS_TYPES:
-            told = f"{content_type} is a stream without an end; only the answer's head was read."
-            return FetchStatus.WRONG_TYPE, told
         if refusal := self._judge_size(content_type, length):
             return refusal
         ruling = self.links.filters.judge_answer(content_type, length)

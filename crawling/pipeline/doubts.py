@@ -34,7 +34,9 @@ def note_answer(
             seed = context.port.ask(lambda: fetched_seed(visit.host.queue_id)) or ""
             availability.known_page = "" if seed in context.client.fetching.posts else seed
         told = _told(address.url, answered, fetched.retry_after)
-        return availability.note_refusal(told, is_first_try=claimed.attempts == 1)
+        return availability.note_refusal(
+            told, is_first_try=claimed.attempts == 1, asked=fetched.retry_after
+        )
     if answered > 0:
         is_known = succeeded(answered) and address.url not in context.client.fetching.posts
         visit.availability.note_page(address.url if is_known else "")

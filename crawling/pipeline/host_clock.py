@@ -167,11 +167,11 @@ class HostAvailability:
             self.clock.closed_until = time.monotonic() + left
             self.clock.keep_budget()
 
-    def note_refusal(self, told: str, *, is_first_try: bool) -> bool:
+    def note_refusal(self, told: str, *, is_first_try: bool, asked: float | None) -> bool:
         """A page failed in a way that may mean its host; whether the host is doubtful now, and its
         URLs wait untried. A page that fails again by itself says nothing new.
 
-        told: what became of the page, a sentence.
+        told: what became of the page, a sentence. asked: its Retry-After in seconds.
         """
         self.row += is_first_try
         rest = self.clock.host_free_at - time.monotonic()
@@ -179,9 +179,9 @@ class HostAvailability:
         if self.row >= self.doubtful_row and is_first_try:
             self.doubt(refused)
             return True
-        if rest > TOLD_SECONDS:
-            self._note_outage(refused, rest)
-            if (self.row > 1 or self.is_checked) and rest > self._patience * (1 + JITTER):
+        if self.row > 1 or rest > TOLD_SECONDS:  # the next visit goes on with the row
+            self._note_outage(refused, rest, may_give_up=False)
+            if asked and (self.row > 1 or self.is_checked) and self.is_beyond_patience(rest):
                 self._give_up(refused.status)
         return False
 

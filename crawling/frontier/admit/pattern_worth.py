@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from crawling.scope.trap_patterns import (
 )
 from crawling.web.simhash import folded, is_alike
 
+WORD = re.compile(r"\w++")
 #: texts of a pattern that the next is compared with, and patterns that a shift remembers
 COMPARED = 64
 MOST_PATTERNS = 5_000
@@ -82,8 +84,8 @@ class PatternWorth:
 
     def _says_something_new(self, answer: ServerAnswer, url: str) -> bool:
         if answer.summary.simhash is None:
-            # which holds all of so short a text; words of its own address are nothing new
-            short = folded(without_words(answer.summary.abstract, url))
+            # which holds all of so short a text
+            short = words_beside(answer.summary.abstract, url)
             is_new = short not in self.short_texts
             self.short_texts += [short] if is_new else []
             return is_new
@@ -92,11 +94,10 @@ class PatternWorth:
         return is_new
 
 
-def without_words(text: str, url: str) -> str:
-    """The text without the words of the path of a URL."""
-    for segment in {*url.partition("?")[0].split("/")[3:]}:
-        text = text.replace(segment, "") if segment else text
-    return text
+def words_beside(text: str, url: str) -> bytes:
+    """The words of a short text but for those of its page's own URL, which say nothing new."""
+    words = set(WORD.findall(text)).difference(WORD.findall(url))
+    return folded(" ".join(sorted(words)))
 
 
 class PatternWatch:

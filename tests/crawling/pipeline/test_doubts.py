@@ -4,6 +4,7 @@ none that was had before can be had either.
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections import Counter
 
@@ -14,7 +15,9 @@ from crawling.models import HostQueue, LogLine, Url
 from crawling.shift import host_leases, work, workbench
 from crawling.web import politeness
 from crawling.web.outages import read_outage
+from crawling.web.statuses import FetchStatus
 from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.shift.test_tar_pit import TarPit, drips_for_ever
 
 HTML = {"Content-Type": "text/html"}
 #: no answer at all
@@ -51,6 +54,12 @@ def site_with(make_site):
         return make_site({"/": links(*answers), **answers})
 
     return make
+
+
+def is_doubtful(run, tries=1):
+    """Whether so many tries have shown that the run's only host may refuse all pages."""
+    found = read_outage(HostQueue.objects.get(run=run).outage)
+    return bool(found and found.is_doubtful and found.tries >= tries)
 
 
 def ended(run):
@@ -136,11 +145,7 @@ def test_a_ban_costs_time_and_no_tries_of_the_pages_that_wait(
     banning.way = way
     run = start_run(create_crawl(order(f"{banning.url}/", first_byte_seconds=1)))
 
-    def is_known(run):
-        found = read_outage(HostQueue.objects.get(run=run).outage)
-        return bool(found and found.is_doubtful and found.tries >= 3)
-
-    work_off(run, until=is_known)
+    work_off(run, until=lambda run: is_doubtful(run, tries=3))
 
     assert len(banning.refused) <= 12
     attempts = Url.objects.filter(run=run, state="q").values_list("attempts", flat=True)
@@ -154,3 +159,32 @@ def test_a_ban_costs_time_and_no_tries_of_the_pages_that_wait(
     done = ended(run)
     assert done["s", 200] >= 39
     assert done.total() == 41
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream; charset=utf-8", "multipart/x-mixed-replace"])
+def test_a_stream_without_an_end_is_cut_at_its_head_and_says_so(make_site, order, work_off, kind):
+    site = make_site({"/": links("/stream", "/a"), "/a": "x"})
+    site.pages["/stream"] = (200, {"Content-Type": kind, "Content-Length": "1000000"}, "data: 1")
+
+    run = work_off(start_run(create_crawl(order(f"{site.url}/", read_seconds=20))))
+
+    found = Url.objects.get(run=run, url__endswith="/stream")
+    assert (found.state, found.status, found.attempts) == ("x", FetchStatus.WRONG_TYPE, 1)
+    assert "stream without an end" in found.error
+
+
+def test_what_drips_beyond_its_time_is_not_tried_again_and_several_make_the_host_wait(
+    order, work_off, hurried
+):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        pit = TarPit(drips_for_ever, listener)
+        seed = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        run = start_run(create_crawl(order(seed, document_seconds=1)))
+        work_off(run, until=is_doubtful)
+
+    found = read_outage(HostQueue.objects.get(run=run).outage)
+    assert (found.row, found.known_page) == (politeness.DOUBTFUL_ROW, "")
+    assert "did not end" in found.sentence
+    assert len(pit.held) == politeness.DOUBTFUL_ROW
+    slow = Url.objects.filter(run=run, status=FetchStatus.TOO_SLOW)
+    assert set(slow.values_list("state", "attempts")) == {("f", 1)}

@@ -147,6 +147,7 @@ PREFIXES = {
     "crawling.orders.sections.fetching:HEADER_NAME": [],
     "crawling.orders.sections.filters:MEDIA_TYPE": ["a/"],
     "crawling.web.documents.css_selectors:ATTRIBUTE": ["::attr(", "::attr(a", "::attr(a)"],
+    "crawling.frontier.admit.pattern_worth:WORD": ["a"],
     "crawling.scope.trap_patterns:CALENDAR": [],
     "crawling.scope.trap_patterns:DIGITS": [],
     "crawling.scope.trap_patterns:HEXADECIMAL": ["a", "#"],

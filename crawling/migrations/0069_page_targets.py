@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0067_further_records"),
+        ("crawling", "0068_recipients_of_secrets"),
     ]
 
     operations = [

@@ -147,8 +147,8 @@ def keep_decisions(earlier: Run, run: Run) -> None:
     for text in undecided.order_by("pk").values_list("pattern", flat=True)[:MOST_TOLD]:
         write(
             run.pk,
-            f"Run {earlier.number} held back {text} as a possible trap, and nobody has approved or "
-            "banned it. Its first pages are fetched again, to see whether they hold anything new.",
+            f"Run {earlier.number} held back {text} as a possible trap, which was neither approved "
+            "nor banned. Its first pages are fetched again, to see whether they hold anything new.",
             level=Level.WARNING,
         )
 

@@ -13,10 +13,10 @@ from ipaddress import ip_network
 
 from crawling.orders.sections.fetching import FetchingPart, shows_itself
 from crawling.web.addresses import WEB, Address
-from crawling.web.cookies import Cookies, CookieStore
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
+from crawling.web.fetch.cookies import Cookies, CookieStore
 from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
 from crawling.web.fetch.progress import FetchStep, report_step

@@ -11,14 +11,14 @@ from http import HTTPStatus
 from urllib3 import HTTPHeaderDict
 
 from crawling.web.addresses import Address
-from crawling.web.challenges import (
+from crawling.web.fetch.challenges import (
     BASIC,
     DigestSession,
     basic_answer,
     read_challenges,
     strongest,
 )
-from crawling.web.cookies import Cookies
+from crawling.web.fetch.cookies import Cookies
 
 
 @dataclass

@@ -20,10 +20,10 @@ from requests.exceptions import ContentDecodingError, RequestException
 
 from crawling.web.addresses import canonical_address
 from crawling.web.content.media_types import START_BYTES, document_type, is_open, stated_type
-from crawling.web.cookies import Cookies
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream, new_spool
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
+from crawling.web.fetch.cookies import Cookies
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, why_not
 from crawling.web.politeness import read_retry_after

@@ -34,14 +34,20 @@ BUTTONS = frozenset({"submit", "image", "reset", "button"})
 SUBMITTERS = frozenset({"submit", "image"})
 #: kinds whose value is one line (value sanitization algorithms, section 4.10.5.1)
 LINES = frozenset({"text", "search", "tel", "password", "url", "email"})
+NUMBER = re.compile(r"-?+(?:\d++(?:\.\d++)?+|\.\d++)(?:[eE][+-]?+\d++)?+")
+DATE = re.compile(r"\d{4,9}-\d\d-\d\d")
+MONTH = re.compile(r"\d{4,9}-\d\d")
+WEEK = re.compile(r"\d{4,9}-W\d\d")
+TIME = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+")
+DATE_AND_TIME = re.compile(r"\d{4,9}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+")
 #: the form of a value; of other values such a control is empty
 WELL_FORMED = {
-    "number": re.compile(r"-?+(?:\d++(?:\.\d++)?+|\.\d++)(?:[eE][+-]?+\d++)?+"),
-    "date": re.compile(r"\d{4,9}-\d\d-\d\d"),
-    "month": re.compile(r"\d{4,9}-\d\d"),
-    "week": re.compile(r"\d{4,9}-W\d\d"),
-    "time": re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+"),
-    "datetime-local": re.compile(r"\d{4,9}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+"),
+    "number": NUMBER,
+    "date": DATE,
+    "month": MONTH,
+    "week": WEEK,
+    "time": TIME,
+    "datetime-local": DATE_AND_TIME,
 }
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 BLANKS = "\t\n\f\r "

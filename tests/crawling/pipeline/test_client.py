@@ -20,8 +20,8 @@ from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.web.addresses import read_address
-from crawling.web.cookies import Cookies
 from crawling.web.fetch.adapter import PinnedSession
+from crawling.web.fetch.cookies import Cookies
 from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import RequestOptions
 from crawling.web.secret_headers import MASK, masked_request

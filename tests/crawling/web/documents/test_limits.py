@@ -8,11 +8,11 @@ import time
 import pytest
 
 from crawling.web.addresses import read_address
-from crawling.web.cookies import Cookies
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.tree import MOST_BYTES, SMALL_BYTES, SMALL_TAGS, parse_html
+from crawling.web.fetch.cookies import Cookies
 
 pytestmark = pytest.mark.slow
 

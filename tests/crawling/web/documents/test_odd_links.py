@@ -137,7 +137,7 @@ def test_a_blank_before_a_fragment_belongs_to_the_address(written, path):
         ("地址：http://a.test/1，谢谢", ["/1"]),
         ("「http://a.test/1」です", ["/1"]),
         ("【http://a.test/1】（http://a.test/2）《http://a.test/3》", ["/1", "/2", "/3"]),
-        ("http://a.test/1；http://a.test/2！http://a.test/3？", ["/1", "/2", "/3"]),
+        ("见http://a.test/1；http://a.test/2！http://a.test/3？", ["/1", "/2", "/3"]),
         ("“http://a.test/1”、‘http://a.test/2’", ["/1", "/2"]),
         ("http://a.test/1\u3000http://a.test/2｡", ["/1", "/2"]),
         ("http://a.test/日本 x", ["/%E6%97%A5%E6%9C%AC"]),

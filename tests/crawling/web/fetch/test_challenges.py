@@ -8,7 +8,7 @@ import pytest
 from requests.utils import parse_dict_header
 
 from crawling.web.addresses import read_address
-from crawling.web.challenges import Challenge, DigestSession, read_challenges, strongest
+from crawling.web.fetch.challenges import Challenge, DigestSession, read_challenges, strongest
 from crawling.web.fetch.host_session import HostSession
 
 DIGEST = 'Digest realm="r", nonce="n"'

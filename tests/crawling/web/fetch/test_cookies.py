@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawling.web import cookies as rules
 from crawling.web.addresses import read_address
-from crawling.web.cookies import (
+from crawling.web.fetch import cookies as rules
+from crawling.web.fetch.cookies import (
     LONGEST,
     MOST_COOKIES,
     MOST_OF_A_SITE,

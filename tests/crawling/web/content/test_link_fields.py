@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.web.answer_fields import MOST_LINKS, asks_not_to_follow, links_in_head
+from crawling.web.content.link_fields import MOST_LINKS, asks_not_to_follow, links_in_head
 
 
 @pytest.mark.parametrize(

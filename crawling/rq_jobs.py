@@ -26,11 +26,13 @@ from rq.worker_registration import clean_worker_registry
 logger = logging.getLogger(__name__)
 
 #: the queue of shifts, that of the shifts of experiments, which start workers of their own for
-#: them, that of background jobs, and that of those among them that start when no other waits
+#: them, that of background jobs, that of those among them that start when no other waits, and that
+#: of imports, which may take hours and have a worker of their own
 SHIFTS = "shifts"
 EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
 IDLE = "idle"
+IMPORTS = "imports"
 RUN_SHIFT = "crawling.worker.jobs.run_shift"
 SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
@@ -53,7 +55,7 @@ class RowJob:
     function: str
     #: RQ ends one that goes on for so long
     seconds: int
-    #: BACKGROUND, or IDLE if no user asks for it
+    #: BACKGROUND; IDLE if no user asks for it
     queue: str = BACKGROUND
     #: a user waits for it on a page
     at_front: bool = False
@@ -145,7 +147,9 @@ FORGETTING = RowJob(
 INDEX_REPAIR = RowJob(
     "repair-index", "crawling.search.index.repair", seconds=15 * 60, at_front=True
 )
-IMPORT = RowJob("import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60)
+IMPORT = RowJob(
+    "import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60, queue=IMPORTS
+)
 WACZ = RowJob("wacz", "crawling.wacz.packing.write_asked", seconds=6 * 60 * 60)
 MIRROR = RowJob("mirror", "crawling.mirror.packing.write_asked", seconds=6 * 60 * 60)
 LINK_GRAPH = RowJob("link-graph", "crawling.idle.link_graphs.compute_when_idle", seconds=60 * 60)
@@ -212,7 +216,7 @@ def waits(queue: Queue, job: Job) -> bool:
     taken.set_first_seen(this_time)
     seen = taken.get_first_seen(this_time)
     # where a worker has several queues, RQ notes nowhere what it takes off them
-    may_be_taken = queue.name in (BACKGROUND, IDLE) or job.id in taken.get_job_ids()
+    may_be_taken = queue.name in (BACKGROUND, IDLE, IMPORTS) or job.id in taken.get_job_ids()
     return may_be_taken and seen is not None and timezone.now() - seen < ON_ITS_WAY
 
 

@@ -147,7 +147,7 @@ RQ_QUEUES = {
         "SERIALIZER": RQ_SERIALIZER,
         "REDIS_CLIENT_KWARGS": {"socket_timeout": None, "socket_connect_timeout": 5},
     }
-    for name in ("shifts", "experiments", "background", "idle")
+    for name in ("shifts", "experiments", "background", "idle", "imports")
 }
 
 # Counts of the API's requests and refreshes of pages, which all web processes share. What a Redis

@@ -31,7 +31,10 @@ WORKER = [
     "--worker-ttl",
     "60",
 ]
-BACKGROUND = ["rqworker", "--skip-checks", "background", "idle", "--serializer", "json"]
+BACKGROUND = [
+    *("rqworker", "--skip-checks", "background", "imports", "idle"),
+    *("--serializer", "json"),
+]
 SCHEDULER = ["scheduler", "--skip-checks"]
 
 

@@ -37,6 +37,7 @@ SECONDS = 0.5
 BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
+    ("crawling_furtherrecord", "id"),
     ("crawling_withdrawnpage", "id"),
     ("crawling_pagetargets", "url_id"),
     ("crawling_url", "id"),

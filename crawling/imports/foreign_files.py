@@ -96,6 +96,7 @@ class ForeignFile:
         _check(record)
         answer = described(record)
         has_stated_digest = _take_block(record, answer)
+        self.count(max(0, answer.size - record.size))
         if record.is_cut_off:
             self.remark(CUT_OFF)
         elif not record.has_stated_digest:

@@ -17,9 +17,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from crawling.crawls.creation import LONGEST_NAME
-from crawling.errors import BadOrder, CrawlError
+from crawling.errors import BadOrder, CrawlError, NotFound, WrongState
 from crawling.imports.foreign_files import printable
-from crawling.imports.importing import import_files
+from crawling.imports.importing import ImportTrouble, import_files
 from crawling.models import ArchiveFile, ArchiveImport
 from crawling.process.work_folders import remove_abandoned_folders
 from crawling.rq_jobs import IMPORT
@@ -32,6 +32,7 @@ MOST_FILES = 100
 MOST_OFFERED = 500
 #: after so many jobs that did not come to their end there is no other
 MOST_ATTEMPTS = 3
+CANCELLED = "It was cancelled."
 KILLED = f"The background job was killed {MOST_ATTEMPTS} times; the worker's log says why."
 
 
@@ -101,6 +102,9 @@ def import_asked(import_id: int) -> None:
         row = rows.select_related("by").first()
         if row is None or not is_alone or _is_done(row):
             return
+        if row.cancelled_at:
+            rows.update(ended_at=Now(), trouble=CANCELLED)
+            return
         if row.attempts >= MOST_ATTEMPTS:
             rows.update(ended_at=Now(), trouble=KILLED)
             return
@@ -108,12 +112,34 @@ def import_asked(import_id: int) -> None:
         _import(row)
 
 
+def cancel_import(import_id: int, *, by: User | None) -> ArchiveImport:
+    """End an import that waits or runs; a job that is at it stops within seconds.
+
+    Raises NotFound, and WrongState if it has ended or its run is being written.
+    """
+    row = ArchiveImport.objects.filter(pk=import_id).first()
+    if row is None:
+        raise NotFound(f"There is no import {import_id}.")
+    if row.ended_at or row.state == "storing":
+        remedy = "delete its crawl" if row.state in ("storing", "imported") else "it makes no crawl"
+        raise WrongState(f"Import {import_id} is {row.state} already; {remedy}.")
+    rows = ArchiveImport.objects.filter(pk=import_id, ended_at=None)
+    rows.filter(cancelled_at=None).update(cancelled_at=Now())
+    with IMPORT.alone(import_id) as is_alone:
+        if is_alone:  # no job is at it
+            rows.update(ended_at=Now(), trouble=CANCELLED)
+    logger.info("an import is cancelled", extra={"import": import_id, "by": by and by.username})
+    row.refresh_from_db()
+    return row
+
+
 def _import(row: ArchiveImport) -> None:
     """Import its files. What went wrong stands in its `trouble`."""
     rows = ArchiveImport.objects.filter(pk=row.pk)
 
     def note(read: int, answers: int) -> None:
-        rows.update(read_bytes=read, answers=answers)
+        if not rows.filter(cancelled_at=None).update(read_bytes=read, answers=answers):
+            raise ImportTrouble(CANCELLED)
 
     files = [Path(settings.IMPORT_DIR) / file for file in row.files]
     try:

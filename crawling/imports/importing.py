@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.errors import CrawlError
 from crawling.imports.foreign_files import printable
-from crawling.imports.translator import UNREADABLE
+from crawling.imports.translator import NOTED_SECONDS, UNREADABLE
 from crawling.models import Run
 from crawling.process.work_folders import work_folder
 from crawling.run_log import write
@@ -35,7 +36,7 @@ ENDS = {"s": range(400), "f": range(400, 1000)}
 
 
 class ImportTrouble(CrawlError):
-    """The files cannot be imported."""
+    """The files cannot be imported, or a user wants them no more."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,9 @@ def import_files(
 ) -> ImportResult:
     """Make a crawl of that name with one run.
 
-    note: is told each second how many bytes of the files are read, and how many answers were there.
-    Raises ImportTrouble, CheckpointTrouble, BadOrder.
+    note: is told each second how many bytes of the files are read, and how many answers were there;
+    what it raises ends the import, until the run is written. Raises ImportTrouble,
+    CheckpointTrouble, BadOrder.
     """
     try:
         with work_folder() as work:
@@ -117,14 +119,14 @@ def _translate(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=trouble,
+            bufsize=0,
             cwd=ROOT,
             env={},
             pass_fds=[held_by],
         )
         try:
             with program:
-                for line in program.stdout or ():
-                    note(*map(int, line.split()))
+                _follow(program, note)
         except BaseException:  # the job is to end: its program, too
             program.kill()
             raise
@@ -136,6 +138,21 @@ def _translate(
         raise ImportTrouble("The files could not be read within the limits of time and memory.")
     summary: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())
     return summary
+
+
+def _follow(program: subprocess.Popen[bytes], note: Callable[[int, int], None]) -> None:
+    """Note each second how far the program is, also while one record keeps it busy."""
+    assert program.stdout
+    read = answers = 0
+    while True:
+        is_told, _, _ = select.select([program.stdout], [], [], NOTED_SECONDS)
+        if is_told:
+            line = program.stdout.readline()
+            if not line:
+                break
+            read, answers = map(int, line.split())
+        note(read, answers)
+    note(read, answers)
 
 
 def _write(

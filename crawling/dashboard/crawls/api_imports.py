@@ -11,7 +11,7 @@ from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
-from crawling.imports.import_jobs import MOST_FILES, ask_import, offered_files
+from crawling.imports.import_jobs import MOST_FILES, ask_import, cancel_import, offered_files
 from crawling.models import ArchiveImport
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
@@ -40,7 +40,7 @@ class ImportOut(Schema):
     by: str
     asked_at: datetime
     ended_at: datetime | None
-    state: Literal["waiting", "reading", "storing", "imported", "failed"]
+    state: Literal["waiting", "reading", "storing", "cancelling", "imported", "cancelled", "failed"]
     bytes: int = Field(description="of the files")
     read_bytes: int = Field(description="of them, so far")
     answers: int = Field(description="found in what was read")
@@ -82,6 +82,13 @@ def create_import(
     request: AuthenticatedRequest, asked: Annotated[ImportIn, Body()]
 ) -> Status[dict[str, Any]]:
     return Status(202, import_row(ask_import(asked.files, asked.name, by=request.user)))
+
+
+@imports.post("/{import_id}/cancel", response=ImportOut, summary="Cancel an import")
+@may_add
+def cancel(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
+    """End an import that waits or reads, and remove what it has read; 409 for any other."""
+    return import_row(cancel_import(import_id, by=request.user))
 
 
 COPIED = (

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
 from crawling.dashboard.base.requests import asked_number
-from crawling.errors import BadOrder
-from crawling.imports.import_jobs import ask_import, offered_files
+from crawling.errors import BadOrder, NotFound, WrongState
+from crawling.imports.import_jobs import ask_import, cancel_import, offered_files
 from crawling.imports.importing import describe
 from crawling.models import ArchiveImport
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -45,6 +45,20 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
         "name": asked_text(request.POST, "name"),
     }
     return render_live(request, "crawling/imports.html", "crawling/_imports.html", here)
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Cancel an import."""
+    try:
+        row = cancel_import(pk, by=request.user)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    except WrongState as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The import of {', '.join(row.files)} is cancelled.")
+    return redirect("crawling:imports")
 
 
 @needs("crawling.add_crawljob")

@@ -9,9 +9,11 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from hashlib import md5, sha1, sha256
 from io import BytesIO, StringIO
 from pathlib import Path
+from threading import Thread
 from uuid import uuid4
 
 import pytest
@@ -25,12 +27,20 @@ from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import BadOrder
 from crawling.exports.layout import read
-from crawling.imports.import_jobs import ask_import, import_asked, offered_files
+from crawling.housekeeping.deletion import delete_crawl
+from crawling.housekeeping.run_removal import remove_rows
+from crawling.imports.import_jobs import (
+    ask_import,
+    cancel_import,
+    import_asked,
+    offered_files,
+)
 from crawling.imports.importing import ImportTrouble, import_files
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import lost_parts, pages_behind
 from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
 from crawling.process.work_folders import remove_abandoned_folders, work_folder
+from crawling.rq_jobs import BACKGROUND, IMPORT, IMPORTS, INQUIRY, MIRROR, WACZ
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.imports.warc_files import HOME, answer, warc
@@ -231,6 +241,19 @@ def test_the_latest_answer_is_the_page_and_a_later_record_empties_it_never(
     assert run.further_records.count() == 1
     lines = index_of(opened(made(run)))
     assert len(lines) == 2
+    with withdrawn(run, A):
+        assert not run.further_records.exists()
+    delete_crawl(run.crawl, by=None, for_good=True)
+    wait_until(remove_rows)
+    assert not ArchiveFile.objects.exists()
+
+
+@contextmanager
+def withdrawn(run, url):
+    asked = {"kind": "page", "text": url, "reason": "asked for", "by": None}
+    withdrawal = withdraw(run.crawl, None, **asked)
+    yield
+    undo(run.crawl, withdrawal.pk, by=None)
 
 
 def test_the_payload_of_a_page_outlives_the_withdrawal_of_another_that_had_it_first(bring):
@@ -424,6 +447,62 @@ def test_an_import_is_given_up_after_three_kills(transactional_db, place):
 
     row.refresh_from_db()
     assert (row.state, row.trouble[:35]) == ("failed", "The background job was killed 3 tim")
+
+
+def test_an_import_that_waits_is_cancelled_at_once_and_one_that_has_ended_is_not(
+    pool, loopback, place
+):
+    for name in ("a.warc", "b.warc", "c.warc"):
+        (place / name).write_bytes(warc(GOOD, packed=False))
+    waiting, by_command, done = (ask_import([f"{name}.warc"], "", by=None) for name in "abc")
+    import_asked(done.pk)
+    operator, viewer = browser("operator"), browser("viewer")
+    address = f"/crawls/imports/{waiting.pk}/cancel/"
+    assert viewer.post(address).status_code == 403
+
+    operator.post(address)
+    call_command("crawl", "cancel-import", str(by_command.pk), stdout=StringIO())
+    refused = operator.post(f"/api/v1/imports/{done.pk}/cancel")
+
+    for row in (waiting, by_command):
+        import_asked(row.pk)
+        row.refresh_from_db()
+        assert (row.state, row.trouble, row.run) == ("cancelled", "It was cancelled.", None)
+    assert (refused.status_code, CrawlJob.objects.count()) == (409, 1)
+    assert f"Import {done.pk} is imported already" in refused.json()["detail"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_is_cancelled_in_the_midst_of_a_record(pool, loopback, place):
+    layer = gzip.compress(bytes(30_000_000))
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: gzip"
+    (place / "slow.warc").write_bytes(warc(*[answer(A, layer, head)] * 400, packed=False))
+    row = ask_import(["slow.warc"], "", by=None)
+    thread = Thread(target=import_alone, args=(row.pk,))
+    thread.start()
+    wait_until(lambda: ArchiveImport.objects.get().attempts and at_work(place))
+
+    cancelled = cancel_import(row.pk, by=None)
+
+    assert cancelled.state == "cancelling"
+    thread.join(timeout=60)
+    row.refresh_from_db()
+    assert (row.state, CrawlJob.objects.exists(), at_work(place)) == ("cancelled", False, [])
+
+
+def import_alone(pk):
+    try:
+        import_asked(pk)
+    finally:
+        connections.close_all()
+
+
+def test_an_import_does_not_stand_in_the_line_of_what_users_wait_for():
+    assert {job.queue for job in (IMPORT, WACZ, MIRROR, INQUIRY)} == {IMPORTS, BACKGROUND}
+    assert IMPORT.queue == IMPORTS
+    processes = (Path(__file__).parents[3] / "Procfile").read_text().splitlines()
+    (importer,) = (line for line in processes if "rqworker --skip-checks imports " in line)
+    assert all(name not in importer for name in (" background", " idle"))
 
 
 def test_the_folder_of_an_import_that_was_killed_is_removed_and_no_other(place):

@@ -25,7 +25,11 @@ from crawling.dashboard.management import (
     page_tables,
     structured_data,
 )
-from crawling.dashboard.management.archive_import import add_import_arguments, import_archive
+from crawling.dashboard.management.archive_import import (
+    add_import_arguments,
+    cancel_archive,
+    import_archive,
+)
 from crawling.dashboard.management.capacity_plan import (
     add_plan_arguments,
     plan_from,
@@ -144,7 +148,16 @@ class Command(BaseCommand):
             command.add_argument("--json", action="store_true", help="print JSON")
             if waits:
                 command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-            if name not in ("new", "check", "list", "search", "deleted", "plan", "import"):
+            if name not in (
+                "new",
+                "check",
+                "list",
+                "search",
+                "deleted",
+                "plan",
+                "import",
+                "cancel-import",
+            ):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command
 
@@ -188,6 +201,8 @@ class Command(BaseCommand):
         mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
         add_export_arguments(mirror, ExportKind.MIRROR)
         add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
+        cancel = add("cancel-import", "end an import that waits or runs", self._cancel_import)
+        cancel.add_argument("import_id", type=int, metavar="ID", help="its number on Imports")
         add_watch_arguments(
             add("watch", "watch pages: what changed, is gone or new after each run", self._watch)
         )
@@ -301,6 +316,9 @@ class Command(BaseCommand):
 
     def _import(self, options: dict[str, Any]) -> None:
         self.stdout.write(import_archive(options))
+
+    def _cancel_import(self, options: dict[str, Any]) -> None:
+        self.stdout.write(cancel_archive(options["import_id"]))
 
     def _wacz(self, options: dict[str, Any]) -> None:
         self.stdout.write(export_run(find_crawl(options["crawl"]), ExportKind.WACZ, options))

@@ -94,7 +94,7 @@ def test_a_stored_page_has_its_styles_and_images_and_asks_the_web_for_nothing(
     shown = stored_page(page)
 
     expect(shown.get_by_role("heading", name="Kept")).to_have_css("color", "rgb(1, 2, 3)")
-    assert shown.locator("#here").evaluate("image => image.naturalWidth") == 1
+    expect(shown.locator("#here")).to_have_js_property("naturalWidth", 1)
     assert shown.locator("h1").evaluate("() => document.title") == "Ran"
     shown.get_by_role("link", name="to b").click()
     expect(shown.get_by_role("heading", name="Page B")).to_be_visible()

@@ -18,7 +18,7 @@ from allocation.rules.fairness import (
     kept_back,
 )
 from allocation.rules.shares import ShareUse, beyond
-from allocation.wait_ends import UnitHolder, by_whose_release, total
+from allocation.wait_ends import HoldingParty, by_whose_release, total
 from allocation.wording import UnitWords, clock, listed, some
 
 
@@ -249,14 +249,14 @@ def _free(units: int) -> str:
     return "none is free" if units == 0 else "1 is free" if units == 1 else f"{units:,} are free"
 
 
-def _others(parties: Parties, process: int) -> list[UnitHolder]:
+def _others(parties: Parties, process: int) -> list[HoldingParty]:
     """Who holds units, but for the process itself."""
     rows = [
-        UnitHolder(party.label, party.allocation, i)
+        HoldingParty(party.label, party.allocation, i)
         for i, party in enumerate(parties.rows)
         if i != process and any(party.allocation)
     ]
-    return rows + [UnitHolder(party.label, party.allocation, None) for party in parties.kept]
+    return rows + [HoldingParty(party.label, party.allocation, None) for party in parties.kept]
 
 
 def _beyond_pool(

@@ -12,7 +12,7 @@ from allocation.wording import NAMES_AT_MOST, listed, some
 
 
 @dataclass(frozen=True)
-class UnitHolder:
+class HoldingParty:
     """Who holds units that others may wait for."""
 
     label: str
@@ -21,7 +21,7 @@ class UnitHolder:
     row: int | None
 
 
-def total(state: State, holders: Collection[UnitHolder]) -> Vector:
+def total(state: State, holders: Collection[HoldingParty]) -> Vector:
     """The units that there are: free, held and reserved."""
     units = state.available
     for held in state.allocation:
@@ -34,7 +34,7 @@ def total(state: State, holders: Collection[UnitHolder]) -> Vector:
 
 def by_whose_release(
     state: State,
-    holders: Sequence[UnitHolder],
+    holders: Sequence[HoldingParty],
     process: int,
     request: Vector,
     short: Collection[int],
@@ -66,7 +66,7 @@ def by_whose_release(
 
 
 def _is_granted_without(
-    gone: Sequence[UnitHolder], state: State, process: int, request: Vector
+    gone: Sequence[HoldingParty], state: State, process: int, request: Vector
 ) -> bool:
     """Whether the request could be granted if `gone` had given back all and asked for no more."""
     available = state.available

@@ -10,7 +10,7 @@ from allocation.reasons import Parties, Party, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State
 from allocation.state_check import check, check_request, named
-from allocation.wait_ends import UnitHolder, by_whose_release
+from allocation.wait_ends import HoldingParty, by_whose_release
 from allocation.wording import UnitWords
 
 ASKER = "asker"
@@ -131,7 +131,7 @@ def test_those_named_are_enough_and_none_is_too_many(held, free, asked):
     total = tuple(f + sum(one[j] for one in held) for j, f in enumerate(free))
     claim = tuple(min(a, t) for a, t in zip(asked, total, strict=True))
     state = State(free, (*held, claim), (*held, (0, 0)))
-    holders = [UnitHolder(f"p{i}", one, i) for i, one in enumerate(held) if any(one)]
+    holders = [HoldingParty(f"p{i}", one, i) for i, one in enumerate(held) if any(one)]
 
     said = by_whose_release(state, holders, len(held), claim, [0, 1])
 

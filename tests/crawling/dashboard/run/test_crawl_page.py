@@ -409,7 +409,7 @@ def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(
     seen(page, "1 host: 0 with URLs not fetched, 0 blocked", "8\xa0bytes duplicate")
 
     run.queues.update(queued=3)
-    Run.objects.update(state="paused", finished_at=None)
+    Run.objects.update(state="running", finished_at=None)
     seen(visit(run.crawl)[1], "1 host: 0 active, 1 waiting, 0 blocked")
     block_host(host, "asked for")
     seen(visit(run.crawl)[1], "1 host: 0 active, 0 waiting, 1 blocked")

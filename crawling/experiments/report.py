@@ -150,7 +150,7 @@ def request_results(
     return {policy: tuple(map(_entry, by.values())) for policy, by in tries.items()}
 
 
-class FirstTry(NamedTuple):
+class FirstAttempt(NamedTuple):
     """The first try of a request: how long it waited, and whether that was over the time limit."""
 
     number: int
@@ -161,7 +161,7 @@ class FirstTry(NamedTuple):
 
 
 #: of each policy, by number
-FirstTries = dict[str, list[FirstTry]]
+FirstTries = dict[str, list[FirstAttempt]]
 
 
 def first_tries(experiment: Experiment) -> FirstTries:
@@ -171,7 +171,7 @@ def first_tries(experiment: Experiment) -> FirstTries:
     columns = ("policy", "number", "round", "started_at", "waited_seconds", "outcome")
     for policy, number, turn, began, waited, outcome in rows.values_list(*columns):
         is_over = outcome == ExperimentOutcome.LOCKED
-        tries.setdefault(policy, []).append(FirstTry(number, turn, began, waited, is_over))
+        tries.setdefault(policy, []).append(FirstAttempt(number, turn, began, waited, is_over))
     return tries
 
 

@@ -56,7 +56,9 @@ def _receiver(name: str, shared: SharedByUser) -> User:
     """The user of that name, who may act on all their crawls. Raises BadAccount."""
     receiver = User.objects.filter(username=name, is_active=True).first()
     if receiver is None or not receiver.has_perm(STEER):
-        sentence = f"No active user {name!r} may steer crawls; name another, or nobody."
+        sentence = (
+            f"No active user {name!r} may steer crawls; name another, or leave the field empty."
+        )
         raise BadAccount({"hand_to": sentence})
     crawls = {one.crawl_id: one.crawl for one in shared.links}
     crawls |= {one.crawl_id: one.crawl for one in shared.watches}

@@ -48,7 +48,8 @@ from crawling.dashboard.run.api.steering import steering
 from crawling.dashboard.search.api import texts
 from crawling.errors import BadOrder
 from crawling.experiments.api import experiments
-from crawlsite.administration.api import access, activity, team_rule, teams, users
+from crawlsite.administration.api import access, activity, users
+from crawlsite.administration.team_api import team_rule, teams
 from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health

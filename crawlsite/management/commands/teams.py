@@ -18,7 +18,7 @@ from crawling.crawls.teams import (
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import Team
 from crawling.teams.permissions import acts_on_own_only
-from crawlsite.administration.api import team_facts
+from crawlsite.administration.team_api import team_facts
 
 
 class Command(BaseCommand):

@@ -23,7 +23,7 @@ FIND = """
 SELECT p.url_id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
 ) AS u JOIN crawling_page p ON p.url_id = u.id
-WHERE u.url = %s AND r.removal_asked_at IS NULL AND p.status = 200 AND p.bytes > 0
+WHERE u.url = %s AND r.removal_asked_at IS NULL AND p.status IN (200, 304) AND p.bytes > 0
     AND p.content_type = ANY(%s) AND p.archive_file_id IS NOT NULL
     AND (NOT p.is_personal OR r.crawl_id = %s)
 ORDER BY p.fetched_at DESC LIMIT 1

@@ -40,6 +40,7 @@ from crawling.web.documents.languages import language_of
 from crawling.web.documents.registry import FAMILIES, MEDIA_TYPES, read_document, reader_of
 from crawling.web.documents.structured_data import StructuredDataReader
 from crawling.web.documents.tree import parse_html
+from crawling.web.statuses import DOCUMENT_STATUSES
 from crawling.web.structured_rows import DataRow
 
 logger = logging.getLogger(__name__)
@@ -151,7 +152,7 @@ def _kept(part: LinksPart) -> ReadRows:
 
 
 def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
-    pages = Page.objects.filter(links_part=part.pk, status=200, bytes__gt=0)
+    pages = Page.objects.filter(links_part=part.pk, status__in=DOCUMENT_STATUSES, bytes__gt=0)
     pages = pages.exclude(pk__in=known).order_by("url")
     return pages.select_related("url", "archive_file", "run").iterator(chunk_size=500)
 

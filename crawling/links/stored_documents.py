@@ -22,6 +22,7 @@ from crawling.web.documents.extraction import extract
 from crawling.web.documents.html import TYPES
 from crawling.web.documents.tree import parse_html
 from crawling.web.http_caching import read_head
+from crawling.web.statuses import DOCUMENT_STATUSES
 
 
 @contextmanager
@@ -40,7 +41,9 @@ def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
 
 def html_pages(run: Run) -> QuerySet[Page]:
     """The pages of a run that rules can be tried on, with their URLs and archive files."""
-    found = Page.objects.filter(run=run, status=200, bytes__gt=0, content_type__in=TYPES)
+    found = Page.objects.filter(
+        run=run, status__in=DOCUMENT_STATUSES, bytes__gt=0, content_type__in=TYPES
+    )
     return found.select_related("url", "archive_file", "run")
 
 

@@ -29,7 +29,7 @@ from crawling.mirror.rewriter import PAGES, Rewriter
 from crawling.models import ArchiveFile, Page, Run
 from crawling.models.datasets import ExportKind
 from crawling.process.work_folders import work_folder
-from crawling.web.statuses import is_redirect
+from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
 START = "index.html"
 #: pages that the start page names
@@ -114,7 +114,7 @@ class MirrorPackage:
                 continue  # a later run has it, too
             kind = PAGES[0] if moved or page.content_type in PAGES else page.content_type
             path = paths.add(url, kind, moved, page=page.pk)
-            is_named = page.status == 200 and kind == PAGES[0] and not page.url.depth
+            is_named = page.status in DOCUMENT_STATUSES and kind == PAGES[0] and not page.url.depth
             if is_named and len(self._named) < MOST_NAMED:
                 self._named.append((path, page.title or url))
 

@@ -17,7 +17,7 @@ from crawling.links.query import LinkSearchTookTooLong, each_row
 from crawling.models import Page, Run, Url
 from crawling.timed import time_limit
 from crawling.web.addresses import BadUrl, fingerprint, read_address
-from crawling.web.statuses import MOST_REDIRECTS, explain, is_redirect
+from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
 
 #: pages that are looked at together
 SLICE = 5_000
@@ -125,7 +125,7 @@ def _unread(pages: Sequence[Page]) -> Iterator[Judged]:
 
 def find_orphans(run: Run, after: str, most: int) -> Found:
     """Pages that were reached by a seed or a sitemap alone; a home page needs no link."""
-    pages = _pages_of(run).filter(status=200, content_type__in=HTML, url__hops=0)
+    pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES, content_type__in=HTML, url__hops=0)
     return _scan(pages, after, most, lambda some: _orphans(run, some))
 
 
@@ -142,7 +142,7 @@ def _orphans(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
 
 
 def find_canonical(run: Run, after: str, most: int) -> Found:
-    pages = _pages_of(run).filter(status=200).exclude(canonical="")
+    pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES).exclude(canonical="")
     return _scan(pages, after, most, lambda some: _canonical(run, some))
 
 

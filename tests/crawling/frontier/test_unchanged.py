@@ -11,9 +11,12 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.crawls.creation import start_run
 from crawling.housekeeping.run_removal import ask_removal
-from crawling.models import Page
+from crawling.links.catch_up import catch_up
+from crawling.links.parquet import STRUCTURED, TEXTS, rows_in
+from crawling.models import LinksPart, Page
 from crawling.web.http_caching import questions, read_etag, read_head, renewed
 from tests.crawling.archive.judging import files_of, judge
+from tests.crawling.reading import read_to_the_end
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 HOME = '<title>Home</title><a href="/a">a</a><a href="/b">b</a>'
@@ -62,6 +65,29 @@ def test_what_has_not_changed_is_not_sent_again_and_the_crawl_goes_on_from_it(
         mine["/a"].pk,
     )
     assert second.urls.filter(state="s").count() == 3
+
+
+def test_a_second_reading_reads_what_unchanged_pages_have(make_site, crawl_to_the_end, work_off):
+    table = "<table><tr><th>Name<th>Price<tr><td>Lamp<td>5</table>"
+    data = '<script type="application/ld+json">{"@type": "Product", "name": "Lamp"}</script>'
+    home = f"<title>Home</title><p>What the page says.</p>{table}{data}<img src=/a.png>"
+    site = make_site({"/": versioned(home, '"1"')})
+    first = crawl_to_the_end(f"{site.url}/")
+
+    read = {}
+    for run in first, work_off(start_run(first.crawl)), work_off(start_run(first.crawl)):
+        catch_up(run.pk)
+        read_to_the_end(run)
+        (part,) = LinksPart.objects.filter(run=run)
+        (text,) = rows_in(part.texts_name, TEXTS)
+        data = {tuple(row[3:]) for row in rows_in(part.structured_name, STRUCTURED)}
+        read[by_path(run, site)["/"].status, run.number] = (text[1:3], text[4:], data)
+
+    assert [status for status, _ in read] == [200, 304, 304]
+    told = list(read.values())
+    assert "What the page says." in told[0][1][3]
+    assert {"json-ld", "table", "image"} <= {kind for kind, *_ in told[0][2]}
+    assert told == [told[0]] * 3
 
 
 def test_the_archive_says_of_which_record_it_holds(make_site, crawl_to_the_end, work_off):

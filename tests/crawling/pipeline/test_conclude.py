@@ -56,7 +56,7 @@ def test_a_page_brings_its_links_in_scope_one_deeper():
         (501, HTML),
         (200, {"Content-Type": "image/png"}),
         (200, {"Content-Type": "application/pdf"}),
-        (200, {}),
+        (200, {"Content-Type": "application/x-sh"}),
     ],
 )
 def test_errors_and_other_documents_are_leaves(status, headers):

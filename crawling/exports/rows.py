@@ -187,22 +187,25 @@ def pending_withdrawals(files: Iterable[int]) -> list[int]:
     return sorted(set(found.values_list("withdrawal", flat=True)))
 
 
-def remove_unreadable_exports(crawl_id: int) -> None:
-    """Remove what is stored for a crawl's exports that may not be given out any more, as after a
-    withdrawal. The row says why there is none.
+def remove_unreadable_exports(crawl_id: int) -> list[str]:
+    """Remove what this machine stores for a crawl's exports that may not be given out any more, as
+    after a withdrawal. The row says why there is none.
 
-    Safe to repeat.
+    Safe to repeat. Returns the names of those that could not be removed.
     """
+    left: list[str] = []
     for row in RunExport.objects.filter(run__crawl=crawl_id, written_at__isnull=False):
         try:
             stored = storage().size(row.name) is not None
             if not stored or is_readable(row):
                 continue  # it is on another machine, or may be given out
             storage().delete(row.name)
-        except (OSError, ArchiveTrouble) as error:  # it is tried again with the records
+        except (OSError, ArchiveTrouble) as error:
             logger.warning("an export cannot be removed", extra={"error": str(error)})
+            left.append(row.name)
             continue
         RunExport.objects.filter(pk=row.pk).update(written_at=None, trouble=CHANGED)
+    return left
 
 
 def remove_abandoned_exports() -> None:

@@ -26,6 +26,7 @@ from crawling.archive.files import seal_all
 from crawling.archive.moved_exchanges import MovedExchanges, MovedPage
 from crawling.archive.rewriting import ranges_of, rewrite
 from crawling.errors import ArchiveTrouble
+from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import move
 from crawling.links.catch_up import write_collected
 from crawling.links.withdrawn_links import remove_links
@@ -126,6 +127,7 @@ def _removes(withdrawal: Withdrawal) -> bool:
         _await_shifts(withdrawal)
         Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
         take_over(withdrawal)
+        _remove_exports(withdrawal)
         _seal(withdrawal)
         _keep_payloads(withdrawal)
         _remove_from_files(withdrawal)
@@ -170,6 +172,14 @@ def _await_shifts(withdrawal: Withdrawal) -> None:
     before = withdrawal.asked_at + MARGIN
     if Shift.objects.filter(whose, ended_at=None, started_at__lt=before).exists():
         raise ArchiveTrouble("A shift that began before may still refer to these pages.")
+
+
+def _remove_exports(withdrawal: Withdrawal) -> None:
+    """Those of other machines, whose files are there, too; and those that could not be removed when
+    the pages were withdrawn.
+    """
+    if left := remove_unreadable_exports(withdrawal.crawl_id):
+        raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
 
 
 def _seal(withdrawal: Withdrawal) -> None:

@@ -293,6 +293,18 @@ def test_the_wacz_tool_finds_it_valid(run, tmp_path):
     assert checked.returncode == 0
 
 
+def test_a_file_that_another_machine_has_goes_with_the_records(run):
+    path = storage().path(made(run).name)
+    moved = path.rename(path.with_suffix(".elsewhere"))
+
+    withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None, at_once=True)
+    moved.rename(path)
+    remove_records(run.crawl.withdrawals.get().pk)
+
+    assert not path.exists()
+    assert "pages withdrawn" in state_of(run, WACZ).trouble
+
+
 def test_a_withdrawal_deletes_the_file_and_says_why(run):
     row = made(run)
     assert storage().size(row.name) is not None

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import IO
 
+from ada_url import URL
+
 from crawling.imports.foreign_records import ForeignRecord
 from crawling.imports.moments import Moment, read_moment
-from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.addresses import MAX_URL_LENGTH, Address, BadUrl, LongUrl, read_address
 from crawling.web.document_stream import new_spool
 from crawling.web.http_caching import read_head
 
@@ -43,6 +45,7 @@ class ForeignAnswer:
     stated_id: str
     record_id: str
     stated_url: str
+    #: without a user name and a password
     address: Address
     at: Moment
     server: str
@@ -64,6 +67,11 @@ class ForeignAnswer:
     digests: frozenset[str] = frozenset()
     request: bytes = b""
     concurrent: frozenset[str] = frozenset()
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether its URL names a user."""
+        return "@" in self.stated_url and _bare(self.stated_url) != self.stated_url.strip("<> ")
 
     @property
     def fields(self) -> dict[str, str]:
@@ -101,7 +109,7 @@ def _reference(record: ForeignRecord) -> Reference:
     except ValueError:
         at = None
     try:
-        address = read_address(url.strip("<> ")).url if url else ""
+        address = read_address(_bare(url)).url if url else ""
     except BadUrl:
         address = ""
     return Reference(_identity(identity), address, at)
@@ -120,9 +128,28 @@ def _identity(text: str) -> str:
 
 def _address(text: str) -> Address:
     try:
-        return read_address(text.strip("<> "))
+        return read_address(_bare(text))
+    except LongUrl as error:
+        raise SkippedRecord(f"have a URL of more than {MAX_URL_LENGTH:,} characters") from error
     except BadUrl as error:
         raise SkippedRecord("are of addresses that cannot be crawled") from error
+
+
+def _bare(text: str) -> str:
+    """A URL without the user name and the password that the client sent in a header field (RFC
+    9110, section 4.2.4), as other archives index it.
+    """
+    bare = text.strip("<> ")
+    if "@" not in bare:
+        return bare
+    try:
+        url = URL(bare)
+    except (ValueError, UnicodeEncodeError):
+        return bare
+    if not url.username and not url.password:
+        return bare
+    url.username = url.password = ""
+    return url.href
 
 
 def _moment(text: str) -> Moment:

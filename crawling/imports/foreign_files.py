@@ -45,6 +45,7 @@ OTHER_BLOCK = "have another block digest than they state"
 OTHER_PAYLOAD = "have another payload digest than they state"
 CUT_OFF = "are kept as far as the file has them"
 NO_ANSWER = "are requests without an answer"
+CREDENTIALS = "had a user name or a password in their URL, which the copy leaves out"
 AHEAD = "state a time that is still to come"
 
 
@@ -103,6 +104,8 @@ class ForeignFile:
             self.remark(OTHER_BLOCK)
         elif not has_stated_digest and answer.kind != "revisit":
             self.remark(OTHER_PAYLOAD)
+        if answer.has_credentials:
+            self.remark(CREDENTIALS)
         if answer.at.at > datetime.now(UTC):
             self.remark(AHEAD)
         return answer
@@ -292,7 +295,7 @@ def _take_bare(answer: ForeignAnswer) -> None:
         return
     if not answer.size:
         answer.payload.close()
-        raise SkippedRecord("are no answers of HTTP")
+        raise SkippedRecord("are empty")
     answer.kind = "resource"
     if answer.content_type.lower().startswith("application/http"):
         start = DocumentStream(answer.payload, answer.size).start(512).lstrip()

@@ -30,6 +30,10 @@ class BadUrl(ValueError):
     """The text is not a URL that can be crawled; the message says why."""
 
 
+class LongUrl(BadUrl):
+    """The URL has more than MAX_URL_LENGTH characters."""
+
+
 class Address(NamedTuple):
     """A URL in canonical form and the parts that the crawler asks for."""
 
@@ -92,7 +96,7 @@ def read_address(text: str, base: str | None = None) -> Address:
         raise BadUrl(f"{text[:200]!r}: remove the user name and password from the URL")
     href = href.partition("#")[0]
     if len(href) > MAX_URL_LENGTH:
-        raise BadUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
+        raise LongUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
     if len(hostname) > MAX_NAME_LENGTH:
         raise BadUrl(f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters")
     # port 0 cannot be listened on, and urllib3 would replace it by the scheme's own port, which was

@@ -24,6 +24,10 @@ pytestmark = pytest.mark.filterwarnings(
 )
 RECORD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9999999\r\n\r\n"
 GOOD = answer("http://127.0.0.1:8900/")
+EMPTY = (
+    b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2019-05-06T07:08:09Z\r\n"
+    b"WARC-Target-URI: http://a.test/empty\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
+)
 
 
 def of_first_file(package, *changes):
@@ -67,19 +71,23 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
         ("metadata", "http://127.0.0.1:8900/3", None, b"via: x", {}),
         ("strange", "http://127.0.0.1:8900/3", None, b"?", {}),
         answer("http://user:secret@a.test/2"),
+        answer("<http://user@a.test/3>"),
+        answer("http://a.test/@4"),
         answer("http://127.0.0.1:8900/4", head=f"HTTP/1.1 200 OK\r\nX: {'y' * 600_000}"),
         answer("http://127.0.0.1:8900/" + "l" * 1_000_000),
         packed=False,
     )
 
-    urls, left_out, trouble = read(
-        "a.warc", content + other.replace(b"was sent", b"was made") + warc(GOOD, packed=False)
-    )
+    other = other.replace(b"was sent", b"was made")
+    urls, left_out, trouble = read("a.warc", content + other + EMPTY + warc(GOOD, packed=False))
 
-    there = ["http://127.0.0.1:8900/1", "http://127.0.0.1:8900/5", GOOD[1]]
+    bare = [f"http://a.test/{path}" for path in ("2", "3", "@4")]
+    there = ["http://127.0.0.1:8900/1", *bare, "http://127.0.0.1:8900/5", GOOD[1]]
     assert (urls, trouble) == (there, "")
     assert left_out == {
-        "are of addresses that cannot be crawled": 3,
+        "are of addresses that cannot be crawled": 1,
+        "are empty": 1,
+        "have a URL of more than 4,096 characters": 1,
         "have no date": 1,
         "have a head that is too long": 1,
         "are of the type conversion": 1,
@@ -87,6 +95,7 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
         "are of a type that is not known": 1,
     }
     assert read.remarks == {
+        "had a user name or a password in their URL, which the copy leaves out": 2,
         "state a time that is still to come": 1,
         "have another block digest than they state": 1,
     }

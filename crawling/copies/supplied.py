@@ -16,7 +16,7 @@ from crawling.models import Page, Run
 from crawling.search.queries import QUOTE, QUOTES, BadQuery
 from crawling.search.search import SearchFilter, search_texts
 from crawling.timed import time_limit
-from crawling.watches.text_diff import text_lines
+from crawling.watches.seen_text import seen_text
 from crawling.web.simhash import ALIKE_BITS, simhash
 
 #: pages that are compared, and seconds after which no other is begun: a job has 90
@@ -58,7 +58,7 @@ def find_pages(text: str, run: Run) -> list[PageWithText]:
 
 def text_of(page: Page) -> str:
     """What a reader sees of it. Raises ArchiveTrouble."""
-    return "\n".join(text_lines(page))
+    return seen_text(page).text
 
 
 def _alike(text: str, run: Run) -> list[int]:

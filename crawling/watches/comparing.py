@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from itertools import groupby
 from typing import Any
 
@@ -22,10 +23,13 @@ from crawling.errors import ArchiveTrouble
 from crawling.models import Page, PageEvent, Run, Watch, WatchEvent
 from crawling.models.jobs import ENDED_STATES
 from crawling.watches.page_states import StateChange, StateChanges, state_changes
-from crawling.watches.text_diff import diff, text_lines
+from crawling.watches.seen_text import SeenText, seen_text
+from crawling.watches.text_diff import text_diff
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expressions import read_expression
+from crawling.web.normal_text import one_form
 from crawling.web.secret_headers import masked_url
+from crawling.web.statuses import explain
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +40,7 @@ MOST_COMPARED = 2_000
 MOST_FOUND = 200
 #: that are kept of one watch
 KEPT = 1_000
-MOST_LINES, MOST_LINE_LENGTH = 200, 500
+MOST_LINES = 200
 #: of the diff in a message, and URLs in its sentence
 MOST_TOLD, URLS_TOLD = 2_000, 5
 REST_TOLD = "… The rest of the diff is on the page of the watch."
@@ -80,15 +84,28 @@ def _compare(watch: Watch, run: Run) -> None:
         found.append(event)
         if len(found) > MOST_FOUND:
             break
-    note = ""
+    notes = []
     if len(found) > MOST_FOUND:
-        note = f"Run {run.number} has more events; the first {MOST_FOUND} are listed."
+        notes.append(f"Run {run.number} has more events; the first {MOST_FOUND} are listed.")
     elif PageEvent.CHANGED in watch.events and len(changes.changed) > MOST_COMPARED:
-        note = (
+        notes.append(
             f"Of {len(changes.changed):,} pages whose content differs in run {run.number}, the "
             f"texts of {MOST_COMPARED:,} were compared."
         )
-    _store(watch, run, found[:MOST_FOUND], note)
+    if changes.unanswered:
+        notes.append(_unanswered(run, changes.unanswered))
+    _store(watch, run, found[:MOST_FOUND], " ".join(notes))
+
+
+def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
+    """Pages that are neither gone nor changed: nothing is known of them."""
+    told = "; ".join(
+        f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
+        for url, status in urls[:URLS_TOLD]
+    )
+    more = f"; and {len(urls) - URLS_TOLD:,} more" if len(urls) > URLS_TOLD else ""
+    pages = "1 page" if len(urls) == 1 else f"{len(urls):,} pages"
+    return f"Run {run.number} got no answer that can be compared from {pages}: {told}{more}."
 
 
 def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
@@ -126,38 +143,38 @@ def _describe(event: WatchEvent, change: StateChange) -> bool:
             if change.new.target
             else "It redirects no longer."
         )
-        return not watch.selector
+        return True
     stored = Page.objects.select_related("url", "run__crawl", "archive_file")
     pages = stored.in_bulk([change.old.page, change.new.page])
     if len(pages) < 2:
         return False  # one was withdrawn or deleted meanwhile
     try:
         old, new = (
-            without_noise(watch, text_lines(pages[one.page], watch.selector))
+            without_noise(watch, seen_text(pages[one.page], watch.selector))
             for one in (change.old, change.new)
         )
     except ArchiveTrouble as trouble:
-        event.note = f"The content differs. {trouble}"
-        return not watch.selector
-    lines = diff(old, new)
-    event.diff = [[line.kind, line.text[:MOST_LINE_LENGTH]] for line in lines[:MOST_LINES]]
-    if len(lines) > MOST_LINES:
-        event.diff.append(["skipped", f"{len(lines) - MOST_LINES:,} more lines"])
-    return bool(lines)
+        event.note = f"The content differs, and the texts are not compared. {trouble}"
+        return True
+    event.diff = [[line.kind, line.text] for line in text_diff(old, new, MOST_LINES)]
+    return bool(event.diff)
 
 
-def without_noise(watch: Watch, lines: Sequence[str]) -> list[str]:
+def without_noise(watch: Watch, seen: SeenText) -> SeenText:
     """Lines without what is no change to this watch: expressions, numbers and dates in figures."""
     expressions = [read_expression(text) for text in watch.ignore]
-    kept = []
-    for line in lines:
+    if not (expressions or watch.ignore_numbers):
+        return seen
+    kept = StringIO()
+    for line in StringIO(seen.text):
         rest = line
         for expression in expressions:
             rest = expression.sub("", rest)
         if watch.ignore_numbers:
             rest = NUMBER.sub("#", rest)
-        kept.append(" ".join("".join(c if c.isprintable() else " " for c in rest).split()))
-    return [line for line in kept if line]
+        if rest := one_form(rest):
+            kept.write(rest + "\n")
+    return seen._replace(text=kept.getvalue())
 
 
 @transaction.atomic

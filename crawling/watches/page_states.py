@@ -12,7 +12,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from crawling.frontier.run_limits import is_complete
-from crawling.models import Page, Run, Url, WithdrawnPage
+from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.web.addresses import fingerprint, signed
@@ -56,6 +56,8 @@ class StateChanges(NamedTuple):
     changed: Sequence[StateChange] = ()
     gone: Sequence[StateChange] = ()
     new: Sequence[StateChange] = ()
+    #: URLs that had an answer and now have one that says nothing, or none, with the status
+    unanswered: Sequence[tuple[str, int]] = ()
 
 
 def state_changes(rule: UrlRule, run: Run) -> StateChanges:
@@ -83,7 +85,8 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
                 changed.append(StateChange(url, old, answer))
         elif old or url not in old_names:
             new.append(StateChange(url, old, answer))
-    return StateChanges(changed, [*_gone(run, now, before)], new)
+    missing = [url for url, old in before.items() if old.is_there and url not in now]
+    return StateChanges(changed, [*_gone(run, now, before)], new, _unanswered(run, missing))
 
 
 def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
@@ -140,6 +143,13 @@ def _gone(run: Run, now: dict[str, Answer], before: dict[str, Answer]) -> Iterat
         new = now.get(url)
         if old.is_there and (url not in here if new is None else not new.is_there):
             yield StateChange(url, old, new)
+
+
+def _unanswered(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
+    ended = Url.objects.filter(run=run, state__in=(UrlState.FAILED, UrlState.EXCLUDED))
+    rows = ended.filter(fingerprint__in=_marks(urls), status__isnull=False)
+    wanted = set(urls)
+    return sorted(row for row in rows.values_list("url", "status") if row[0] in wanted)
 
 
 def _known(runs: Sequence[Run], urls: Collection[str]) -> set[str]:

@@ -6,84 +6,33 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
-from itertools import islice
 from typing import NamedTuple, TypeVar
 
-import turbohtml
-
-from crawling.archive.decoded_documents import document_in
-from crawling.archive.reader import content_of, record_of
-from crawling.errors import ArchiveTrouble
 from crawling.models import Page
-from crawling.web.document_stream import DocumentStream
-from crawling.web.documents.css_selectors import SelectorTookTooLong, select
-from crawling.web.documents.tree import parse_html
+from crawling.watches.seen_text import SeenText, seen_text
 
-#: of longer ones the beginnings are compared
-MOST_BYTES = 1024 * 1024
-MOST_LINES = 3000
+#: lines that differ, and lines of a diff that are shown; the rest is counted
+MOST_LINES, MOST_SHOWN = 20_000, 2_000
 CONTEXT = 3
-#: characters
-MOST_SHOWN_OF_A_LINE = 2000
-#: elements that a selector selects, and texts in them; nested elements repeat them
-MOST_ELEMENTS, MOST_TEXTS = 1000, 100_000
-UNSEEN = "script,style,noscript,template"
+#: characters of a line that are shown
+LONGEST_LINE = 500
+#: words beside those that differ in a long line, and characters beside those of a long word
+CONTEXT_WORDS, CONTEXT_CHARACTERS = 8, 40
+#: words of long lines that are compared
+MOST_WORDS = 100_000
+CUT = "…"
 #: between lines that are unique, so many are compared each with each; of more, all have changed
 MOST_EACH_WITH_EACH = 64
 Item = TypeVar("Item", bound=Hashable)
 
 
 class DiffLine(NamedTuple):
-    """A line of both (`same`), of one of the two (`gone`, `added`), or how many equal ones are left
-    out (`skipped`).
+    """A line of both (`unchanged`), of one of the two (`removed`, `added`), or a sentence on what
+    is left out (`skipped`).
     """
 
     kind: str
     text: str
-
-
-def text_lines(page: Page, selector: str = "") -> list[str]:
-    """The lines that a reader sees of a stored page.
-
-    selector: of HTML, only those of elements that it selects; of other types, none.
-
-    Raises ArchiveTrouble for what is not stored, or is no text.
-    """
-    if page.content_type.partition("/")[0] != "text" and not page.content_type.endswith(
-        ("xml", "json")
-    ):
-        raise ArchiveTrouble(
-            f"{page.content_type or 'A document without a type'} has no text that could be "
-            "compared."
-        )
-    payload = document_in(record_of(content_of(page)))[:MOST_BYTES]
-    if "html" in page.content_type:
-        document = parse_html(DocumentStream.of(payload), page.charset or None).document
-        document.remove(UNSEEN)
-        parts = _selected(document, selector) if selector else [document]
-        texts = islice((text for part in parts for text in part.strings), MOST_TEXTS)
-        lines = "\n".join(texts).splitlines()
-    elif selector:
-        lines = []
-    else:
-        lines = payload.decode(_charset(page), errors="replace").splitlines()
-    return [short for line in lines if (short := " ".join(line.split()))][:MOST_LINES]
-
-
-def _selected(document: turbohtml.Document, selector: str) -> list[turbohtml.Element]:
-    """Raises ArchiveTrouble."""
-    try:
-        return select(document, selector)[:MOST_ELEMENTS]
-    except SelectorTookTooLong as error:
-        raise ArchiveTrouble(str(error)) from error
-
-
-def _charset(page: Page) -> str:
-    try:
-        "".encode(page.charset)
-    except LookupError:
-        return "utf-8"
-    return page.charset or "utf-8"
 
 
 def compared(old: Page, new: Page) -> list[DiffLine]:
@@ -91,8 +40,58 @@ def compared(old: Page, new: Page) -> list[DiffLine]:
 
     To be called in a background job: this parses foreign documents.
     """
-    lines = diff(text_lines(old), text_lines(new))
-    return [DiffLine(line.kind, line.text[:MOST_SHOWN_OF_A_LINE]) for line in lines]
+    return text_diff(seen_text(old), seen_text(new))
+
+
+def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[DiffLine]:
+    """At the most so many lines of the differences, and what of the texts is not compared. Empty:
+    all was compared, and the words are the same.
+    """
+    lines = [] if _words(old.text) == _words(new.text) else diff_of_texts(old.text, new.text)
+    shown = lines[:most]
+    if len(lines) > most:
+        shown.append(DiffLine("skipped", f"{len(lines) - most:,} more lines"))
+    unread = dict.fromkeys(one.unread for one in (old, new) if one.unread)
+    if unread and not lines:
+        shown.append(DiffLine("skipped", "The texts are the same as far as they are compared."))
+    return shown + [DiffLine("skipped", f"{said} The rest was not compared.") for said in unread]
+
+
+def _words(text: str) -> str:
+    """Where lines end makes no difference."""
+    return text.replace("\n", " ")
+
+
+def diff_of_texts(old: str, new: str) -> list[DiffLine]:
+    """Of texts of any length: what is equal at their beginnings and ends takes little."""
+    head = _equal_lines(old, new)
+    before = old.count("\n", 0, head)
+    lines: list[Sequence[str]] = []
+    for text in (old, new):
+        some = text[head:].split("\n", MOST_LINES)
+        lines.append([line for line in some[:MOST_LINES] if line])
+    is_cut = any(text.count("\n", head) > MOST_LINES for text in (old, new))
+    around = old[:head].rsplit("\n", CONTEXT + 1)[-CONTEXT - 1 : -1]
+    found = diff([*around, *lines[0]], [*around, *lines[1]])
+    if found and (above := before - len(around)):
+        found.insert(0, DiffLine("skipped", _equal_of(above)))
+    if is_cut:
+        found.append(
+            DiffLine("skipped", f"Of the lines behind these {MOST_LINES:,}, none is shown.")
+        )
+    return found
+
+
+def _equal_lines(old: str, new: str) -> int:
+    """How many characters of whole lines are equal from the beginning."""
+    least, most = 0, min(len(old), len(new))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if old[least:middle] == new[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return old.rfind("\n", 0, least) + 1
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
@@ -104,16 +103,68 @@ def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     at = 0
     for group in ByUniqueItems(old, new).get_grouped_opcodes(CONTEXT):
         if skipped := group[0][1] - at:
-            yield DiffLine("skipped", f"{skipped:,} equal line{'s' if skipped != 1 else ''}")
+            yield DiffLine("skipped", _equal_of(skipped))
         for kind, old_from, old_to, new_from, new_to in group:
             if kind == "equal":
-                yield from (DiffLine("unchanged", line) for line in old[old_from:old_to])
+                yield from (_unchanged(line) for line in old[old_from:old_to])
             else:
-                yield from (DiffLine("removed", line) for line in old[old_from:old_to])
-                yield from (DiffLine("added", line) for line in new[new_from:new_to])
+                yield from _changed(old[old_from:old_to], new[new_from:new_to])
         at = group[-1][2]
     if at and (rest := len(old) - at):
-        yield DiffLine("skipped", f"{rest:,} equal line{'s' if rest != 1 else ''}")
+        yield DiffLine("skipped", _equal_of(rest))
+
+
+def _equal_of(lines: int) -> str:
+    return f"{lines:,} equal line{'s' if lines != 1 else ''}"
+
+
+def _unchanged(line: str) -> DiffLine:
+    return DiffLine("unchanged", line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + CUT)
+
+
+def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+    """Lines that differ; of long ones the words that differ."""
+    if " ".join(old) == " ".join(new):
+        yield from (_unchanged(line) for line in new)
+    elif not (old and new) or max(map(len, (*old, *new))) <= LONGEST_LINE:
+        yield from (DiffLine("removed", _ends(line)) for line in old)
+        yield from (DiffLine("added", _ends(line)) for line in new)
+    else:
+        yield from _changed_words(" ".join(old).split(" "), " ".join(new).split(" "))
+
+
+def _ends(line: str) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    return f"{line[: LONGEST_LINE // 2]} {CUT} {line[-LONGEST_LINE // 2 :]}"
+
+
+def _changed_words(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+    head = _equal(old, new)
+    start = max(0, head - CONTEXT_WORDS)
+    ones, others = old[start : start + MOST_WORDS], new[start : start + MOST_WORDS]
+    for group in ByUniqueItems(ones, others).get_grouped_opcodes(CONTEXT_WORDS):
+        first, last = group[0], group[-1]
+        removed = " ".join(ones[first[1] : last[2]])
+        added = " ".join(others[first[3] : last[4]])
+        yield from _shown_pair(
+            _cut(removed, start + first[1] > 0, start + last[2] < len(old)),
+            _cut(added, start + first[3] > 0, start + last[4] < len(new)),
+        )
+
+
+def _cut(text: str, is_cut_before: bool, is_cut_behind: bool) -> str:
+    return (f"{CUT} " if is_cut_before else "") + text + (f" {CUT}" if is_cut_behind else "")
+
+
+def _shown_pair(removed: str, added: str) -> Iterator[DiffLine]:
+    """Two texts that differ, from shortly before the first character that does."""
+    at = 0
+    if max(len(removed), len(added)) > LONGEST_LINE:
+        at = max(0, _equal(removed, added) - CONTEXT_CHARACTERS)
+    for kind, text in (("removed", removed), ("added", added)):
+        shown = (CUT if at else "") + text[at : at + LONGEST_LINE]
+        yield DiffLine(kind, shown + (CUT if len(text) > at + LONGEST_LINE else ""))
 
 
 class ByUniqueItems(SequenceMatcher[Item]):

@@ -22,12 +22,12 @@ from crawling.withdrawals.withdrawing import withdraw
 
 LONG = "x" * 400 + " ö" * 200
 PRICES = f"<p>Größe: 3 €</p><p>.hidden</p><p>From here on: {LONG}</p>"
-#: as a reader sees it; a line is cut behind 500 characters
+#: as a reader sees it; a line is cut behind 500 characters, and says so
 DIFF = [
     "- Größe: 3 €",
     "+ Größe: 4 €",
     "  .hidden",
-    f"  From here on: {LONG}"[:502],
+    f"  From here on: {LONG}"[:502] + "…",
 ]
 
 

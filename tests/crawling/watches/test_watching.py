@@ -17,7 +17,7 @@ from crawling.crawls.creation import start_run
 from crawling.models import Delivery, Listener, Watch, WatchEvent
 from crawling.rq_jobs import WATCHES
 from crawling.scheduler.messages import resend_background
-from crawling.watches import comparing
+from crawling.watches import comparing, seen_text
 from crawling.watches.comparing import compare_watched, due_crawls
 from crawling.watches.feed import atom, feed_token
 from crawling.watches.page_states import state_changes
@@ -135,6 +135,50 @@ def test_a_page_that_a_run_could_not_have_is_not_gone_and_not_new_later(site, cr
 
     assert [one.url.removeprefix(site.url) for one in later.gone] == ["/gone"]
     assert [one.url.removeprefix(site.url) for one in later.changed] == []
+
+
+def test_an_answer_that_says_nothing_is_told_as_what_it_is(site, crawl, again):
+    """It is no change, and what comes after it is compared with what was before."""
+    watch = watching(crawl, "/(price|clock|same|lost)$")
+    region = watching(crawl, f"{site.url}/price", "page", selector="footer")
+    before = dict(site.pages)
+    site.pages["/price"] = (302, {"Location": "/login"}, "")
+    site.pages["/login"] = "<form>Log in</form>"
+    site.pages["/clock"] = (500, {}, "busy")
+    site.pages["/same"] = (403, {}, "captcha")
+    again(crawl)
+    watch.refresh_from_db()
+
+    assert watch.note.startswith("Run 2 got no answer that can be compared from 2 pages: ")
+    assert f"{site.url}/clock (status 500: " in watch.note
+    assert f"{site.url}/same (status 403: " in watch.note
+    for one in watch, region:
+        (event,) = one.found.all()
+        assert (event.diff, event.note) == ([], f"It redirects to {site.url}/login.")
+    site.pages.update(before, **{"/clock": "<p>It is late"})
+    again(crawl)
+    watch.refresh_from_db()
+    assert watch.note == ""
+    assert found(watch, site)["/clock"][1][-1] == "It is late"
+    assert "/same" not in found(watch, site)
+
+
+def test_what_cannot_be_compared_is_told(site, crawl, again, monkeypatch):
+    monkeypatch.setattr(seen_text, "MOST_BYTES", 1_000)
+    site.pages["/price"] = (200, {"Content-Type": "text/plain"}, "tea\n" * 400)
+    site.pages["/clock"] = (200, {"Content-Type": "application/octet-stream"}, b"\0\1\2" * 9)
+    again(crawl)
+    watch = watching(crawl, "/(price|clock)$")
+    site.pages["/price"] = (200, {"Content-Type": "text/plain"}, "tea\n" * 399 + "last")
+    site.pages["/clock"] = (200, {"Content-Type": "application/octet-stream"}, b"\0\1\3" * 9)
+
+    again(crawl)
+
+    told = {event.url.removeprefix(site.url): event for event in watch.found.all()}
+    assert told["/price"].diff_text.endswith(
+        "… Only the first 1,000 bytes are compared. The rest was not compared."
+    )
+    assert "the texts are not compared" in told["/clock"].note
 
 
 def test_listeners_get_the_diff_by_webhook_mail_and_chat(site, crawl, again):

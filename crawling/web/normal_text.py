@@ -1,0 +1,63 @@
+"""The forms in which texts are compared: Unicode's normal forms, without what nothing is shown of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from unicodedata import combining, normalize
+
+#: Characters that nothing is shown of: control characters, and those of Unicode's
+#: Default_Ignorable_Code_Point, like soft hyphens, joiners, marks of direction and variation signs.
+INVISIBLE = re.compile(
+    "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
+    "\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0000-\U000e0fff]++"
+)
+#: the small letter of a capital I with a dot, which other languages write as i
+DOTTED_I = "i\u0307"
+#: marks of voice that stand behind kana of half width, and letters that are parts of a syllable
+JOINED_MARKS, JOINED_LETTERS = "\uff9e\uff9f", ("\u1160", "\u11ff")
+
+
+def one_form(line: str) -> str:
+    """A line in which white space and the coding of characters make no difference (form C)."""
+    return " ".join(normalize("NFC", INVISIBLE.sub("", line)).split())
+
+
+def searched_form(text: str) -> str:
+    """A text in which spellings of the same word are equal (Unicode, NFKC_Casefold): letter case,
+    ligatures, widths, composed and decomposed letters make no difference.
+    """
+    if text.isascii():
+        return INVISIBLE.sub("", text).lower()
+    folded = normalize("NFKC", normalize("NFKC", INVISIBLE.sub("", text)).casefold())
+    return folded.replace(DOTTED_I, "i")
+
+
+def searched_places(text: str) -> tuple[str, list[int]]:
+    """The same, and the place in the text of each of its characters, and of its end."""
+    folded: list[str] = []
+    places: list[int] = []
+    for at, cluster in _clusters(text):
+        form = searched_form(cluster)
+        folded.append(form)
+        places += [at] * len(form)
+    return "".join(folded), [*places, len(text)]
+
+
+def _clusters(text: str) -> Iterator[tuple[int, str]]:
+    """Characters with the marks behind them, which may become one, and where they begin."""
+    start = 0
+    for at, character in enumerate(text):
+        if at and not _is_joined(character):
+            yield start, text[start:at]
+            start = at
+    if text:
+        yield start, text[start:]
+
+
+def _is_joined(character: str) -> bool:
+    if character < "\u0300":
+        return False
+    is_letter = JOINED_LETTERS[0] <= character <= JOINED_LETTERS[1]
+    return is_letter or character in JOINED_MARKS or bool(combining(character))

@@ -26,8 +26,8 @@ from rq.worker_registration import clean_worker_registry
 logger = logging.getLogger(__name__)
 
 #: the queue of shifts, that of the shifts of experiments, which start workers of their own for
-#: them, that of background jobs, that of those among them that start when no other waits, and that
-#: of imports, which may take hours and have a worker of their own
+#: them, that of background jobs, that of those among them that no user asks for, and that of
+#: imports, which may take hours; the last two have workers of their own
 SHIFTS = "shifts"
 EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
@@ -57,7 +57,7 @@ class RowJob:
     seconds: int
     #: BACKGROUND; IDLE if no user asks for it
     queue: str = BACKGROUND
-    #: a user waits for it on a page
+    #: it goes before others of its queue, as what a user waits for on a page
     at_front: bool = False
     #: a job that failed before it took up its row is queued again
     retried: bool = True
@@ -141,11 +141,15 @@ NU_READING = RowJob("nu-check", "crawling.idle.nu_readings.check_when_idle", sec
 EXTRACTION = RowJob("extract-again", "crawling.idle.extractions.extract_when_idle", seconds=60 * 60)
 #: of a part of the links dataset; it does the work of all that there are
 FORGETTING = RowJob(
-    "forget-texts", "crawling.search.index.forget_abandoned", seconds=15 * 60, at_front=True
+    "forget-texts",
+    "crawling.search.index.forget_abandoned",
+    seconds=15 * 60,
+    at_front=True,
+    queue=IDLE,
 )
 #: there is one index; its key is 0
 INDEX_REPAIR = RowJob(
-    "repair-index", "crawling.search.index.repair", seconds=15 * 60, at_front=True
+    "repair-index", "crawling.search.index.repair", seconds=15 * 60, at_front=True, queue=IDLE
 )
 IMPORT = RowJob(
     "import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60, queue=IMPORTS

@@ -1,33 +1,41 @@
-"""One worker does what users ask for first, and then what no user asks for."""
+"""A worker does what users ask for, and another what no user asks for."""
 
 from __future__ import annotations
 
 import shlex
 from datetime import timedelta
+from threading import Event
 
 import django_rq
 import pytest
 from django.conf import settings
-from rq import SimpleWorker
+from rq import Worker
 from rq.job import JobStatus
 
 from crawling import rq_jobs
 from crawling.rq_jobs import (
+    BACKGROUND,
+    CHECKPOINT,
+    EXPERIMENT,
+    EXTRACTION,
+    FORGETTING,
     IDLE,
+    INDEX_REPAIR,
+    INQUIRY,
+    LINK_GRAPH,
     LINKS,
     MIRROR,
+    NU_READING,
+    PROBLEM_COUNTS,
     REVISITS,
     SECOND_READING,
     SEED_SOURCE,
     WACZ,
     WATCHES,
+    WITHDRAWAL,
 )
-from tests.stack import background_queue
-
-
-class WorkerInPlace(SimpleWorker):
-    def _install_signal_handlers(self):
-        """Those of the tests stay."""
+from crawling.seed_sources.sources import SeedSourceFields, create_source
+from tests.stack import background_queue, running_stack, wait_until
 
 
 @pytest.fixture
@@ -36,32 +44,59 @@ def background(transactional_db):
         yield queue
 
 
-def queues_of_the_worker():
-    """The queues that the Procfile has the background worker listen to, in its order."""
-    (line,) = (
-        line
-        for line in (settings.BASE_DIR / "Procfile").read_text().splitlines()
-        if line.startswith("background:")
-    )
-    words = shlex.split(line)
-    return [word for word in words[words.index("rqworker") :] if word in settings.RQ_QUEUES]
+def workers():
+    """The commands with which the Procfile starts workers of background jobs, by process."""
+    told = {}
+    for line in (settings.BASE_DIR / "Procfile").read_text().splitlines():
+        name, _, command = line.partition(": ")
+        if name in ("background", "idle"):
+            words = shlex.split(command.replace("$BACKGROUND_WORKER_CLASS", "rq.worker.Worker"))
+            told[name] = words[words.index("rqworker") :]
+    return told
 
 
-def test_what_a_user_asks_for_starts_before_idle_jobs_that_were_queued_first(background):
-    for number, job in enumerate((SECOND_READING, WATCHES, WACZ, SEED_SOURCE, MIRROR, REVISITS)):
-        job.enqueue(-1 - number)  # of no row: they end at once
-    queues = [django_rq.get_queue(name) for name in queues_of_the_worker()]
-    jobs = [job for queue in queues for job in queue.get_jobs()]
+def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
+    asked = (WACZ, MIRROR, INQUIRY, EXPERIMENT, LINK_GRAPH, NU_READING, EXTRACTION, CHECKPOINT)
+    idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
+    assert {job.queue for job in (*asked, WITHDRAWAL)} == {BACKGROUND}
+    assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}
+    for name, words in workers().items():
+        assert [word for word in words if word in settings.RQ_QUEUES] == [name]
 
-    serializer = settings.RQ_SERIALIZER
-    WorkerInPlace(queues, connection=background.connection, serializer=serializer).work(burst=True)
 
-    jobs.sort(key=lambda job: (job.refresh(), job.started_at)[1])
-    assert [job.get_status() for job in jobs] == [JobStatus.FINISHED] * 6
-    assert [job.id.rpartition("--")[0] for job in jobs] == [
-        *("wacz", "mirror"),
-        *("read-again", "watches", "seed-source", "revisits"),
-    ]
+def test_a_users_job_begins_at_once_while_idle_jobs_work_and_wait(
+    background, tmp_path, make_site, crawl_to_the_end
+):
+    """The idle job at work gives way to none: a seed source whose server does not answer."""
+    asked, answers = Event(), Event()
+
+    def slow(request):
+        asked.set()
+        answers.wait(60)
+        return 200, {"Content-Type": "application/feed+json"}, "{}"
+
+    site = make_site({"/": "home", "/feed.json": slow})
+    crawl = crawl_to_the_end(f"{site.url}/").crawl
+    source = create_source(crawl, SeedSourceFields("feed", f"{site.url}/feed.json"), by=None)
+    django_rq.get_queue(IDLE).empty()
+    SEED_SOURCE.enqueue(source.pk)
+    for number in range(150):
+        SECOND_READING.enqueue(-1 - number)  # of no run
+    env = {"SEED_DIR": str(tmp_path / "seeds"), "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
+    with running_stack(tmp_path, **env) as stack:
+        for words in workers().values():
+            stack.start(words)
+        try:
+            assert asked.wait(60)
+            wait_until(lambda: Worker.count(queue=background))
+            WACZ.enqueue(-1)
+            job = background.fetch_job("wacz--1")
+            wait_until(lambda: job.get_status(refresh=True) == JobStatus.FINISHED)
+        finally:
+            answers.set()
+        job.refresh()
+        assert (job.started_at - job.enqueued_at).total_seconds() < 5
+        assert django_rq.get_queue(IDLE).count > 100
 
 
 def test_an_idle_job_that_a_worker_has_just_taken_is_not_queued_again(background, monkeypatch):

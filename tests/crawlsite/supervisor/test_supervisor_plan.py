@@ -43,12 +43,13 @@ def plan(environment):
     return plan
 
 
-def test_product_consists_of_web_workers_background_importer_scheduler_and_demo(plan):
+def test_product_consists_of_web_workers_background_idle_importer_scheduler_and_demo(plan):
     assert list(plan().commands) == [
         "web",
         "worker.1",
         "worker.2",
         "background",
+        "idle",
         "importer",
         "scheduler",
         "preresolver",
@@ -61,6 +62,7 @@ def test_workers_and_demo_follow_the_settings(plan):
         "web",
         "worker",
         "background",
+        "idle",
         "importer",
         "scheduler",
         "preresolver",

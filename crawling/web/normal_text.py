@@ -1,4 +1,4 @@
-"""The forms in which texts are compared: Unicode's normal forms, without what nothing is shown of."""
+"""The forms in which texts are compared: Unicode's, without characters that show nothing."""
 
 from __future__ import annotations
 

@@ -48,6 +48,9 @@ PREFIXES = {
     "crawling.storage:NAME": ["run1/", "a/"],
     "crawling.orders.seeds:SCHEMELESS": ["a.", "a.b:", "[", "[1]:1/"],
     "crawling.orders.ranking:NAME": ["a"],
+    "crawling.watches.seen_text:BROKEN_LINE": [],
+    "crawling.watches.seen_text:LINE": [],
+    "crawling.web.normal_text:INVISIBLE": [],
     "crawling.web.documents.registry:TYPE": ["a", "a/", "a/a"],
     "crawling.web.protocols:SCHEME": ["a"],
     "crawling.web.documents.charsets:STATED": [

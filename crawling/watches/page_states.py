@@ -147,9 +147,9 @@ def _gone(run: Run, now: dict[str, Answer], before: dict[str, Answer]) -> Iterat
 
 def _unanswered(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
     ended = Url.objects.filter(run=run, state__in=(UrlState.FAILED, UrlState.EXCLUDED))
-    rows = ended.filter(fingerprint__in=_marks(urls), status__isnull=False)
+    rows = ended.filter(fingerprint__in=_marks(urls)).values_list("url", "status")
     wanted = set(urls)
-    return sorted(row for row in rows.values_list("url", "status") if row[0] in wanted)
+    return sorted((url, status) for url, status in rows if status is not None and url in wanted)
 
 
 def _known(runs: Sequence[Run], urls: Collection[str]) -> set[str]:

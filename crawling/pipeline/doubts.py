@@ -35,7 +35,7 @@ def note_answer(
             availability.known_page = "" if seed in context.client.fetching.posts else seed
         told = _told(address.url, answered, fetched.retry_after)
         return availability.note_refusal(
-            told, is_first_try=claimed.attempts == 1, asked=fetched.retry_after
+            told, answered, is_first_try=claimed.attempts == 1, asked=fetched.retry_after
         )
     if answered > 0:
         is_known = succeeded(answered) and address.url not in context.client.fetching.posts
@@ -66,7 +66,7 @@ def ask_known_page(visit: Visit, context: FetchContext) -> None:
     elif may_mean_host(answered):
         told = f"{_told(page.url, answered, fetched.retry_after)} It was had before."
         refused = Fetched(FetchStatus.HOST_BUSY, error=told)
-        visit.availability.doubt(refused, is_known_page=True)
+        visit.availability.doubt(refused, asked=fetched.retry_after, is_known_page=True)
     elif not fetched.is_stale:
         visit.availability.trust()
 

@@ -20,13 +20,12 @@ from crawling.web.politeness import (
     backoff_after,
     delay_after,
     pause_of_doubt,
+    rest_after_page,
 )
 from crawling.web.statuses import FetchStatus, explain, may_mean_host
 
 #: a host's shorter rest is no outage
 TOLD_SECONDS = 15.0
-#: what is no page, as a robots.txt or a login: all of its host depends on it
-OF_NO_PAGE = 2
 
 
 @dataclass
@@ -48,6 +47,8 @@ class HostClock:
     last_fetch_seconds: float = 0.0
     #: URLs in a row, of all crawls, at which it had too much to do or turned the crawler away
     backoffs: int = 0
+    #: a page was had while several others failed in a row: these are at fault, not the host
+    is_trusted: bool = False
     #: requests that the host has had
     spent: RequestsSpent = NOTHING_SPENT
     #: whether its row has all of them
@@ -98,11 +99,27 @@ class HostClock:
             self.backoffs += is_first_try
         elif is_page and status > 0:
             self.backoffs = 0
-        in_a_row = self.backoffs if is_page else max(self.backoffs, OF_NO_PAGE)
         # no secret
-        backoff = backoff_after(status, asked=asked, in_a_row=in_a_row, chance=random.random())  # noqa: S311
+        chance = random.random()  # noqa: S311
+        if not is_page:
+            rest = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
+        elif self.backoffs:
+            trusted = self.is_trusted
+            rest = rest_after_page(status, asked=asked, chance=chance, is_trusted=trusted)
+        else:  # it failed before, while others did not
+            rest = 0.0
         self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
-        self.host_free_at = time.monotonic() + max(self.delay, backoff)
+        self.host_free_at = time.monotonic() + max(self.delay, rest)
+        self.keep_budget()
+
+    def rest_at_fault(self, status: int, asked: float | None) -> None:
+        """The answer to which the clock has just rested means the host itself: wait as long as it
+        asks, or longer the more URLs were answered so.
+        """
+        # no secret
+        chance = random.random()  # noqa: S311
+        rest = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
+        self.host_free_at = max(self.host_free_at, time.monotonic() + rest)
         self.keep_budget()
 
     def rest_for_delay(self) -> None:
@@ -167,29 +184,34 @@ class HostAvailability:
             self.clock.closed_until = time.monotonic() + left
             self.clock.keep_budget()
 
-    def note_refusal(self, told: str, *, is_first_try: bool, asked: float | None) -> bool:
+    def note_refusal(
+        self, told: str, status: int, *, is_first_try: bool, asked: float | None
+    ) -> bool:
         """A page failed in a way that may mean its host; whether the host is doubtful now, and its
         URLs wait untried. A page that fails again by itself says nothing new.
 
         told: what became of the page, a sentence. asked: its Retry-After in seconds.
         """
+        is_doubtful = is_first_try and self.row + 1 >= self.doubtful_row
+        if is_doubtful and not self.known_page:
+            self.clock.rest_at_fault(status, asked)
         self.row += is_first_try
         rest = self.clock.host_free_at - time.monotonic()
         refused = Fetched(FetchStatus.HOST_BUSY, error=told)
-        if self.row >= self.doubtful_row and is_first_try:
-            self.doubt(refused)
+        if is_doubtful:
+            self.doubt(refused, asked=asked)
             return True
         if self.row > 1 or rest > TOLD_SECONDS:  # the next visit goes on with the row
             self._note_outage(refused, rest, may_give_up=False)
-            if asked and (self.row > 1 or self.is_checked) and self.is_beyond_patience(rest):
+            if asked and self.is_checked and self.is_beyond_patience(rest):
                 self._give_up(refused.status)
         return False
 
-    def doubt(self, refused: Fetched, *, is_known_page: bool = False) -> None:
+    def doubt(self, refused: Fetched, *, asked: float | None, is_known_page: bool = False) -> None:
         """So many pages failed in a row that the host may refuse them all: ask for one that was had
         before, if there is one, or else wait with all of them, longer each time.
 
-        is_known_page: it is that page that was refused.
+        asked: the latest Retry-After in seconds. is_known_page: it is that page that was refused.
         """
         rest = max(0.0, self.clock.host_free_at - time.monotonic())
         begins = bool(self.known_page) and not is_known_page
@@ -197,6 +219,8 @@ class HostAvailability:
         # no secret
         pause = rest if begins else max(rest, pause_of_doubt(tries, random.random()))  # noqa: S311
         self._note_outage(refused, pause, may_give_up=not begins)
+        if asked and not begins and self.is_beyond_patience(rest):
+            self._give_up(refused.status)
         if not self.given_up:
             self.clock.closed_until = time.monotonic() + pause
             self.clock.keep_budget()
@@ -209,7 +233,7 @@ class HostAvailability:
     def trust(self) -> None:
         """The known page was had: those that failed did so by themselves, and more of them will."""
         self.doubtful_row *= 2
-        self.clock.backoffs = 0
+        self.clock.backoffs, self.clock.is_trusted = 0, True
         self.note_page("")
 
     def note_page(self, url: str) -> None:

@@ -14,7 +14,6 @@ from crawling.frontier.host_state import known_robots
 from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.pipeline.address_rate_limit import wait_for_next_turn, wait_for_turn
 from crawling.pipeline.context import FetchContext
-from crawling.pipeline.host_clock import OF_NO_PAGE
 from crawling.pipeline.preconditions import address_to_dial, lack_robots, set_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address
@@ -125,7 +124,7 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
         if context.pace.ending.is_set():
             return None
         answer = _fetch(hop, dial, context)
-        rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=OF_NO_PAGE, chance=0.0))
+        rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=0, chance=0.0))
         return answer
     finally:
         context.port.ask(lambda: return_host(host, rest))

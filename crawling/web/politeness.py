@@ -15,9 +15,9 @@ MAX_ADAPTIVE_SECONDS = 30.0
 #: handler)
 MAX_ATTEMPTS = 3
 FIRST_RETRY_SECONDS = 5.0
-#: the host's rest after the first URL that is answered so, or not at all
+#: the host's rest after one URL that is answered so, or not at all
 FIRST_REST_SECONDS = 5.0
-#: status -> how long the host rests after a second such URL in a row, and at most after several
+#: status -> how long the host rests that is itself at fault, at first and at most
 BACKOFFS = {
     429: (30.0, 3600.0),
     503: (30.0, 3600.0),
@@ -27,9 +27,9 @@ BACKOFFS = {
 }
 #: a Retry-After is obeyed so far
 MAX_RETRY_AFTER_SECONDS = 24 * 3600.0
-#: as long as one URL alone was answered so: 429 is about the client (RFC 6585, section 4), any
-#: other may be about that one page
-WISH_OF_ONE_SECONDS = {429: 300.0}
+#: while only the one URL is known to be at fault: 429 is about the client (RFC 6585, section 4),
+#: any other may be about that one page
+WISHES_OF_ONE_SECONDS = {429: 300.0}
 LEAST_WISH_SECONDS = 10.0
 #: so long a URL waits for its own next try
 LONGEST_RETRY_SECONDS = 3600.0
@@ -50,27 +50,43 @@ def delay_after(
     return max(configured, min(crawl_delay or 0.0, MAX_CRAWL_DELAY_SECONDS), adaptive)
 
 
+def rest_after_page(
+    status: int, *, asked: float | None, chance: float, is_trusted: bool = False
+) -> float:
+    """Seconds that a host is left alone after one of its pages failed, which may be that page's own
+    fault; 0 for every answer that says nothing of the host.
+
+    asked: its Retry-After in seconds. chance: a random number below 1. is_trusted: others could be
+    had while several failed.
+    """
+    if not may_mean_host(status) or (is_trusted and status not in WISHES_OF_ONE_SECONDS):
+        return 0.0
+    if asked is not None:
+        wait = min(asked, WISHES_OF_ONE_SECONDS.get(status, LEAST_WISH_SECONDS))
+    elif is_trusted:
+        wait = 0.0
+    else:
+        is_host_meant = status in THROTTLES or status == FetchStatus.TIMED_OUT
+        wait = FIRST_REST_SECONDS if is_host_meant else 0.0
+    return wait * (1 + JITTER * chance)
+
+
 def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: float) -> float:
-    """Seconds that a host is left alone which may have too much to do, or turns the crawler away; 0
-    for every other answer.
+    """Seconds that a host is left alone which has too much to do, or turns the crawler away; 0 for
+    every other answer.
 
     asked: its Retry-After in seconds. in_a_row: how many URLs were answered so, none otherwise
-    between; 0: one that failed before, while others did not. chance: a random number below 1.
+    between. chance: a random number below 1.
     """
-    if not in_a_row or not may_mean_host(status):
+    if not may_mean_host(status):
         return 0.0
     if asked is not None:
         wait = min(asked, MAX_RETRY_AFTER_SECONDS)
-        if in_a_row == 1:
-            wait = min(wait, WISH_OF_ONE_SECONDS.get(status, LEAST_WISH_SECONDS))
-    elif status not in BACKOFFS:
-        wait = 0.0
-    elif in_a_row == 1:
-        is_host_meant = status in THROTTLES or status == FetchStatus.TIMED_OUT
-        wait = FIRST_REST_SECONDS if is_host_meant else 0.0
-    else:
+    elif status in BACKOFFS:
         first, most = BACKOFFS[status]
-        wait = min(first * 2.0 ** min(in_a_row - 2, 30), most)
+        wait = min(first * 2.0 ** min(max(in_a_row - 2, 0), 30), most)
+    else:
+        wait = 0.0
     return wait * (1 + JITTER * chance)
 
 

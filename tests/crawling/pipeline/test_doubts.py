@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 
 import pytest
+from django.utils import timezone
 
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import HostQueue, LogLine, Url
@@ -109,6 +110,41 @@ def test_pages_that_fail_beside_others_that_can_be_had_spend_their_own_tries(
     # after 3 that fail in a row a known page is asked for, after 6 others once more
     assert asked["/"] <= 4
     assert sum(asked[path] for path in pages_of(9)) <= 9 * (1 if status == 403 else 3) + 3
+
+
+@pytest.mark.parametrize("bad", [("/3", "/4"), ("/3", "/4", "/5", "/6", "/7"), ("/1", "/5", "/9")])
+@pytest.mark.parametrize("asked", ["3600", None])
+def test_pages_that_always_ask_for_an_hour_rest_for_it_themselves_and_their_host_does_not(
+    site_with, order, work_off, hurried, monkeypatch, bad, asked
+):
+    monkeypatch.setattr(politeness, "FIRST_REST_SECONDS", 0.1)
+    monkeypatch.setattr(politeness, "LEAST_WISH_SECONDS", 0.1)
+    monkeypatch.setattr(politeness, "LONGEST_RETRY_SECONDS", 0.5)
+    answer = (503, {"Retry-After": asked} if asked else {}, "")
+    site = site_with({**dict.fromkeys(pages_of(12), "x"), **dict.fromkeys(bad, answer)})
+
+    run = work_off(start_run(create_crawl(order(f"{site.url}/"))))
+
+    assert ended(run) == {("s", 200): 13 - len(bad), ("f", 503): len(bad)}
+    asked_for = Counter(request.path for request in site.log)
+    assert {asked_for[path] for path in bad} <= {
+        politeness.MAX_ATTEMPTS,
+        politeness.MAX_ATTEMPTS + 1,
+    }
+
+
+def test_a_host_that_asks_for_an_hour_at_a_known_page_too_rests_for_it(
+    banning, order, work_off, hurried, monkeypatch
+):
+    monkeypatch.setattr(politeness, "LEAST_WISH_SECONDS", 0.1)
+    banning.way = (503, {"Retry-After": "3600"}, "")
+    run = start_run(create_crawl(order(f"{banning.url}/")))
+
+    work_off(run, until=lambda run: is_doubtful(run, tries=2))
+
+    found = read_outage(HostQueue.objects.get(run=run).outage)
+    assert len(banning.refused) == politeness.DOUBTFUL_ROW + 1
+    assert 3500 < (found.retry_at - timezone.now()).total_seconds() <= 3600 * 1.1
 
 
 @pytest.fixture

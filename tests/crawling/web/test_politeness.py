@@ -16,6 +16,7 @@ from crawling.web.politeness import (
     backoff_after,
     delay_after,
     read_retry_after,
+    rest_after_page,
     retry_after,
 )
 
@@ -60,26 +61,41 @@ def test_a_slow_host_rests_for_longer_up_to_a_bound(last_fetch, delay):
     assert delay_after(configured=0, crawl_delay=None, last_fetch=last_fetch, factor=2) == 0
 
 
-def test_a_host_rests_shortly_after_one_url_and_longer_after_each_other_that_fails_in_a_row():
-    waits = [backoff_after(503, asked=None, in_a_row=times, chance=0) for times in (1, 2, 3, 1000)]
+def test_a_host_that_is_at_fault_rests_longer_after_each_other_url_that_fails_in_a_row():
+    waits = [backoff_after(503, asked=None, in_a_row=times, chance=0) for times in (0, 2, 3, 1000)]
 
-    assert waits == [5, 30, 60, 3600]
-    assert backoff_after(503, asked=None, in_a_row=0, chance=0) == 0
-    assert [backoff_after(-7, asked=None, in_a_row=n, chance=0) for n in (1, 2, 9)] == [0, 5, 60]
+    assert waits == [30, 30, 60, 3600]
+    assert [backoff_after(-7, asked=None, in_a_row=n, chance=0) for n in (1, 3, 9)] == [5, 10, 60]
     assert backoff_after(403, asked=None, in_a_row=9, chance=0) == 0
     assert backoff_after(404, asked=7, in_a_row=9, chance=0) == 0
+
+
+def test_a_host_rests_shortly_while_a_page_may_be_at_fault_itself():
+    assert [rest_after_page(status, asked=None, chance=0) for status in (503, 429, -5)] == [5, 5, 5]
+    assert [rest_after_page(status, asked=None, chance=0) for status in (500, 403, 404)] == [
+        0,
+        0,
+        0,
+    ]
+    assert rest_after_page(503, asked=7, chance=0) == 7
+    assert rest_after_page(404, asked=7, chance=0) == 0
+
+
+def test_a_host_that_can_be_had_while_pages_fail_rests_only_for_what_is_about_the_client():
+    for asked in (None, 7, 1e9):
+        assert rest_after_page(503, asked=asked, chance=0, is_trusted=True) == 0
+    assert rest_after_page(429, asked=None, chance=0, is_trusted=True) == 0
+    assert rest_after_page(429, asked=7, chance=0, is_trusted=True) == 7
 
 
 def test_a_retry_after_is_obeyed_for_the_host_as_far_as_it_may_be_about_the_host():
     assert backoff_after(429, asked=7, in_a_row=5, chance=0) == 7
     assert backoff_after(429, asked=1e9, in_a_row=2, chance=0) == MAX_RETRY_AFTER_SECONDS
     assert backoff_after(503, asked=1e9, in_a_row=2, chance=0) == MAX_RETRY_AFTER_SECONDS
-    # one URL alone
-    assert backoff_after(429, asked=90, in_a_row=1, chance=0) == 90
-    assert backoff_after(429, asked=1e9, in_a_row=1, chance=0) == 300
-    assert backoff_after(503, asked=7, in_a_row=1, chance=0) == 7
-    assert backoff_after(503, asked=1e9, in_a_row=1, chance=0) == 10
-    assert backoff_after(503, asked=1e9, in_a_row=0, chance=0) == 0
+    # pages that may be at fault themselves
+    assert rest_after_page(429, asked=90, chance=0) == 90
+    assert rest_after_page(429, asked=1e9, chance=0) == 300
+    assert rest_after_page(503, asked=1e9, chance=0) == 10
 
 
 @given(

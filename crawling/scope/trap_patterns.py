@@ -35,8 +35,10 @@ def directories_above(address: Address) -> list[Address]:
 
 #: directories below each other; deeper ones are often made by programs
 MOST_SEGMENTS = 20
-#: the same directory so often in one path
+#: the same directory so often in one path, or the same parameter in one query
 MOST_REPEATS = 4
+#: so many different parameters of a query are as many choices: any of them may be left out
+MOST_PARAMETERS = 4
 #: longer paths with their queries are often made by programs that add to them
 LONGEST_URL = 1024
 #: few sites have pages of a calendar so many years from now
@@ -61,7 +63,7 @@ LONG_IDENTIFIER = 16
 DIGITS = re.compile(r"[0-9]+")
 #: a word of hexadecimal digits, the decimal ones folded
 HEXADECIMAL = re.compile(r"(?<![A-Za-z#])[a-fA-F#]++(?![A-Za-z])")
-VALUES = re.compile(r"(?<=[=])[^&;#]+")
+PARAMETERS = re.compile(r"[&;]")
 NUMBERED = re.compile(r"(?:/#){3,}")
 CALENDAR = re.compile(
     r"(?<![a-z])(?:calendar|kalender|months?|dates?|days?|events?|years?|weeks?|agenda|archives?)"
@@ -81,7 +83,8 @@ SESSION = re.compile(
 SESSION_NAME = re.compile(r"[;?&/(]++[a-z_]++")
 
 REASONS = {
-    "repeats": f"the same directory stands {MOST_REPEATS} times in the path",
+    "repeats": f"the same directory stands {MOST_REPEATS} times in the path, or the same parameter "
+    "in the query",
     "deep": f"more than {MOST_SEGMENTS} directories stand below each other",
     "long": f"the address is longer than {LONGEST_URL:,} characters",
     "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years "
@@ -149,6 +152,8 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
         return _pattern(address, "/".join(segments[:3]) + "/…", "deep")
     if len(target) > LONGEST_URL:
         return _pattern(address, target[:40] + "…", "long")
+    if target.count("=") >= MOST_REPEATS and _repeats_parameter(target.partition("?")[2]):
+        return _pattern(address, _folded(target), "repeats")
     if _is_far_off(target, year) and CALENDAR.search(target):
         return _pattern(address, _folded(target), "calendar")
     return None
@@ -167,6 +172,11 @@ def without_session(address: Address) -> tuple[str, Pattern] | None:
     return address.origin + SESSION.sub("", target), _pattern(address, text, "session")
 
 
+def _repeats_parameter(query: str) -> bool:
+    names = Counter(part.partition("=")[0] for part in PARAMETERS.split(query) if "=" in part)
+    return max(names.values(), default=0) >= MOST_REPEATS
+
+
 def _is_far_off(target: str, year: int) -> bool:
     return any(
         not FIRST_YEAR <= int(stated) <= year + YEARS_AHEAD for stated in YEAR.findall(target)
@@ -174,14 +184,27 @@ def _is_far_off(target: str, year: int) -> bool:
 
 
 def _folded(target: str) -> str:
-    """Numbers, hexadecimal words and values as `#`; all below a directory that is an id as `…`."""
+    """Numbers, hexadecimal words and values as `#`; all below a directory that is an id as `…`; a
+    query by the names of its parameters.
+    """
     path, mark, query = target.partition("?")
     segments = path.split("/")
     found = next((n for n, segment in enumerate(segments) if _is_identifier(segment)), None)
     if found is not None:
         path = "/".join([*segments[:found], "#…"])
     path = HEXADECIMAL.sub(lambda word: "#" if "#" in word[0] else word[0], DIGITS.sub("#", path))
-    return NUMBERED.sub("/#/#/…", path) + mark + VALUES.sub("#", query)
+    return NUMBERED.sub("/#/#/…", path) + mark + _folded_query(query)
+
+
+def _folded_query(query: str) -> str:
+    """Each parameter once, whatever their order is; of many none, since a list that is narrowed
+    down by them has another address for each subset.
+    """
+    names = set()
+    for part in PARAMETERS.split(query):
+        name, equals, _ = part.partition("=")
+        names.add(f"{name}=#" if equals else name)
+    return "…&…" if len(names) >= MOST_PARAMETERS else "&".join(sorted(names))
 
 
 def _is_identifier(segment: str) -> bool:

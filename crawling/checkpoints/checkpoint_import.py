@@ -27,7 +27,7 @@ from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, capacity_of, default_pool, enroll
 
 #: older checkpoints lack them
-LATER_PARTS = ("further",)
+LATER_PARTS = ("further", "targets")
 
 
 def import_checkpoint(

@@ -20,6 +20,7 @@ from django.utils import timezone
 from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.errors import CrawlError
+from crawling.frontier.change.checkpoint_rows import OWN, SHARED
 from crawling.imports.foreign_files import printable
 from crawling.imports.translator import NOTED_SECONDS, UNREADABLE
 from crawling.models import Run
@@ -29,9 +30,10 @@ from crawling.run_log import write
 #: where the program finds this project
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-E", "-s", "-m", "crawling.imports.translator")
-#: parts of a checkpoint that the files say nothing of
-EMPTY = ("robots", "extracted", "patterns", "verdicts", "verdict_counts", "opic", "reranking")
 TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
+COUNTED = ("counts", "statuses")
+#: parts of a checkpoint that the files say nothing of
+EMPTY = [part.name for part in (*SHARED, *OWN) if part.name not in (*TRANSLATED, *COUNTED)]
 ENDS = {"s": range(400), "f": range(400, 1000)}
 
 

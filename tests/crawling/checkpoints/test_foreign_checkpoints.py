@@ -93,6 +93,16 @@ def test_pages_whose_records_lie_outside_their_file_are_refused(taken, place):
         import_checkpoint(taken)
 
 
+def test_an_older_checkpoint_has_not_all_parts(taken):
+    manifest = json.loads((taken / "manifest.json").read_text())
+    for part in ("further", "targets"):
+        del manifest["parts"][part]
+        (taken / f"{part}.jsonl.gz").unlink()
+    forge(taken, manifest)
+
+    assert Page.objects.filter(run=import_checkpoint(taken)).exists()
+
+
 def test_pages_of_a_stranger_refer_to_no_page_of_this_server(taken):
     ours = Page.objects.earliest("pk").pk
     named = ("unchanged_since", "reused_from", "payload_from")

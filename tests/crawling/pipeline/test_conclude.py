@@ -66,6 +66,16 @@ def test_errors_and_other_documents_are_leaves(status, headers):
     assert outcome.answer.bytes == 11
 
 
+def test_a_page_without_a_type_is_read_by_its_bytes():
+    page, plain, image = (
+        concluded(200, headers={}, body=body)
+        for body in (b"<a href=/x>", b"a <a href=/x>", b"\x89PNG\r\n\x1a\n<a href=/x>")
+    )
+
+    assert found(page) == [("http://a.test/x", 1, 5)]
+    assert found(plain) == found(image) == []
+
+
 def test_links_beyond_the_depth_limit_are_not_kept():
     assert found(concluded(200, body=b"<a href=/x>", depth=2, max_depth=2)) == []
 

@@ -1,6 +1,6 @@
 """Read a run's stored pages a second time: for their whole text, for their structured data, for the
-places in them that fragments name, and for errors of their markup. Beside each part lie three files
-with that.
+places in them that fragments name, for errors of their markup, and for links that are no URLs.
+Beside each part lie three files with that.
 
 To be called by a background job or a command: this parses foreign documents.
 """
@@ -8,7 +8,7 @@ To be called by a background job or a command: this parses foreign documents.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import sleep
@@ -31,15 +31,16 @@ from crawling.rq_jobs import SECOND_READING
 from crawling.storage import storage
 from crawling.web.addresses import fingerprint
 from crawling.web.documents import feed, json_feed, xml
-from crawling.web.documents.base import DocumentSource
+from crawling.web.documents.base import DocumentSource, TruncationReason
 from crawling.web.documents.html import TYPES
-from crawling.web.documents.html_findings import HtmlFindings, find_in_html
+from crawling.web.documents.html_findings import HtmlFindings, bad_links, find_in_html
 from crawling.web.documents.html_text import PageText, text_of
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.documents.languages import language_of
 from crawling.web.documents.registry import FAMILIES, MEDIA_TYPES, read_document, reader_of
 from crawling.web.documents.structured_data import StructuredDataReader
 from crawling.web.documents.tree import parse_html
+from crawling.web.links import Links
 from crawling.web.statuses import DOCUMENT_STATUSES
 from crawling.web.structured_rows import DataRow
 
@@ -49,6 +50,10 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 0.5
 #: what a row tells: that the page was read, a place in it, or an error of its markup
 READ, PLACE, ERROR = "read", "place", "error"
+#: that a page has links that cannot be followed, and what is wrong with one
+HAS_BAD_LINKS, BAD_LINK = "has bad links", "bad link"
+#: why a page was not read to its end although all that was left out are links
+WHOLE = ("", TruncationReason.LENGTH)
 #: the page's id and fingerprint, what it tells, text, how many, and the line of the first
 FindingRow = tuple[int, int, str, str, int, int]
 #: the columns of `crawling.links.parquet.TEXTS`
@@ -192,11 +197,14 @@ def _has_text(content_type: str) -> bool:
 def _read_html(
     page: Page, source: DocumentSource, microformats: MicroformatsReader
 ) -> tuple[list[FindingRow], PageText, list[DataRow]]:
-    document, _, unread = parse_html(source.body, source.charset)
+    document, charset, unread = parse_html(source.body, source.charset)
     # of a page that is read in part, what is missing may be behind that
-    findings = [] if unread or page.unread else list(_of_page(page, find_in_html(document)))
+    is_whole = not unread and page.unread in WHOLE
+    findings = list(_of_page(page, find_in_html(document))) if is_whole else []
     reader = StructuredDataReader(source.url)
     reader.read(document)
+    links = Links(source.url, charset=charset, base=reader.base)
+    findings += _of_links(page, bad_links(document, links))
     reader.read_microformats(microformats.items(document, reader.base))
     text = text_of(document)
     reader.read_text(text, language_of(text.text or text.title, text.language))
@@ -223,3 +231,11 @@ def _of_page(page: Page, found: HtmlFindings) -> Iterator[FindingRow]:
         yield *known, PLACE, place, 1, 0
     for code, (count, line) in found.errors.items():
         yield *known, ERROR, code, count, line
+
+
+def _of_links(page: Page, found: Mapping[str, int]) -> Iterator[FindingRow]:
+    known = page.pk, fingerprint(page.url.url)
+    if found:
+        yield *known, HAS_BAD_LINKS, page.url.url, 1, 0
+    for told, count in found.items():
+        yield *known, BAD_LINK, told, count, 0

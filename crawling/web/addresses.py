@@ -27,11 +27,43 @@ PORT = re.compile(r":[0-9]+\Z")
 
 
 class BadUrl(ValueError):
-    """The text is not a URL that can be crawled; the message says why."""
+    """The text is not a URL that can be crawled; the message says why.
+
+    fault: what is wrong with a link that is written so; empty: it may be right, but nothing here
+    fetches what it leads to.
+    """
+
+    fault = ""
+
+
+class NoUrl(BadUrl):
+    """The URL Standard's parser fails on it."""
+
+    fault = "is no URL"
 
 
 class LongUrl(BadUrl):
-    """The URL has more than MAX_URL_LENGTH characters."""
+    """It has more than MAX_URL_LENGTH characters."""
+
+    fault = f"is longer than {MAX_URL_LENGTH:,} characters"
+
+
+class LongName(BadUrl):
+    """Its host has a name of more than MAX_NAME_LENGTH characters."""
+
+    fault = f"has a host name of more than {MAX_NAME_LENGTH} characters"
+
+
+class NoPort(BadUrl):
+    """It names port 0."""
+
+    fault = "names port 0, which no server can have"
+
+
+class WithPassword(BadUrl):
+    """It carries a user name or password."""
+
+    fault = "carries a user name or password, with which no link is followed"
 
 
 class Address(NamedTuple):
@@ -76,7 +108,7 @@ def read_address(text: str, base: str | None = None) -> Address:
     try:
         url = URL(text, base) if base else URL(text)
     except (ValueError, UnicodeEncodeError) as error:
-        raise BadUrl(
+        raise NoUrl(
             f"{text[:200]!r} is not a URL; write it whole, like https://example.org/"
         ) from error
     scheme = url.protocol[:-1]
@@ -93,16 +125,18 @@ def read_address(text: str, base: str | None = None) -> Address:
             "file:///srv/papers/"
         )
     if ("@" in href or scheme not in SPECIAL) and (url.username or url.password):
-        raise BadUrl(f"{text[:200]!r}: remove the user name and password from the URL")
+        raise WithPassword(f"{text[:200]!r}: remove the user name and password from the URL")
     href = href.partition("#")[0]
     if len(href) > MAX_URL_LENGTH:
         raise LongUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
     if len(hostname) > MAX_NAME_LENGTH:
-        raise BadUrl(f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters")
+        raise LongName(
+            f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters"
+        )
     # port 0 cannot be listened on, and urllib3 would replace it by the scheme's own port, which was
     # not vetted
     if port == "0":
-        raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
+        raise NoPort(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href, scheme, hostname, int(port or usual_port))
 
 
@@ -122,7 +156,7 @@ def _spelt(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
     try:
         twin = URL(f"https:{rest}")
     except ValueError as error:
-        raise BadUrl(f"{text[:200]!r} is not a URL: its host or port cannot be read") from error
+        raise NoUrl(f"{text[:200]!r} is not a URL: its host or port cannot be read") from error
     port = "" if url.port == str(usual_port) else url.port
     place = f"{twin.hostname}:{port}" if port else twin.hostname
     return twin.hostname, port, f"{url.protocol}//{place}{twin.pathname}{twin.search}"

@@ -11,6 +11,7 @@ from crawling.web.addresses import (
     WEB,
     Address,
     BadUrl,
+    LongUrl,
     canonical_address,
     read_address,
 )
@@ -26,6 +27,8 @@ UNSEEN_ENDS = frozenset(BLANKS)
 #: they count for nothing wherever they stand in a URL
 NEWLINES = str.maketrans("", "", "\t\n\r")
 LONGEST_PLAIN = 1000
+#: the scheme of documents within a link, which have no bound
+EMBEDDED = "data:"
 #: most links: names of which nothing has to be changed when they are joined to a base; none is a
 #: dot
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
@@ -33,6 +36,8 @@ PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-
 MOST_SHARED = 8192
 #: a document with more is a trap or a dump; what is behind them is left out
 MOST_LINKS = 50_000
+#: stands for the address of a link that is longer than a URL may be
+TOO_LONG = Address("", "", "", 0)
 #: characters of all of them, which have to stay in memory
 MOST_CHARACTERS = 8 * 1024 * 1024
 
@@ -43,12 +48,13 @@ class Links:
     url: the document's, canonical. base: what relative links start from, if the document states it;
     charset: the document's, which queries are written in.
     taken: what was added, without fragments: to add it again changes nothing.
-    unread: LINKS once there were more than are taken.
+    unread: LINKS once there were more than are taken: no further ones are.
     """
 
     def __init__(self, url: str, *, charset: str = "", base: str = "") -> None:
         self.found: list[Address] = []
         self.unread: TruncationReason | None = None
+        self._has_long = False
         self._characters = 0
         self._charset = charset
         self._base = _joined(base, url) if base else url
@@ -57,6 +63,11 @@ class Links:
         # Each distinct text is joined once: joining is what costs here.
         self.taken = {""} if self._base == url else set()
         self._urls = {url}
+
+    @property
+    def left_out(self) -> TruncationReason | None:
+        """Why links are missing in `found` that the crawl could follow; None: none is."""
+        return self.unread or (TruncationReason.LENGTH if self._has_long else None)
 
     def add(self, text: str) -> None:
         """Take up a link as it is written; what is no URL that can be crawled is passed over."""
@@ -71,7 +82,9 @@ class Links:
         self._characters += len(text)
         self.taken.add(text)
         address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
-        if address and address.url not in self._urls:
+        if address is TOO_LONG:
+            self._has_long = True
+        elif address and address.url not in self._urls:
             self._urls.add(address.url)
             self.found.append(address)
 
@@ -124,6 +137,19 @@ class Links:
             return _address_of(text, self._base)
         return _shared(text, self._start.url)
 
+    def fault_of(self, text: str) -> str:
+        """What is wrong with a link, as a predicate; "" if nothing is, or it leads to what is not
+        fetched here, as `mailto:` does.
+        """
+        text, _ = split_fragment(text.strip(BLANKS))
+        if not text or text[: len(EMBEDDED)].lower() == EMBEDDED or self._plain(text):
+            return ""
+        try:
+            read_address(_encode_query(text, self._charset), self._base)
+        except BadUrl as bad:
+            return bad.fault
+        return ""
+
     def join(self, text: str) -> str:
         """The address of one link by itself; "" if it is none."""
         try:
@@ -147,6 +173,8 @@ def split_fragment(text: str) -> tuple[str, str]:
 def _address_of(text: str, base: str | None) -> Address | None:
     try:
         return read_address(text, base)
+    except LongUrl:
+        return TOO_LONG
     except BadUrl:
         return None
 

@@ -250,8 +250,9 @@ def list_link_problems(
 def check_crawl_links(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, nu: ByNu = False
 ) -> Status:
-    """A background job does it; the kinds `fragment` and `html` of `reports/problems` need it, and
-    with `nu` the kind `nu`. Status 409 says why the Nu checker is not there.
+    """A background job does it; the kinds `fragment`, `malformed` and `html` of
+    `reports/problems` need it, and with `nu` the kind `nu`. Status 409 says why the Nu checker is
+    not there.
     """
     ask = ask_nu_reading if nu else ask_reading
     return Status(202, {"unread_parts": ask(get_run(crawl_id, run))})

@@ -25,6 +25,7 @@ from crawling.dashboard.links.page_problems import (
 )
 from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.dashboard.links.reading_problems import (
+    find_malformed,
     find_markup_errors,
     find_missing_fragments,
     find_nu_messages,
@@ -44,6 +45,7 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.CANONICAL: find_canonical,
     ProblemKind.HREFLANG: find_languages,
     ProblemKind.FRAGMENT: find_missing_fragments,
+    ProblemKind.MALFORMED: find_malformed,
     ProblemKind.HTML: find_markup_errors,
     ProblemKind.NU: find_nu_messages,
 }

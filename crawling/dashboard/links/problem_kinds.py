@@ -21,6 +21,7 @@ class ProblemKind(StrEnum):
 
     BROKEN = "broken"
     FRAGMENT = "fragment"
+    MALFORMED = "malformed"
     REDIRECTED = "redirected"
     MIXED_CONTENT = "mixed-content"
     PLAIN_HTTP = "plain-http"
@@ -47,7 +48,7 @@ class ProblemKind(StrEnum):
     @property
     def needs_reading(self) -> bool:
         """Whether it is found by a second reading of the pages."""
-        return self in (ProblemKind.FRAGMENT, ProblemKind.HTML)
+        return self in (ProblemKind.FRAGMENT, ProblemKind.MALFORMED, ProblemKind.HTML)
 
     @property
     def is_of_hosts(self) -> bool:
@@ -65,6 +66,7 @@ class ProblemKind(StrEnum):
 LABELS = {
     ProblemKind.BROKEN: "Broken",
     ProblemKind.FRAGMENT: "Missing fragments",
+    ProblemKind.MALFORMED: "Malformed links",
     ProblemKind.REDIRECTED: "Redirected",
     ProblemKind.MIXED_CONTENT: "Mixed content",
     ProblemKind.PLAIN_HTTP: "Plain HTTP",

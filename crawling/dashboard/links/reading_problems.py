@@ -1,5 +1,6 @@
 """Problems that a second reading of the pages finds: fragments that name no place of their page,
-and errors of markup, by their names in the standard or as the Nu checker tells them.
+links that are no URLs, and errors of markup, by their names in the standard or as the Nu checker
+tells them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKi
 from crawling.errors import BadOrder
 from crawling.links.nu_reading import NU_ERROR, NU_READ, NU_WARNING
 from crawling.links.query import ask
-from crawling.links.second_reading import ERROR, READ
+from crawling.links.second_reading import BAD_LINK, ERROR, HAS_BAD_LINKS, READ
 from crawling.models import Run
 
 #: text, what it tells, count and line of an error
@@ -84,6 +85,16 @@ def find_markup_errors(run: Run, after: str, most: int) -> Found:
     rows, following = _errors(run, names, after, most)
     problems = [
         LinkProblem(ProblemKind.HTML, url, ", ".join(map(_told, errors)), 200)
+        for url, errors in rows
+    ]
+    return problems, following
+
+
+def find_malformed(run: Run, after: str, most: int) -> Found:
+    names = {"page": HAS_BAD_LINKS, "error": BAD_LINK, "warning": BAD_LINK}
+    rows, following = _errors(run, names, after, most)
+    problems = [
+        LinkProblem(ProblemKind.MALFORMED, url, "; ".join(map(_told, errors)), 200)
         for url, errors in rows
     ]
     return problems, following

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from crawling.web.addresses import Address
+from crawling.web.addresses import MAX_URL_LENGTH, Address
 from crawling.web.document_stream import DocumentStream
 
 
@@ -20,6 +20,7 @@ class TruncationReason(StrEnum):
     TIME = "time"
     MEMORY = "memory"
     LINKS = "links"
+    LENGTH = "length"
     BROKEN = "broken"
     COPY = "copy"
     BUSY = "busy"
@@ -39,6 +40,8 @@ SENTENCES = {
     TruncationReason.MEMORY: "It was read in part: reading it took too much memory.",
     TruncationReason.LINKS: "Not all of its links were taken: it has more than are taken of one "
     "document.",
+    TruncationReason.LENGTH: "Not all of its links were taken: some are longer than "
+    f"{MAX_URL_LENGTH:,} characters.",
     TruncationReason.COPY: "It was not read: its content is that of an earlier page of the run, "
     "and the order leaves copies unread.",
     TruncationReason.BUSY: "It was not read: no memory came free for its reader in time.",

@@ -44,7 +44,7 @@ def read(source: DocumentSource) -> Document:
     for link in (*(ESCAPE.sub(unescaped, text) for text in written), *images_in(sheet)):
         if not link.lower().startswith("data:"):
             links.add(link)
-    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
+    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.left_out
     return Document(charset=charset, links=links.found, unread=unread)
 
 

@@ -74,7 +74,7 @@ def read(source: DocumentSource) -> Document:
             description = description or one_line(text_of(element))
         elif name == "language":
             language = language or one_line(text_of(element), 35)
-    text, unread = document.text[:MOST_TEXT].replace("\0", ""), unread or links.unread
+    text, unread = document.text[:MOST_TEXT].replace("\0", ""), unread or links.left_out
     metadata = DocumentMetadata(author, description, language)
     site = f"{canonical_address(source.url).origin}/"
     modified = stated_changes(document, bases, links, site=site)

@@ -124,7 +124,7 @@ def read(source: DocumentSource) -> Document:
         ),
         needs_browser=needs_scripts and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
         extracted=extracted,
-        unread=unread or links.unread,
+        unread=unread or links.left_out,
     )
 
 

@@ -1,17 +1,26 @@
-"""What a second reading of an HTML document finds: the places that a fragment can name, and the
-errors of its markup.
+"""What a second reading of an HTML document finds: the places that a fragment can name, the errors
+of its markup, and links that lead nowhere by what they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import NamedTuple
 
 import turbohtml
 
+from crawling.web.documents.base import one_line
+from crawling.web.documents.written_links import written_in
+from crawling.web.links import MOST_LINKS, Links
+
 #: of a page; a fragment is no longer, either
 MOST_IDS = 20_000
 MOST_ID = 500
+#: of a page, those that are told one by one, and characters of each
+MOST_BAD_LINKS, MOST_OF_A_LINK = 20, 200
+#: sorts behind each of these
+OTHERS = "… and others"
 
 
 class HtmlFindings(NamedTuple):
@@ -29,3 +38,26 @@ def find_in_html(document: turbohtml.Document) -> HtmlFindings:
         count, line = errors.get(error.code, (0, error.line))
         errors[error.code] = (count + 1, line)
     return HtmlFindings(frozenset(name.replace("\0", "") for name in names), errors)
+
+
+def bad_links(document: turbohtml.Document, links: Links) -> dict[str, int]:
+    """What is wrong with links that cannot be followed, and how many say so; behind the first
+    MOST_BAD_LINKS different ones all others together.
+
+    links: knows the document's base.
+    """
+    faults: dict[str, str] = {}
+    told: dict[str, int] = {}
+    others = 0
+    for link in islice(written_in(document), MOST_LINKS):
+        if link not in faults:
+            faults[link] = links.fault_of(link)
+        if not (fault := faults[link]):
+            continue
+        shown = link if len(link) <= MOST_OF_A_LINK else f"{link[:MOST_OF_A_LINK]}…"
+        sentence = f"“{one_line(shown)}” {fault}"
+        if sentence in told or len(told) < MOST_BAD_LINKS:
+            told[sentence] = told.get(sentence, 0) + 1
+        else:
+            others += 1
+    return told | ({OTHERS: others} if others else {})

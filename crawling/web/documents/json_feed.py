@@ -51,7 +51,7 @@ def read(source: DocumentSource) -> Document:
     )
     text = " ".join(filter(None, texts))[:MOST_TEXT].replace("\0", "")
     title = one_line(_text(feed, "title"))
-    return Document(title, "UTF-8", links.found, text, about, unread=links.unread)
+    return Document(title, "UTF-8", links.found, text, about, unread=links.left_out)
 
 
 def _why_unread(source: DocumentSource) -> TruncationReason:

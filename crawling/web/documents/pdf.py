@@ -70,7 +70,7 @@ def read(source: DocumentSource) -> Document:
         links.add(link)
     text = told.get("text", "")[:MOST_TEXT].replace("\0", "")
     title, author = one_line(told.get("title")), one_line(told.get("author"), 200)
-    unread = TruncationReason(told["unread"]) if told.get("unread") else links.unread
+    unread = TruncationReason(told["unread"]) if told.get("unread") else links.left_out
     metadata = DocumentMetadata(author)
     return Document(title, links=links.found, text=text, metadata=metadata, unread=unread)
 

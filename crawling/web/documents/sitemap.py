@@ -135,7 +135,7 @@ class _SitemapLinks:
     @property
     def why_unread(self) -> TruncationReason | None:
         damaged = TruncationReason.BROKEN if self.is_damaged else None
-        return self.unread or self._pages.unread or self._alternates.unread or damaged
+        return self.unread or self._pages.left_out or self._alternates.left_out or damaged
 
     def links(self) -> list[Address]:
         pages = self._pages.found

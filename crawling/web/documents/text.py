@@ -19,7 +19,7 @@ BARE = re.compile(
     r"""(?<![A-Za-z0-9])https?://[^\s<>"'`{}|\\^\x00-\x1f"""
     r"""\u00ab\u00bb\u2018-\u201f\u2026\u2039\u203a\u3000-\u3003\u3008-\u3011\u3014-\u301f"""
     r"""\ufe30-\ufe4f\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a-\uff1c\uff1e\uff1f"""
-    r"""\uff3b\uff3d\uff5b\uff5d\uff5f-\uff64]{1,4000}""",
+    r"""\uff3b\uff3d\uff5b\uff5d\uff5f-\uff64]{1,4096}""",
     re.IGNORECASE,
 )
 SCHEME_LENGTH = len("https://")
@@ -50,7 +50,7 @@ def read(source: DocumentSource) -> Document:
         if links.unread:
             break
     take(rest + "\n", at, links)
-    unread = TruncationReason.SIZE if len(source.body) > most else links.unread
+    unread = TruncationReason.SIZE if len(source.body) > most else links.left_out
     return Document(charset=charset, links=links.found, text=shown.replace("\0", ""), unread=unread)
 
 

@@ -155,6 +155,13 @@ def all_links(
     }
 
 
+def written_in(document: turbohtml.Document) -> Iterator[str]:
+    """The links of ATTRIBUTES as they are written, but for those of `meta` elements."""
+    for element, name, link in document.links():
+        if element.tag != "meta" and (element.tag, name) in ATTRIBUTES and link.strip(BLANKS):
+            yield link
+
+
 def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
     """The links of ATTRIBUTES, for `links_in`: of those with the same attribute and address the
     first, with the text of the first that has one.

@@ -19,6 +19,7 @@ from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import new_part, remove_abandoned_parts
+from crawling.links.second_reading import read_again
 from crawling.models import LinksPart, Page, Run, Url, UrlState
 from crawling.rq_jobs import IDLE
 from crawling.web.addresses import fingerprint
@@ -106,6 +107,44 @@ def test_a_second_reading_finds_missing_fragments_and_errors_of_markup(
     LinksPart.objects.filter(links__gt=0).update(run=None)
     remove_abandoned_parts()
     assert not list(folder.glob("*"))
+
+
+def test_links_that_no_one_can_follow_are_told_with_their_page(make_site, crawl_to_the_end):
+    long = "/" + "l" * 5000
+    page = f"""<base href="/"><a href="http://[::1">1</a> <a href=" http://[::1#x ">2</a>
+<a href="http://a b/">3</a> <img srcset="http://:80/ 1x"> <form action="http://h.test:66000/"></form>
+<a href="http://h%00.test/">4</a> <area href="https://u:p@h.test/"> <a href="http://h.test:0/">5</a>
+<a href="{long}">6</a> <a href="http://{"n" * 300}.test/">7</a> <a href="mailto:x y">8</a>
+<a href="javascript:void(0)">9</a> <a href="data:,{long}">10</a> <a href="tel:[">11</a>
+<a href="#[">12</a> <a href="/good">13</a> <a href="">14</a> <a href="//">15</a>"""
+    many = "".join(f"<a href='http://h:x{number}/'>" for number in range(25))
+    site = make_site({"/": page, "/good": f"<a href='/many'>{long}", "/many": many})
+    run = crawl_to_the_end(f"{site.url}/")
+    catch_up(run.pk)
+    read_again(run.pk)
+
+    told = dict(problems(site, run, "malformed"))
+
+    assert set(told) == {"/", "/many"}
+    assert set(told["/"].split("; ")) == {
+        "“http://[::1” is no URL",
+        "“http://[::1#x” is no URL",
+        "“http://a b/” is no URL",
+        "“http://:80/” is no URL",
+        "“http://h.test:66000/” is no URL",
+        "“http://h%00.test/” is no URL",
+        "“//” is no URL",
+        "“https://u:p@h.test/” carries a user name or password, with which no link is followed",
+        "“http://h.test:0/” names port 0, which no server can have",
+        f"“{long[:200]}…” is longer than 4,096 characters",
+        f"“http://{'n' * 193}…” has a host name of more than 253 characters",
+    }
+    assert told["/many"].startswith("“http://h:x0/” is no URL; ")
+    assert told["/many"].endswith("; … and others (5 times)")
+    assert set(site.paths) <= {"/robots.txt", "/", "/good", "/many"}
+    by_path = {page.url.url.removeprefix(site.url): page.unread for page in run.pages.all()}
+    assert by_path == {"/": "length", "/good": "", "/many": ""}
+    assert [url for url, _ in problems(site, run, "unread")] == ["/"]
 
 
 def problems(site, run, kind, **options):

@@ -81,7 +81,7 @@ def test_what_changes_the_problems_has_them_counted_anew(runs, queue):
     assert numbers(run) == {}
 
     count_when_idle(run.pk)
-    assert numbers(run).keys() == set(ProblemKind) - {"nu", "fragment", "html"}
+    assert numbers(run).keys() == set(ProblemKind) - {"nu", "fragment", "malformed", "html"}
     Run.objects.filter(pk=run.pk).update(state="running", finished_at=None)
     assert numbers(Run.objects.get(pk=run.pk)) == {}
     assert count_when_idle(run.pk) == "the run is not over, or was deleted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawling.web.document_stream import DocumentStream
-from crawling.web.documents.base import DocumentSource, ReadingRules
+from crawling.web.documents.base import DocumentSource, ReadingRules, TruncationReason
 from crawling.web.documents.html import refresh_target
 from crawling.web.documents.registry import read_document
 
@@ -146,3 +146,47 @@ def test_a_blank_before_a_fragment_belongs_to_the_address(written, path):
 )
 def test_addresses_in_scripts_without_blanks_end_at_their_marks(text, found):
     assert paths(text, "text/plain") == found
+
+
+TOO_LONG = "http://a.test/" + "l" * 4096
+LONGEST = "http://a.test/" + "l" * (4096 - len("http://a.test/"))
+#: documents of each kind with a link that is longer than a URL may be between two others
+WITH_LONG = {
+    "html": ("text/html", "<a href=/1><a href='{}'><a href=/2>"),
+    "assets": ("text/html", "<a href=/1><img src='{}'><a href=/2>"),
+    "sitemap": (
+        "application/xml",
+        "<urlset><url><loc>http://a.test/1</loc></url><url><loc>{}</loc></url>"
+        "<url><loc>http://a.test/2</loc></url></urlset>",
+    ),
+    "atom": (
+        "application/atom+xml",
+        "<feed><entry><link href='/1'/></entry><entry><link href='{}'/></entry>"
+        "<entry><link href='/2'/></entry></feed>",
+    ),
+    "json feed": (
+        "application/feed+json",
+        '{{"items": [{{"url": "/1"}}, {{"url": "{}"}}, {{"url": "/2"}}]}}',
+    ),
+    "css": ("text/css", "a {{ src: url(/1), url({}), url(/2) }}"),
+    "text": ("text/plain", "Of http://a.test/1 and {} and http://a.test/2 all."),
+    "text sitemap": ("text/plain", "http://a.test/1\n{}\nhttp://a.test/2\n"),
+}
+
+
+@pytest.mark.parametrize("kind", WITH_LONG)
+def test_a_link_that_is_too_long_is_told_and_costs_no_other(kind):
+    content_type, text = WITH_LONG[kind]
+    with_long = read(text.format(TOO_LONG), content_type, requisites=True)
+    with_longest = read(text.format(LONGEST), content_type, requisites=True)
+
+    assert [link.url[13:] for link in with_long.links] == ["/1", "/2"]
+    assert with_long.unread is TruncationReason.LENGTH
+    assert [link.url[13:] for link in with_longest.links] == ["/1", LONGEST[13:], "/2"]
+    assert with_longest.unread is None
+
+
+def test_a_link_that_grows_too_long_when_it_is_written_as_a_url_is_told():
+    assert read(f"<a href='/{'雪' * 600}'>").unread is TruncationReason.LENGTH
+    assert read(f"<a href='/{'雪' * 400}'>").unread is None
+    assert read(f"<a href='#{'f' * 9000}'><a href='data:,{'d' * 9000}'>").unread is None

@@ -17,12 +17,12 @@ from crawling.frontier.types import PageLinks
 from crawling.links.collected_pages import LinkRow, read_pages, rows_of
 from crawling.links.parquet import put_part
 from crawling.links.parts import collected_parts, forget_lost, new_part, part_lost, part_written
-from crawling.links.stored_documents import stored_document
+from crawling.links.stored_documents import stored_document, stored_location
 from crawling.models import LinksPart, Page, Run
 from crawling.storage import storage
 from crawling.web.documents.base import Document
 from crawling.web.documents.registry import read_document
-from crawling.web.documents.written_links import collected
+from crawling.web.documents.written_links import collected, with_fragment
 from crawling.web.statuses import is_redirect, succeeded
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,9 @@ def _keep(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
 
 def _answer(run: Run, page: Page) -> tuple[Document, str]:
     """What a stored page says, and where it redirects. Raises ArchiveTrouble."""
-    redirect = page.final_url if is_redirect(page.status) and page.final_url != page.url.url else ""
+    redirect = ""
+    if is_redirect(page.status) and page.final_url != page.url.url:
+        redirect = with_fragment(page.final_url, stored_location(page))
     if not succeeded(page.status) or not page.bytes:
         return Document(), redirect
     with stored_document(run, page) as source:

@@ -39,6 +39,16 @@ def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
         record.payload.close()
 
 
+def stored_location(page: Page) -> str:
+    """Where a page's answer redirects, as it was written; "" if that is not in the archive."""
+    try:
+        record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
+    except ArchiveTrouble:
+        return ""
+    record.payload.close()
+    return read_head(record.head).get("location", "")
+
+
 def html_pages(run: Run) -> QuerySet[Page]:
     """The pages of a run that rules can be tried on, with their URLs and archive files."""
     found = Page.objects.filter(

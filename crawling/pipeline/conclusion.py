@@ -24,7 +24,7 @@ from crawling.scope.trap_patterns import Pattern, pattern_with
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
 from crawling.web.documents.registry import read_document
-from crawling.web.documents.written_links import collected
+from crawling.web.documents.written_links import collected, with_fragment
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import fresh_until, read_date, read_etag
 from crawling.web.politeness import retry_after
@@ -100,7 +100,7 @@ def conclude(
             address.url,
             document.base,
             document.charset,
-            collected(document, target.url if target else ""),
+            collected(document, with_fragment(target.url, fetched.location) if target else ""),
         ),
         modified=document.modified,
         targets=targets_of(claimed, address, document, target, context.links),

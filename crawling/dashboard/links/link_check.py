@@ -8,6 +8,7 @@ from typing import Any
 
 from crawling.dashboard.links.certificate_problems import find_certificates
 from crawling.dashboard.links.dataset_problems import find_broken, find_insecure, find_languages
+from crawling.dashboard.links.fragment_problems import find_missing_fragments
 from crawling.dashboard.links.link_sources import (
     LinkSource,
     each_source,
@@ -27,7 +28,6 @@ from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKi
 from crawling.dashboard.links.reading_problems import (
     find_malformed,
     find_markup_errors,
-    find_missing_fragments,
     find_nu_messages,
 )
 from crawling.models import Run

@@ -1,6 +1,5 @@
-"""Problems that a second reading of the pages finds: fragments that name no place of their page,
-links that are no URLs, and errors of markup, by their names in the standard or as the Nu checker
-tells them.
+"""Problems that a second reading tells of a page: links that are no URLs, and errors of markup, by
+their names in the standard or as the Nu checker tells them.
 """
 
 from __future__ import annotations
@@ -19,34 +18,6 @@ OneError = dict[str, str | int]
 #: different messages of the Nu checker about a page
 MOST_TOLD = 20
 NU_LABELS = {NU_ERROR: "error", NU_WARNING: "warning"}
-#: pages whose places are in memory together
-SLICE = 2_000
-SLICE_OF_PAGES = """
-SELECT fingerprint FROM findings WHERE tells = 'read' AND fingerprint >= $first
-ORDER BY fingerprint LIMIT $most
-"""
-#: Every page has a top; others name a place of a script's own, or a text. By fingerprint alone: to
-#: read the targets as well would take three times as long.
-MISSING = """
-WITH named AS (
-    SELECT target_fingerprint AS known, fragment FROM links
-    WHERE target_fingerprint BETWEEN $first AND $last AND fragment <> ''
-        AND lower(fragment) <> 'top' AND fragment[1] NOT IN ('!', '/')
-        AND NOT contains(fragment, ':~:')
-    GROUP BY ALL
-), pages AS (
-    SELECT fingerprint, text FROM findings
-    WHERE tells = 'read' AND fingerprint BETWEEN $first AND $last
-), places AS (
-    SELECT fingerprint, text FROM findings
-    WHERE tells = 'place' AND fingerprint BETWEEN $first AND $last
-)
-SELECT known, pages.text, fragment FROM named JOIN pages ON pages.fingerprint = known
-ANTI JOIN places ON places.fingerprint = known AND places.text = fragment
-ANTI JOIN places AS decoded
-    ON decoded.fingerprint = known AND decoded.text = TRY(url_decode(fragment))
-WHERE known > $first OR fragment > $behind ORDER BY known, fragment LIMIT $most
-"""
 ERRORS = """
 SELECT page_id, max(text) FILTER (tells = $page),
     list({'tells': tells, 'text': text, 'count': count, 'line': line} ORDER BY tells, line, text)
@@ -58,26 +29,6 @@ WHERE tells IN ($page, $error, $warning) AND page_id IN (
 )
 GROUP BY page_id ORDER BY page_id
 """
-
-
-def find_missing_fragments(run: Run, after: str, most: int) -> Found:
-    """A list may be short although there are more."""
-    known, _, behind = after.partition(" ")
-    first = _number(known) if after else -(2**63)
-    some = [one for (one,) in ask(run, SLICE_OF_PAGES, {"first": first, "most": SLICE})]
-    if not some:
-        return [], None
-    values = {"first": first, "last": some[-1], "behind": behind, "most": most + 1}
-    rows = ask(run, MISSING, values)
-    problems = [
-        LinkProblem(
-            ProblemKind.FRAGMENT, f"{target}#{fragment}", f"The page has no id “{fragment}”."
-        )
-        for _, target, fragment in rows[:most]
-    ]
-    if len(rows) > most:
-        return problems, f"{rows[most - 1][0]} {rows[most - 1][2]}"
-    return problems, f"{some[-1] + 1} " if len(some) == SLICE else None
 
 
 def find_markup_errors(run: Run, after: str, most: int) -> Found:

@@ -20,6 +20,8 @@ MOST_ANCHOR = 200
 MOST_TEXT = 2 * MOST_ANCHOR
 MOST_REL = 200
 MOST_FRAGMENT = 500
+#: every page has this place
+TOP = "top"
 #: elements that say which part of a page a link is in
 PLACES = ("nav", "header", "footer", "aside", "main", "article")
 IN_PLACES = ",".join(PLACES)
@@ -307,6 +309,15 @@ class LinkPlacement:
                     around = element.closest(IN_PLACES) if element in found else None
                     found[element] = around.tag if around else name
         return found
+
+
+def with_fragment(target: str, location: str) -> str:
+    """Where a redirect leads, for `collected`, with the fragment of its Location, which takes the
+    place of a link's own (RFC 9110, section 10.2.2). An empty one names the top of the page (HTML
+    Standard, section 7.4.6.4).
+    """
+    _, mark, fragment = location.strip(BLANKS).replace(MARK, "").partition("#")
+    return f"{target}#{fragment[:MOST_FRAGMENT] or TOP}" if mark else target
 
 
 def collected(document: Document, redirect: str) -> bytes:

@@ -18,7 +18,7 @@ from crawling.dashboard.links.link_check import list_problems, problem_rows
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
-from crawling.links.parts import new_part, remove_abandoned_parts
+from crawling.links.parts import clear, new_part, remove_abandoned_parts
 from crawling.links.second_reading import read_again
 from crawling.models import LinksPart, Page, Run, Url, UrlState
 from crawling.rq_jobs import IDLE
@@ -107,6 +107,55 @@ def test_a_second_reading_finds_missing_fragments_and_errors_of_markup(
     LinksPart.objects.filter(links__gt=0).update(run=None)
     remove_abandoned_parts()
     assert not list(folder.glob("*"))
+
+
+@pytest.mark.parametrize("is_from_archive", [False, True])
+def test_the_fragment_of_a_link_is_looked_for_behind_redirects(
+    make_site, crawl_to_the_end, is_from_archive
+):
+    page = """<a href="/a#x">1</a> <a href="/a#gone">2</a> <a href="/a">3</a>
+<a href="/far#gone">4</a> <a href="/own#gone">5</a> <a href="/wrong#x">6</a>
+<a href="/top#gone">7</a> <a href="/loop#x">8</a>
+<a href="/lost#x">9</a> <a href="/far#%78">10</a> <a href="/a#top">11</a> <a href="/a#also">12</a>
+<a href="/late#gone">13</a> <a href="/plain#gone">14</a>"""
+    to = {
+        "/a": "/b",
+        "/far": "/farther",
+        "/farther": "/a",
+        "/own": "/b#x",
+        "/wrong": "/b#missing",
+        "/top": "/b#",
+        "/loop": "/loop2",
+        "/loop2": "/loop",
+        "/lost": "/nowhere",
+        "/late": "/own",
+        "/plain": "/text",
+    }
+    moved = {path: (302, {"Location": location}, "") for path, location in to.items()}
+    text = (200, {"Content-Type": "text/plain"}, "x")
+    site = make_site({"/": page, "/b": "<h1 id=x>B</h1>", "/text": text, **moved})
+    run = crawl_to_the_end(f"{site.url}/")
+    if is_from_archive:
+        clear(run.pk)
+    catch_up(run.pk)
+    read_again(run.pk)
+
+    told = dict(problems(site, run, "fragment"))
+
+    assert told == {
+        "/a#gone": "It redirects to /b, which has no id “gone”.",
+        "/a#also": "It redirects to /b, which has no id “also”.",
+        "/far#gone": "It redirects to /b, which has no id “gone”.",
+        "/b#missing": "The page has no id “missing”.",
+    }
+    one_by_one, after = [], ""
+    while after is not None:
+        found, after = list_problems(run, ProblemKind.FRAGMENT, after=after, most=1)
+        one_by_one += found
+    assert sorted(one.url.removeprefix(site.url) for one in one_by_one) == sorted(told)
+    sources = {one.url.removeprefix(site.url): one.sources for one in one_by_one}
+    assert [source.anchor for source in sources["/far#gone"]] == ["4"]
+    assert [source.page.removeprefix(site.url) for source in sources["/b#missing"]] == ["/wrong"]
 
 
 def test_links_that_no_one_can_follow_are_told_with_their_page(make_site, crawl_to_the_end):

@@ -57,7 +57,6 @@ DELETE FROM {table} WHERE {key} IN (
 """
 #: those of all crawls, and those that runs asked for in a way of their own
 ROBOTS_TABLES = (("crawling_robotsfile", "origin"), ("crawling_ownrobotsfile", "id"))
-Jar = list[dict[str, Any]]
 
 #: a shift that lost the host writes nothing over what its successor has
 KEEP_JARS = """
@@ -70,9 +69,10 @@ ON CONFLICT (run_id, host_id) DO UPDATE SET sealed = excluded.sealed
 #: a port is no part of a cookie's host; a domain has thousands of hosts seldom, and then what the
 #: latest ones have says enough
 JARS = """
-SELECT q.host_id, found.sealed FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+SELECT q.host_id, found.is_own, found.sealed
+FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 CROSS JOIN LATERAL (
-    SELECT jar.sealed FROM crawling_hostqueue near
+    SELECT near.host_id = q.host_id AS is_own, jar.sealed FROM crawling_hostqueue near
     JOIN crawling_cookiejar jar ON jar.run_id = near.run_id AND jar.host_id = near.host_id
     JOIN crawling_host other ON other.id = near.host_id
     WHERE near.run_id = q.run_id AND near.domain = q.domain AND (
@@ -182,32 +182,43 @@ def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -
     return gone
 
 
-def jars_of(run_id: int, hosts: Collection[int]) -> dict[int, list[Jar]]:
-    """By the host's id its cookies and those of other hosts of its domain, or of its address; those
+class KeptSession(NamedTuple):
+    """What an earlier shift knew of a host, or of another of its domain or address."""
+
+    is_own: bool
+    #: as `HostSession.dump`
+    state: dict[str, Any]
+
+
+def sessions_of(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSession]]:
+    """By the host's id its session and those of other hosts of its domain, or of its address; those
     sealed with another key are as good as expired.
     """
-    jars: dict[int, list[Jar]] = {}
+    sessions: dict[int, list[KeptSession]] = {}
     with connection.cursor() as cursor:
         cursor.execute(JARS, [MOST_JARS, run_id, list(hosts)])
         rows = cursor.fetchall()
-    for host, sealed in rows:
+    for host, is_own, sealed in rows:
         try:
-            jars.setdefault(host, []).append(unseal(sealed))
+            state = unseal(sealed)
         except SealBroken:
             continue
-    return jars
+        if isinstance(state, list):  # an earlier release kept the cookies alone
+            is_own, state = False, {"cookies": state}
+        sessions.setdefault(host, []).append(KeptSession(is_own, state))
+    return sessions
 
 
-def keep_jars(shift: Shift, jars: Mapping[int, Jar]) -> None:
-    """Store the cookies of hosts that the shift has leased."""
+def keep_sessions(shift: Shift, sessions: Mapping[int, dict[str, Any]]) -> None:
+    """Store the sessions of hosts that the shift has leased."""
     with connection.cursor() as cursor:
         cursor.execute(
             KEEP_JARS,
             {
                 "run": shift.process.run_id,
                 "shift": shift.pk,
-                "hosts": list(jars),
-                "sealed": [seal(jar) for jar in jars.values()],
+                "hosts": list(sessions),
+                "sealed": [seal(session) for session in sessions.values()],
             },
         )
 

@@ -178,7 +178,9 @@ class HostQueue(models.Model):
 
 
 class CookieJar(models.Model):
-    """A host's cookies in a run, sealed: a session's cookie is as good as the log-in."""
+    """A host's cookies in a run, its challenges and whether the run has logged in, sealed: a
+    session's cookie is as good as the log-in.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="cookie_jars", db_index=False)
     host = models.ForeignKey(Host, models.CASCADE, related_name="cookie_jars")

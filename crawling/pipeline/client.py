@@ -151,6 +151,11 @@ class Client:
         asks = self.fetching
         return bool(self.egress.proxy or asks.headers or asks.keeps_cookies or asks.credentials)
 
+    @property
+    def keeps_sessions(self) -> bool:
+        """Whether what a shift learns of a host is of use to the next."""
+        return bool(self.fetching.keeps_cookies or self.fetching.credentials)
+
     def asks_like_others(self, host_key: str) -> bool:
         """Whether a host's answers to this crawl are the same as to every other."""
         asks = self.fetching

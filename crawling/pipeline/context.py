@@ -106,8 +106,8 @@ class ShiftPort:
         alone.
         """
 
-    def keep_cookies(self, host_id: int, jar: list[dict[str, Any]]) -> None:
-        """Hand on a host's changed cookies."""
+    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
+        """Hand on a host's changed session."""
 
     def login_failed(self, sentence: str) -> None:
         """Say why the crawl could not log in."""

@@ -1,9 +1,13 @@
-"""Log in to a site by its own form, once a shift, before the first of its pages."""
+"""Log in to a site by its own form, before the first of its pages, and again where it shows that
+the log-in has ended.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from http import HTTPStatus
 
 from crawling.pipeline.address_rate_limit import wait_for_turn
 from crawling.pipeline.context import FetchContext
@@ -33,8 +37,30 @@ def must_log_in(address: Address, context: FetchContext) -> bool:
     return (
         url is not None
         and read_address(url).host_key == address.host_key
-        and not context.client.session_of(address.host_key).is_logged_in
+        and context.client.session_of(address.host_key).logged_in_with != _hash_of_login(context)
     )
+
+
+def is_logged_out(address: Address, fetched: Fetched, context: FetchContext) -> bool:
+    """Whether a page's answer shows that the site has forgotten an earlier shift's log-in: then the
+    page is to be asked for again after another.
+    """
+    session = context.client.session_of(address.host_key)
+    if not session.is_login_old:
+        return False
+    target = _target(fetched, address) if is_redirect(fetched.status) else None
+    login = read_address(context.client.fetching.login_url or "")
+    if fetched.status != HTTPStatus.UNAUTHORIZED and (target is None or target.url != login.url):
+        return False
+    session.logged_in_with, session.is_login_old = "", False
+    return True
+
+
+def _hash_of_login(context: FetchContext) -> str:
+    """Of what the order says of it: with other words the crawl logs in anew."""
+    asks = context.client.fetching
+    said = repr((asks.login_url, sorted(asks.login_fields.items())))
+    return sha256(said.encode()).hexdigest()
 
 
 def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
@@ -48,7 +74,8 @@ def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> 
     start = read_address(context.client.fetching.login_url or "")
     trouble = _Login(visit, context, dial, start, Recipients.of_seeds([start])).trouble()
     if not trouble:
-        context.client.session_of(address.host_key).is_logged_in = True
+        session = context.client.session_of(address.host_key)
+        session.logged_in_with, session.is_login_old = _hash_of_login(context), False
         return
     told = f"Logging in at {context.client.fetching.login_url} failed: {trouble}"
     if visit.repeats.login_status in OUTAGES or may_pass(visit.repeats.login_status):

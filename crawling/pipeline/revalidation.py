@@ -106,13 +106,14 @@ def sets_cookies_first(
 
 
 def must_answer(
-    visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
+    claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
 ) -> bool:
     """Whether the host asks for credentials that the order has: then the URL is requested once
     more, after the host's delay.
     """
-    is_asked = fetched.status == HTTPStatus.UNAUTHORIZED and visit.repeats.answered != claimed.id
-    if not is_asked or not context.client.policy.password_for(address):
+    if fetched.status != HTTPStatus.UNAUTHORIZED:
         return False
-    visit.repeats.answered = claimed.id
-    return True
+    session = context.client.session_of(address.host_key)
+    is_new = session.answered != claimed.id and bool(context.client.policy.password_for(address))
+    session.answered = claimed.id if is_new else 0
+    return is_new

@@ -12,7 +12,7 @@ from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.conclusion import conclude
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.doubts import ask_known_page, note_answer, within_patience
-from crawling.pipeline.login import log_in, must_log_in
+from crawling.pipeline.login import is_logged_out, log_in, must_log_in
 from crawling.pipeline.preconditions import (
     lack_robots,
     refusal_by_robots,
@@ -78,7 +78,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     if must_log_in(address, context):
         if acquire_turn(visit, dial, context):
             log_in(visit, address, dial, context)
-            keep_cookies(visit, address, context)
+            keep_session(visit, address, context)
         return None
     fetched = _fetched(visit, claimed, address, dial, context)
     if not fetched:
@@ -209,7 +209,7 @@ def _asked(
     """What the host answers; None: nothing that settles the URL."""
     fetched = fetch_anew(visit, claimed, address, dial, context)
     visit.rest(fetched, page=claimed)
-    keep_cookies(visit, address, context)
+    keep_session(visit, address, context)
     if fetched.status in OUTAGES and (
         address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED
     ):
@@ -227,11 +227,13 @@ def _asked(
         visit.urls.appendleft(claimed)
         return None
     if (
-        must_answer(visit, claimed, address, fetched, context)
+        is_logged_out(address, fetched, context)
+        or must_answer(claimed, address, fetched, context)
         or must_ask_without_condition(visit, claimed, fetched)
         or sets_cookies_first(visit, claimed, address, fetched, context)
     ):
         fetched.close()
+        keep_session(visit, address, context)
         visit.urls.appendleft(claimed)
         return None
     return fetched if visit.availability.is_checked else within_patience(visit, fetched)
@@ -244,8 +246,8 @@ def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> lis
     return robots.sitemaps if robots and address.origin not in visit.robots.mapped else []
 
 
-def keep_cookies(visit: Visit, address: Address, context: FetchContext) -> None:
-    """Hand on the host's cookies if they are others than before."""
-    cookies = context.client.session_of(address.host_key).cookies
-    if cookies and cookies.has_changed:
-        context.port.keep_cookies(visit.host.host_id, cookies.dump())
+def keep_session(visit: Visit, address: Address, context: FetchContext) -> None:
+    """Hand on what the run knows of the host if it is other than before."""
+    session = context.client.session_of(address.host_key)
+    if context.client.keeps_sessions and session.has_changed:
+        context.port.keep_session(visit.host.host_id, session.dump())

@@ -85,8 +85,6 @@ class HostRobots:
 class RepeatRequests:
     """URLs that are asked for more than once within a visit."""
 
-    #: the URL that was last asked for once more, with credentials
-    answered: int = 0
     #: the URL that last set a cookie and sent back to itself, and how often
     sent_back: tuple[int, int] = (0, 0)
     #: what the latest request of a login was answered

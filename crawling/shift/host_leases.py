@@ -30,7 +30,7 @@ from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 from crawling.shift.name_thread import OF_FILES, NameThread, host_of
-from crawling.shift.refill import HostRefill, set_known_cookies, set_known_robots
+from crawling.shift.refill import HostRefill, set_known_robots, set_known_sessions
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from crawling.web.addresses import LOCAL_FILES, dns_name
 from dnscache.preresolver.gate import settled
@@ -253,7 +253,7 @@ class HostLeases:
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
         set_known_robots(opened, self._context, self._shift.process.run)
-        set_known_cookies(opened, self._context, self._shift.process.run_id)
+        set_known_sessions(opened, self._context, self._shift.process.run_id)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit
         self._bring_to_the_bench(opened)

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
-from crawling.frontier.host_state import Jar
 from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.pipeline.context import ShiftPort
 from crawling.shift.archive_stage import ArchiveStage
@@ -69,7 +68,7 @@ class QueuedShiftPort(ShiftPort):
         self._queries, self._look_ups = QueryThread(), QueryThread()
         self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._own_robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
-        self._jars: dict[int, Jar] = {}
+        self._sessions: dict[int, dict[str, Any]] = {}
         #: why the crawl could not log in; empty: it could
         self.login_trouble = ""
 
@@ -92,8 +91,8 @@ class QueuedShiftPort(ShiftPort):
     def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
         self._own_robots.put((origin, status, body))
 
-    def keep_cookies(self, host_id: int, jar: list[dict[str, Any]]) -> None:
-        self._jars[host_id] = jar
+    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
+        self._sessions[host_id] = session
 
     def login_failed(self, sentence: str) -> None:
         self.login_trouble = sentence
@@ -111,9 +110,9 @@ class QueuedShiftPort(ShiftPort):
         """Those of the run alone."""
         return _taken(self._own_robots)
 
-    def taken_jars(self) -> dict[int, Jar]:
+    def taken_sessions(self) -> dict[int, dict[str, Any]]:
         """The cookies handed over since the last time, by host."""
-        return {host: self._jars.pop(host) for host in list(self._jars)}
+        return {host: self._sessions.pop(host) for host in list(self._sessions)}
 
     def close(self) -> None:
         self._queries.close()

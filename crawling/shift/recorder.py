@@ -14,7 +14,7 @@ from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
 from crawling.frontier.host_placement import serving_numbers
-from crawling.frontier.host_state import keep_all_robots, keep_jars
+from crawling.frontier.host_state import keep_all_robots, keep_sessions
 from crawling.frontier.own_robots import keep_own_robots
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.run_lock import locked_run
@@ -175,8 +175,8 @@ class OutcomeRecorder:
         self._memory.links_counted_at = time.monotonic()
 
     def _keep_what_hosts_said(self) -> None:
-        if jars := self._port.taken_jars():
-            keep_jars(self._shift, jars)
+        if sessions := self._port.taken_sessions():
+            keep_sessions(self._shift, sessions)
         if robots := self._port.taken_robots():
             keep_all_robots(self._shift.process.run_id, robots)
         if robots := self._port.taken_own_robots():

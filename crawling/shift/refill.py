@@ -1,5 +1,5 @@
 """What hosts are given when their turn begins or goes on: URLs to fetch with what earlier runs have
-of them, known robots.txt, and the run's cookies.
+of them, known robots.txt, and the run's sessions.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
 from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
-from crawling.frontier.host_state import jars_of, known_robots, old_robots
+from crawling.frontier.host_state import known_robots, old_robots, sessions_of
 from crawling.frontier.leases import ClaimedUrl, claim_urls
 from crawling.frontier.own_robots import own_robots
 from crawling.models import Run, Shift
@@ -117,12 +117,15 @@ def _origins(address: Address) -> Iterator[str]:
         yield from (f"{other}://{rest}" for other in WEB - {scheme})
 
 
-def set_known_cookies(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:
+def set_known_sessions(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:
     """Another shift of the run may have had the host meanwhile."""
-    if not visits or not context.client.fetching.keeps_cookies:
+    if not visits or not context.client.keeps_sessions:
         return
-    jars = jars_of(run_id, [visit.host.host_id for visit in visits])
+    kept = sessions_of(run_id, [visit.host.host_id for visit in visits])
     for visit in visits:
-        if cookies := context.client.session_of(visit.host.name).cookies:
-            for jar in jars.get(visit.host.host_id, ()):
-                cookies.learn(jar)
+        session = context.client.session_of(visit.host.name)
+        for one in kept.get(visit.host.host_id, ()):
+            if session.cookies:
+                session.cookies.learn(one.state["cookies"])
+            if one.is_own:
+                session.learn(one.state)

@@ -1,5 +1,5 @@
-"""A shift's state of a host beside its robots.txt: cookies, the challenge of its authentication,
-and whether the crawl has logged in.
+"""A run's state of a host beside its robots.txt: cookies, the challenge of its authentication, and
+whether the crawl has logged in. It outlives the shift that has the host.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Any
 
 from urllib3 import HTTPHeaderDict
 
@@ -28,8 +29,43 @@ class HostSession:
     cookies: Cookies | None = None
     #: of the latest 401 of each of its origins (RFC 9110, section 11.5), by origin
     challenges: dict[str, str] = field(default_factory=dict)
-    is_logged_in: bool = False
+    #: a hash of what the crawl has logged in with; "": it has not
+    logged_in_with: str = ""
+    #: by an earlier shift: by now the site may have forgotten it
+    is_login_old: bool = False
+    #: the URL that was last asked for once more, with credentials
+    answered: int = 0
+    _kept: dict[str, Any] = field(init=False, repr=False)
     _digest: DigestSession | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self._kept = self._state()
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it is another than was dumped or learnt."""
+        return self._state() != self._kept or bool(self.cookies and self.cookies.has_changed)
+
+    def dump(self) -> dict[str, Any]:
+        """The session as JSON can hold it; since now nothing has changed."""
+        self._kept = self._state()
+        return self._kept | {"cookies": self.cookies.dump() if self.cookies else []}
+
+    def learn(self, dumped: Mapping[str, Any]) -> None:
+        """Take up what the last shift that had the host has dumped, but for the cookies."""
+        if self._state() != self._kept:
+            return  # that was this one
+        self.challenges, self.answered = dict(dumped["challenges"]), dumped["answered"]
+        if self.logged_in_with != dumped["logged_in_with"]:
+            self.logged_in_with, self.is_login_old = dumped["logged_in_with"], True
+        self._kept = self._state()
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "challenges": dict(self.challenges),
+            "answered": self.answered,
+            "logged_in_with": self.logged_in_with,
+        }
 
     def keep_challenge(self, origin: str, status: int, headers: Mapping[str, str]) -> None:
         if status == HTTPStatus.UNAUTHORIZED:

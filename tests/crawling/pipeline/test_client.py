@@ -14,7 +14,7 @@ from requests.utils import parse_dict_header
 
 from crawling.crawls.creation import clone_crawl, create_crawl, order_of, start_run
 from crawling.crawls.fetching_section import fetching_of
-from crawling.frontier.host_state import jars_of
+from crawling.frontier.host_state import sessions_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import FetchingPart
@@ -401,5 +401,6 @@ def test_a_cookie_reaches_another_port_of_its_host(make_site, crawl_to_the_end):
     )
 
     assert "/in" in other.paths
-    jars = jars_of(run.pk, [Url.objects.get(run=run, url=f"{other.url}/").queue.host_id])
-    assert [cookie["name"] for jar in jars.values() for one in jar for cookie in one] == ["a"]
+    kept = sessions_of(run.pk, [Url.objects.get(run=run, url=f"{other.url}/").queue.host_id])
+    sessions = [one.state for found in kept.values() for one in found]
+    assert [cookie["name"] for one in sessions for cookie in one["cookies"]] == ["a"]

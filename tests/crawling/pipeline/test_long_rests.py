@@ -164,6 +164,75 @@ def test_what_a_crawl_learns_in_its_own_way_outlives_its_shifts(
     assert Shift.objects.filter(process__run=run).count() >= 2
 
 
+FORM = "<form method=post action=in><input name=user><input name=pass type=password></form>"
+
+
+@pytest.fixture
+def closed_site(make_site):
+    """A site of pages for those who are logged in: who has `closed_site.key` as a cookie."""
+
+    def page(request):
+        if f"in={site.key}" in request.headers.get("Cookie", ""):
+            html = links("/a", "/b") if request.path == "/" else "x"
+            return 200, {"Content-Type": "text/html"}, html
+        return 302, {"Location": "/login"}, ""
+
+    def enter(request):
+        return 303, {"Location": "/", "Set-Cookie": f"in={site.key}; Path=/"}, ""
+
+    site = make_site({"/login": FORM, "/in": enter, **dict.fromkeys(("/", "/a", "/b"), page)})
+    site.key = "first"
+    return site
+
+
+def logging_in(site):
+    login = {"login_url": f"{site.url}/login", "login_fields": {"user": "me", "pass": "pw"}}
+    return {"delay_seconds": 0.3, "max_seconds": 60, **login}
+
+
+def test_a_log_in_outlives_its_shift(closed_site, order, work_off, short_shifts):
+    run = start_run(create_crawl(order(f"{closed_site.url}/", **logging_in(closed_site))))
+
+    work_off(run)
+
+    assert closed_site.paths == ["/login", "/in", "/", "/", "/a", "/b"]
+    assert Shift.objects.filter(process__run=run).count() >= 3
+
+
+def test_where_the_site_has_forgotten_a_log_in_the_crawl_logs_in_again(
+    closed_site, order, work_off, short_shifts
+):
+    run = start_run(create_crawl(order(f"{closed_site.url}/", **logging_in(closed_site))))
+    work_off(run, until=lambda run: "/a" in closed_site.paths)
+
+    closed_site.key = "second"
+    work_off(run)
+
+    assert closed_site.paths[5:] == ["/b", "/login", "/in", "/", "/b"]
+    assert set(Url.objects.filter(run=run).values_list("status", flat=True)) == {200}
+
+
+@pytest.mark.parametrize("scheme", ['Basic realm="x"', 'Digest realm="x", qop="auth", nonce="{n}"'])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_challenge_is_answered_by_the_next_shift_and_a_refusal_ends(
+    make_site, order, work_off, short_shifts, scheme, is_right
+):
+    def page(request):
+        if is_right and request.headers.get("Authorization"):
+            html = links("/a", "/b") if request.path == "/" else "x"
+            return 200, {"Content-Type": "text/html"}, html
+        return 401, {"WWW-Authenticate": scheme.format(n=len(site.log))}, ""
+
+    site = make_site(dict.fromkeys(("/", "/a", "/b"), page))
+    secret = {"credentials": {read_address(site.url).host_key: "me:pw"}}
+    run = start_run(create_crawl(order(f"{site.url}/", delay_seconds=0.3, **secret)))
+
+    work_off(run)
+
+    assert site.paths == (["/", "/", "/a", "/b"] if is_right else ["/", "/"])
+    assert Shift.objects.filter(process__run=run).count() >= 2
+
+
 def test_own_robots_files_end_with_the_order_that_they_were_had_for(db):
     run, other = Frontier().run, Frontier().run
     keep_own_robots(run.pk, 1, [("http://a.test", 200, b"x"), ("http://b.test", 404, b"")])

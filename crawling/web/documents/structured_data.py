@@ -132,6 +132,10 @@ class StructuredDataReader:
         self._take(kind, (_item_row(kind, item) for item in items if not item.problem))
         for problem in problems[:MOST_PROBLEMS]:
             self._say(kind, problem)
+        if (more := len(problems) - MOST_PROBLEMS) > 0:
+            self._say(
+                kind, f"{more:,} more {'problem is' if more == 1 else 'problems are'} not told."
+            )
 
     def _take_contacts(self, contacts: Iterable[DataRow]) -> None:
         """Each address and number once, the first place counts."""

@@ -6,12 +6,12 @@ https://www.w3.org/TR/rdfa-core/.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import turbohtml
 
+from crawling.web.documents.lenient_json import read_json
 from crawling.web.documents.markup import attribute
 
 #: of a block of JSON-LD, in characters; read, it takes 28 bytes of memory a character
@@ -54,17 +54,13 @@ def json_ld_items(document: turbohtml.Document) -> Iterator[FoundItem]:
             continue
         left -= len(text)
         try:
-            read = json.loads(text, parse_constant=_no_json)
+            read = read_json(text)
         except RecursionError:
             yield FoundItem(problem="A block was not read: it is nested too deeply.")
         except ValueError as error:
             yield FoundItem(problem=f"A block is no JSON: {error}.")
         else:
             yield from _json_items(read)
-
-
-def _no_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no value of JSON")
 
 
 def _json_items(read: Any) -> Iterator[FoundItem]:

@@ -51,6 +51,9 @@ PREFIXES = {
     "crawling.watches.seen_text:BROKEN_LINE": [],
     "crawling.watches.seen_text:LINE": [],
     "crawling.web.normal_text:INVISIBLE": [],
+    "crawling.web.documents.lenient_json:COMMENTED": ['"', "/*", "//", "<!--", "-"],
+    "crawling.web.documents.lenient_json:TOO_MANY": ['"', ",", ";"],
+    "crawling.web.documents.lenient_json:WRAPPED": ['"', "/*", "//", "<!--", "]]"],
     "crawling.web.documents.registry:TYPE": ["a", "a/", "a/a"],
     "crawling.web.protocols:SCHEME": ["a"],
     "crawling.web.documents.charsets:STATED": [

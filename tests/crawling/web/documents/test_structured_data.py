@@ -15,6 +15,7 @@ from crawling.web.documents.html_text import text_of
 from crawling.web.documents.structured_data import (
     MOST_CHARACTERS,
     MOST_METAS,
+    MOST_PROBLEMS,
     MOST_ROWS,
     MOST_VALUE,
     StructuredDataReader,
@@ -141,6 +142,54 @@ def test_broken_json_is_a_problem_of_the_page(block, problem):
 
     assert kind == DataKind.JSON_LD
     assert said.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "<!--\n{}\n-->",
+        "<!--\n{}\n//-->",
+        '<!-- of a plug-in\'s "maker" -->{}<!-- its end -->',
+        "//<![CDATA[\n{}\n//]]>",
+        "//<![CDATA[ {} //]]>",
+        "/*<![CDATA[*/{}/*]]>*/",
+        "/* <![CDATA[ */ {} /* ]]> */",
+        "<!--//--><![CDATA[//><!--\n{}\n//--><!]]>",
+        "<![CDATA[{}]]>",
+        '/* one "quote */ {} // at the end',
+        "/* a *//* b **/{}//",
+        "\ufeff\xa0{}\x0b\u2028",
+        "{};",
+    ],
+)
+@pytest.mark.parametrize(
+    "item",
+    [
+        '{"@type": "T", "name": "http://x/ /* no */ <!-- no --> ,}"}',
+        '{"@type": "T", // a comment\n "name": /* , */ "http://x/ /* no */ <!-- no --> ,}",}',
+    ],
+)
+def test_json_in_comments_and_wrappers_is_read(block, item):
+    rows = rows_of(LD.format(block.replace("{}", item)))
+
+    (row,) = told(rows, DataKind.JSON_LD)
+    assert (row.type, row.name) == ("T", "http://x/ /* no */ <!-- no --> ,}")
+    assert problems(rows) == []
+
+
+def test_control_characters_in_texts_of_json_are_read():
+    rows = rows_of(LD.format('{"@type": "T", "name": "a\n\tb\x01c \\"// d"}'))
+
+    (row,) = told(rows, DataKind.JSON_LD)
+    assert json.loads(row.value)["name"] == 'a\n\tb\x01c "// d'
+
+
+def test_blocks_that_cannot_be_read_are_counted():
+    rows = rows_of(LD.format("{oops") * (MOST_PROBLEMS + 3) + LD.format('{"@type": "T"}'))
+
+    assert [row.type for row in told(rows, DataKind.JSON_LD)] == ["T"]
+    assert problems(rows)[-1] == ("json-ld", "3 more problems are not told.")
+    assert len(problems(rows)) == MOST_PROBLEMS + 1
 
 
 def test_long_values_are_cut_and_more_rows_than_are_kept_are_told():

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
 
 import tantivy
 
@@ -30,8 +31,10 @@ from crawling.storage import LOCK, storage
 
 logger = logging.getLogger(__name__)
 
-#: its name; an index with other fields gets another and is made anew
-FOLDER = "search-1"
+#: its name; an index with other fields, or words in another form, gets another and is made anew
+FOLDER = "search-2"
+#: those of earlier versions, which go then
+FORMER_FOLDERS = ("search-1",)
 #: in the folder; it outlasts the index's own files
 LOCK_NAME = f"writer{LOCK}"
 #: each but the first because another process has committed meanwhile
@@ -115,6 +118,8 @@ def _usable_index() -> tantivy.Index:
             return index
     except IndexBroken as damage:
         logger.warning("the search index is made anew", extra={"why": str(damage.__cause__)})
+    for name in FORMER_FOLDERS:
+        rmtree(index_folder().parent / name, ignore_errors=True)
     # first: parts must not count as added to an index that a killed process has just made
     parts_unindexed(own_parts())
     for file in index_folder().iterdir():

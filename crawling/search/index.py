@@ -24,8 +24,9 @@ from crawling.links.progress import (
 from crawling.models import LinksPart, Run
 from crawling.search.file_checks import faults_as_damage
 from crawling.search.folder import IndexBusy, index_to_write, open_index
-from crawling.search.schema import field_of
+from crawling.search.schema import SHOWN, field_of
 from crawling.web.addresses import read_address
+from crawling.web.normal_text import searched_form
 
 #: of the writer: it holds so much before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024
@@ -78,7 +79,8 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
     document.add_text("language", language)
     for name in ("title", "headings", "text", "around"):
         if facts[name]:
-            document.add_text(field_of(name, language), facts[name])
+            document.add_text(field_of(name, language), searched_form(facts[name]))
+    document.add_bytes(SHOWN, facts["text"].encode())
     return document
 
 

@@ -14,6 +14,7 @@ from tantivy import Occur, Query
 
 from crawling.errors import BadOrder
 from crawling.search.schema import PARTS, analyzers, field_of
+from crawling.web.normal_text import searched_form
 
 #: of a query; each is asked of every field
 MOST_WORDS = 32
@@ -107,7 +108,7 @@ def _term(term: Term, schema: tantivy.Schema, languages: Sequence[str]) -> Query
     """None: there are no letters or digits in it."""
     found = []
     for language in languages:
-        words = analyzers()[language].analyze(term.text)
+        words = analyzers()[language].analyze(searched_form(term.text))
         for part, boost in PARTS.items() if words else ():
             field = field_of(part, language)
             query = (

@@ -14,6 +14,8 @@ from crawling.web.words import STEMMERS, word_analyzer
 
 #: parts of a page, and how much a word in each counts
 PARTS = {"title": 4.0, "headings": 2.0, "text": 1.0, "around": 0.3}
+#: the text as the page has it
+SHOWN = "shown"
 #: the fields of all other languages
 OTHER = "other"
 FIELD_LANGUAGES = (*STEMMERS, OTHER)
@@ -42,12 +44,11 @@ def new_schema() -> tantivy.Schema:
     builder.add_text_field(
         "language", stored=True, fast=True, tokenizer_name="raw", index_option="basic"
     )
+    # snippets are made of it; what is searched is in another form
+    builder.add_bytes_field(SHOWN, stored=True, indexed=False)
     for language in FIELD_LANGUAGES:
         for part in PARTS:
-            # snippets are made of the text
-            builder.add_text_field(
-                field_of(part, language), stored=part == "text", tokenizer_name=f"words_{language}"
-            )
+            builder.add_text_field(field_of(part, language), tokenizer_name=f"words_{language}")
     return builder.build()
 
 

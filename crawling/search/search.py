@@ -25,6 +25,12 @@ ROWS = 20
 #: rows before these cost as much as those that are shown
 MOST_BEFORE = 1_000
 LONGEST_QUERY = 500
+#: characters of an HTML page and of other documents that a second reading keeps
+OF_HTML, OF_OTHERS = 262_144, 32_768
+LIMITS = (
+    f"Of an HTML page the first {OF_HTML:,} characters of its text are searched, of other "
+    f"documents the first {OF_OTHERS:,}."
+)
 #: of a page that is shown; a crawl's whole order would take longer to read than a search
 SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
 #: what the pages found are counted by, and the most values of each

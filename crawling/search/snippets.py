@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import tantivy
 
 from crawling.search.queries import Clause
-from crawling.search.schema import field_of
+from crawling.search.schema import SHOWN, field_of
+from crawling.web.normal_text import searched_form, searched_places
 
 SNIPPET_CHARACTERS = 240
 #: characters of a text that a snippet is made of
@@ -45,13 +46,15 @@ class SnippetWriter:
 
     def snippet(self, document: tantivy.Document) -> Sequence[SnippetPart]:
         """Of a text without any of the words, the beginning; nothing of a page without a text."""
-        name = field_of("text", document.get_first("language") or "")
-        text = document.get_first(name) or ""
+        text = shown_text(document)
         if not text:
             return []
-        block = tantivy.Document()
-        block.add_text(name, best_block(text, self._beginnings))
-        marked = _parts(self._generator(name).snippet_from_doc(block))
+        name, block = field_of("text", document.get_first("language") or ""), tantivy.Document()
+        chosen = best_block(text, self._beginnings)
+        folded, places = searched_places(chosen)
+        block.add_text(name, folded)
+        found = self._generator(name).snippet_from_doc(block)
+        marked = list(_parts(found, folded, chosen, places))
         return marked or [SnippetPart(text[:SNIPPET_CHARACTERS], is_marked=False)]
 
     def _generator(self, name: str) -> tantivy.SnippetGenerator:
@@ -62,11 +65,16 @@ class SnippetWriter:
         return self._generators[name]
 
 
+def shown_text(document: tantivy.Document) -> str:
+    """The text of a page that was found, as the page has it."""
+    return bytes(document.get_first(SHOWN) or b"").decode()
+
+
 def _beginnings(clauses: Iterable[Clause]) -> Iterator[str]:
     """Of the words of a query."""
     for clause in clauses:
         for term in clause:
-            for word in () if term.is_excluded else term.text.lower().split():
+            for word in () if term.is_excluded else searched_form(term.text).split():
                 yield word[: max(len(word) - ENDING, LEAST_LETTERS)]
 
 
@@ -75,21 +83,35 @@ def best_block(text: str, beginnings: Sequence[str]) -> str:
     counts more behind a blank, where it begins for sure.
     """
     blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
-    return max(blocks, key=lambda block: _weight(block.lower(), beginnings))
+    return max(blocks, key=lambda block: _weight(searched_form(block), beginnings))
 
 
 def _weight(block: str, beginnings: Sequence[str]) -> int:
     return sum((word in block) + (f" {word}" in block) for word in beginnings)
 
 
-def _parts(snippet: tantivy.Snippet) -> list[SnippetPart]:
-    """The places of words count bytes."""
-    text, parts, at = snippet.fragment().encode(), list[SnippetPart](), 0
-    for place in snippet.highlighted():
-        if place.start < at:
+def _parts(
+    snippet: tantivy.Snippet, folded: str, text: str, places: Sequence[int]
+) -> Iterator[SnippetPart]:
+    """The text of a snippet of its folded form. The places of words count bytes."""
+    fragment = snippet.fragment()
+    words = [_in_characters(fragment, word.start, word.end) for word in snippet.highlighted()]
+    if not words:
+        return
+    begin = folded.index(fragment)
+    at = places[begin]
+    for start, end in words:
+        first, last = places[begin + start], places[begin + end]
+        if first < at:
             continue
-        parts.append(SnippetPart(text[at : place.start].decode(errors="replace"), is_marked=False))
-        parts.append(SnippetPart(text[place.start : place.end].decode(errors="replace"), True))
-        at = place.end
-    parts.append(SnippetPart(text[at:].decode(errors="replace"), is_marked=False))
-    return [part for part in parts if part.text] if at else []
+        if first > at:
+            yield SnippetPart(text[at:first], is_marked=False)
+        yield SnippetPart(text[first:last], is_marked=True)
+        at = last
+    if rest := text[at : places[begin + len(fragment)]]:
+        yield SnippetPart(rest, is_marked=False)
+
+
+def _in_characters(text: str, start: int, end: int) -> tuple[int, int]:
+    data = text.encode()
+    return len(data[:start].decode()), len(data[:end].decode())

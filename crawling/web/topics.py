@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import tantivy
 
+from crawling.web.normal_text import searched_form
 from crawling.web.words import STEMMERS, word_analyzer
 
 #: characters of a page that are looked at; a topic shows in its beginning
@@ -45,6 +46,11 @@ def _analyzer(language: str, has_stop_words: bool) -> tantivy.TextAnalyzer:
     return word_analyzer(language, has_stop_words=has_stop_words)
 
 
+def _words(text: str, language: str, has_stop_words: bool = True) -> Sequence[str]:
+    words: Sequence[str] = _analyzer(language, has_stop_words).analyze(searched_form(text))
+    return words
+
+
 class Topic:
     """The words of a topic, each with its share; the shares add up to 1.
 
@@ -65,7 +71,7 @@ class Topic:
         """
         language = _language(stated)
         shares = self._shares(language)
-        words = _analyzer(language, True).analyze(text[:MOST_TEXT])
+        words = _words(text[:MOST_TEXT], language)
         counts = Counter(word for word in words if word in shares)
         damping = 0.5 + len(words) / USUAL_WORDS
         return sum(shares[word] * count / (count + damping) for word, count in counts.items())
@@ -78,7 +84,7 @@ class Topic:
         return max(self._of_words(anchor, language), self._of_words(_url_words(url), language))
 
     def _cosine(self, text: str, language: str) -> float:
-        shares, words = self._shares(language), set(_analyzer(language, True).analyze(text))
+        shares, words = self._shares(language), set(_words(text, language))
         found = sum(shares.get(word, 0.0) for word in words)
         if not found:
             return 0.0
@@ -100,8 +106,7 @@ def _weights(line: str, language: str) -> dict[str, float]:
     """The words of a line without stop words, unless it has no others; a repeated one counts by the
     logarithm.
     """
-    words: Sequence[str] = _analyzer(language, False).analyze(line)
-    counts = Counter(words or _analyzer(language, True).analyze(line))
+    counts = Counter(_words(line, language, False) or _words(line, language))
     return {word: 1 + log(count) for word, count in counts.items()}
 
 

@@ -1,5 +1,5 @@
-"""How text becomes words, for the search index and for topics: in small letters, without accents,
-and without the endings of its language.
+"""How text in its searched form becomes words, for the search index and for topics: without
+accents, and without the endings of its language.
 """
 
 from __future__ import annotations

@@ -104,7 +104,8 @@ def search_page_texts(
     limit: Limit = ROWS,
 ) -> dict[str, Any]:
     """The best pages first. `run` needs `crawl`. Pages that were fetched within
-    the last seconds may be missing: the crawl's `unsearchable` says how many.
+    the last seconds may be missing: the crawl's `unsearchable` says how many. Of an HTML page
+    the first 262,144 characters of its text are searched, of other documents the first 32,768.
     """
     wanted = SearchFilter(crawl, run if crawl else None, all_runs, host, type, month, language)
     result = search_texts(q, wanted, before=cursor, most=limit)

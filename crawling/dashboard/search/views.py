@@ -13,6 +13,7 @@ from crawling.dashboard.search.found import WORDS, labelled
 from crawling.errors import IndexBroken, UnknownCrawl, UnknownRun
 from crawling.search.queries import BadQuery
 from crawling.search.search import (
+    LIMITS,
     LONGEST_QUERY,
     MOST_BEFORE,
     ROWS,
@@ -32,7 +33,12 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
     """Pages with the words of `?q=`, the best first, with filters; `?after=` skips so many."""
     text = asked_text(request.GET, "q", most=LONGEST_QUERY)
     wanted, before = _filter(request.GET), min(_number(request.GET, "after") or 0, MOST_BEFORE)
-    here: dict[str, Any] = {"text": text, "wanted": wanted, "longest": LONGEST_QUERY}
+    here: dict[str, Any] = {
+        "text": text,
+        "wanted": wanted,
+        "longest": LONGEST_QUERY,
+        "limits": LIMITS,
+    }
     if not text:
         return render(request, "search/texts.html", here)
     try:

@@ -13,7 +13,7 @@ from crawling.errors import IndexBroken
 from crawling.links.catch_up import catch_up
 from crawling.links.progress import dataset_states, unread_runs
 from crawling.models import LinksPart
-from crawling.rq_jobs import BACKGROUND
+from crawling.rq_jobs import IDLE
 from crawling.search import folder, search
 from crawling.search.folder import IndexBusy, index_folder
 from crawling.search.index import add_parts, repair, writing
@@ -52,7 +52,7 @@ DAMAGES = {
 
 
 def test_a_damaged_index_is_told_and_made_anew(run):
-    viewer, queue = browser("viewer"), django_rq.get_queue(BACKGROUND)
+    viewer, queue = browser("viewer"), django_rq.get_queue(IDLE)
     queue.empty()
     for what, damage in DAMAGES.items():
         damage()
@@ -147,7 +147,7 @@ def test_a_flipped_bit_anywhere_is_told_or_harmless(several_segments):
 
 
 def test_each_kind_of_file_with_a_flipped_bit_is_mended(run):
-    viewer, queue = browser("viewer"), django_rq.get_queue(BACKGROUND)
+    viewer, queue = browser("viewer"), django_rq.get_queue(IDLE)
     for ending in ("*.store", "*.term", "*.fast", "meta.json"):
         queue.empty()
         file = next(index_folder().glob(ending))

@@ -13,6 +13,7 @@ from crawling.scope.trap_patterns import (
     Pattern,
     pattern_of,
     suspicion,
+    wider_patterns,
     without_session,
 )
 from crawling.web.addresses import Address
@@ -73,7 +74,13 @@ class TrapGate:
                 return PatternRuling(counted)
             if state is TrapState.QUARANTINED:
                 return PatternRuling(counted, known)
+        if self.states:
+            held = (one for one in wider_patterns(link) if self._is_held(one))
+            return PatternRuling(counted, next(held, None))
         return PatternRuling(counted)
+
+    def _is_held(self, pattern: Pattern) -> bool:
+        return self.states.get(pattern.key) is TrapState.QUARANTINED
 
     def _repeated_session(self, link: Address) -> Pattern | None:
         bare = without_session(link)

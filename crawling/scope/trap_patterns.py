@@ -37,8 +37,10 @@ def directories_above(address: Address) -> list[Address]:
 MOST_SEGMENTS = 20
 #: the same directory so often in one path, or the same parameter in one query
 MOST_REPEATS = 4
-#: so many different parameters of a query are as many choices: any of them may be left out
+#: so many different parameters often narrow a list down, each in turn
 MOST_PARAMETERS = 4
+#: of more than so many, no combination is looked at
+MOST_COMBINED = 20
 #: longer paths with their queries are often made by programs that add to them
 LONGEST_URL = 1024
 #: few sites have pages of a calendar so many years from now
@@ -85,6 +87,7 @@ SESSION_NAME = re.compile(r"[;?&/(]++[a-z_]++")
 REASONS = {
     "repeats": f"the same directory stands {MOST_REPEATS} times in the path, or the same parameter "
     "in the query",
+    "parameters": f"the query has {MOST_PARAMETERS} or more parameters",
     "deep": f"more than {MOST_SEGMENTS} directories stand below each other",
     "long": f"the address is longer than {LONGEST_URL:,} characters",
     "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years "
@@ -152,11 +155,26 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
         return _pattern(address, "/".join(segments[:3]) + "/…", "deep")
     if len(target) > LONGEST_URL:
         return _pattern(address, target[:40] + "…", "long")
-    if target.count("=") >= MOST_REPEATS and _repeats_parameter(target.partition("?")[2]):
-        return _pattern(address, _folded(target), "repeats")
+    if target.count("=") >= min(MOST_REPEATS, MOST_PARAMETERS):
+        return _suspicious_query(address)
     if _is_far_off(target, year) and CALENDAR.search(target):
         return _pattern(address, _folded(target), "calendar")
     return None
+
+
+def wider_patterns(address: Address) -> list[Pattern]:
+    """Of a query with many parameters, the patterns that lack one of them: what a list holds that
+    is narrowed down, the wider one holds, too.
+    """
+    if len(PARAMETERS.findall(address.target)) < MOST_PARAMETERS - 1:
+        return []
+    path, mark, query = _folded(address.target).partition("?")
+    names = query.split("&")
+    if not MOST_PARAMETERS <= len(names) <= MOST_COMBINED:
+        return []
+    rule = "parameters" if len(names) > MOST_PARAMETERS else ""
+    wider = ("&".join(names[:place] + names[place + 1 :]) for place in range(len(names)))
+    return [_pattern(address, path + mark + query, rule) for query in wider]
 
 
 def without_session(address: Address) -> tuple[str, Pattern] | None:
@@ -172,9 +190,14 @@ def without_session(address: Address) -> tuple[str, Pattern] | None:
     return address.origin + SESSION.sub("", target), _pattern(address, text, "session")
 
 
-def _repeats_parameter(query: str) -> bool:
+def _suspicious_query(address: Address) -> Pattern | None:
+    query = address.target.partition("?")[2]
     names = Counter(part.partition("=")[0] for part in PARAMETERS.split(query) if "=" in part)
-    return max(names.values(), default=0) >= MOST_REPEATS
+    if max(names.values(), default=0) >= MOST_REPEATS:
+        return _pattern(address, _folded(address.target), "repeats")
+    if len(names) >= MOST_PARAMETERS:
+        return _pattern(address, _folded(address.target), "parameters")
+    return None
 
 
 def _is_far_off(target: str, year: int) -> bool:
@@ -197,14 +220,12 @@ def _folded(target: str) -> str:
 
 
 def _folded_query(query: str) -> str:
-    """Each parameter once, whatever their order is; of many none, since a list that is narrowed
-    down by them has another address for each subset.
-    """
+    """Each parameter once, whatever their order is."""
     names = set()
     for part in PARAMETERS.split(query):
         name, equals, _ = part.partition("=")
         names.add(f"{name}=#" if equals else name)
-    return "…&…" if len(names) >= MOST_PARAMETERS else "&".join(sorted(names))
+    return "&".join(sorted(names))
 
 
 def _is_identifier(segment: str) -> bool:

@@ -136,6 +136,7 @@ def test_many_pages_alike_that_come_to_an_end_are_no_trap(make_site, crawl_to_th
 SESSIONS = "/x;jsessionid=%024x"
 #: of each suspicion, the address of the page of a number; the path itself may repeat, or the query
 LOOKS = {
+    "parameters": lambda n: f"/list?color={n}&size=1&sort=1&page=1",
     "repeats ": lambda n: "/list?" + "&".join(f"f={step}" for step in range(3 + n)),
     "repeats": lambda n: "/a/b" * (4 + n) + "/",
     "deep": lambda n: "/" + "/".join("abcdefghijklmnopqrstuvwxyz") + f"/{n}",

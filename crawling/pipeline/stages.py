@@ -11,7 +11,7 @@ from crawling.models import UrlState
 from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.conclusion import conclude
 from crawling.pipeline.context import FetchContext
-from crawling.pipeline.doubts import ask_known_page, note_answer, within_patience
+from crawling.pipeline.host_faults import ask_known_page, note_answer, within_patience
 from crawling.pipeline.login import is_logged_out, log_in, must_log_in
 from crawling.pipeline.preconditions import (
     lack_robots,

@@ -43,8 +43,8 @@ RETURNING u.id, u.depth, u.redirects, t.links, t.redirect
 """
 
 
-class Way(NamedTuple):
-    """The shortest way to a URL that was found now."""
+class LinkPath(NamedTuple):
+    """The shortest path to a URL that was found now."""
 
     depth: int
     via: int
@@ -76,24 +76,24 @@ def bring_targets_nearer(cursor: CursorWrapper, run: Run, *, numbers: Sequence[i
     added = 0
     while True:
         cursor.execute(TAKE_BEHIND, [run.pk, SLICE])
-        ways: dict[int, Way] = {}
+        ways: dict[int, LinkPath] = {}
         for url_id, depth, redirects, links, redirect in cursor.fetchall():
             for mark in links:
-                _shorten(ways, mark, Way(depth + 1, url_id, 0))
+                _shorten(ways, mark, LinkPath(depth + 1, url_id, 0))
             if redirect is not None:
-                _shorten(ways, redirect, Way(depth, url_id, redirects + 1))
+                _shorten(ways, redirect, LinkPath(depth, url_id, redirects + 1))
         if not ways:
             return added
         _bring_nearer(cursor, run, ways)
         added += _let_in(cursor, run, ways, numbers)
 
 
-def _shorten(ways: dict[int, Way], mark: int, way: Way) -> None:
+def _shorten(ways: dict[int, LinkPath], mark: int, way: LinkPath) -> None:
     if way.depth < ways.setdefault(mark, way).depth:
         ways[mark] = way
 
 
-def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, Way]) -> None:
+def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) -> None:
     """Shorten the ways to URLs that the run has."""
     cursor.execute(FIND_SEEN, [run.pk, list(ways)])
     met = []
@@ -104,7 +104,9 @@ def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, Way]) -> None
     update_known_urls(cursor, run.pk, ranking_of(run), met, {})
 
 
-def _let_in(cursor: CursorWrapper, run: Run, ways: dict[int, Way], numbers: Sequence[int]) -> int:
+def _let_in(
+    cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath], numbers: Sequence[int]
+) -> int:
     """Queue what only its depth has kept out, and is not too deep now."""
     kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
     near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]

@@ -22,8 +22,8 @@ from crawling.runs.waiting_urls import handle_urls, retry_failed
 from crawling.web import politeness
 from crawling.web.outages import read_outages
 from crawling.web.statuses import FetchStatus
-from tests.crawling.frontier.test_outages import outage, reply, states
 from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.pipeline.test_outages import outage, reply, states
 
 NAME = "half.web.test"
 

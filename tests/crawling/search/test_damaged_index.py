@@ -66,7 +66,8 @@ def test_a_damaged_index_is_told_and_made_anew(run):
         assert MADE_ANEW in soup(page).select_one("[role=alert]").text
         assert MADE_ANEW in told.json()["detail"]
         assert told["Retry-After"]
-        assert queue.job_ids == ["repair-index-0"]  # both asked for one
+        asked = [job for job in queue.job_ids if job.startswith("repair")]
+        assert asked == ["repair-index-0"]  # both asked for one
         queue.fetch_job("repair-index-0").perform()
         queue.empty()
         assert unread_runs() == {run.pk}  # the scheduler queues their readings

@@ -105,5 +105,6 @@ def test_an_index_of_earlier_forms_is_made_anew_and_searches_say_so(site, run, m
 
 def test_the_page_says_how_much_of_a_text_is_searched(run):
     assert (OF_HTML, OF_OTHERS) == (html_text.MOST_TEXT, base.MOST_TEXT)
+    viewer = browser("viewer")
     for query in ({}, {"q": "nowhere"}):
-        assert "the first 262,144 characters" in browser("viewer").get("/search/text/", query).text
+        assert "the first 262,144 characters" in viewer.get("/search/text/", query).text

@@ -68,7 +68,7 @@ def test_facts_about_the_page_stand_by_their_names():
         "published": "2024-05-06T07:08:09+02:00",
         "text length": str(len("m t b@example.org a@example.org +1 212 555 0199 Lamp Eve 1 2 z"
                                " Prices")),
-        "language": "en",
+        "detected language": "en",
     }  # fmt: skip
     assert values(rows, DataKind.DUBLIN_CORE) == {"dc.title": "Core"}
     assert values(rows, DataKind.OPEN_GRAPH)["og:title"] == "=Shared"

@@ -58,6 +58,7 @@ BELOW = "names crawls in its body or by an item: has a test below"
 ELSEWHERE = {
     "POST crawls/bulk/": BELOW,
     "POST crawls/imports/": NEW,
+    "POST crawls/imports/<int:pk>/cancel/": OWN,
     "POST crawls/views/": OWN,
     "GET crawls/new/": BELOW,
     "POST crawls/new/": NEW,
@@ -84,6 +85,7 @@ ELSEWHERE = {
     "POST experiments/<int:pk>/stop/": ALL,
     "POST api/v1/crawls": NEW,
     "POST api/v1/imports": NEW,
+    "POST api/v1/imports/<import_id>/cancel": OWN,
     "POST api/v1/bulk-actions": BELOW,
     "POST api/v1/views": OWN,
     "DELETE api/v1/views/<view_id>": OWN,

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import connections, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -23,6 +24,7 @@ from crawling.imports.importing import ImportTrouble, import_files
 from crawling.models import ArchiveFile, ArchiveImport
 from crawling.process.work_folders import remove_abandoned_folders
 from crawling.rq_jobs import IMPORT
+from crawling.teams.permissions import is_restricted
 
 logger = logging.getLogger(__name__)
 
@@ -115,11 +117,16 @@ def import_asked(import_id: int) -> None:
 def cancel_import(import_id: int, *, by: User | None) -> ArchiveImport:
     """End an import that waits or runs; a job that is at it stops within seconds.
 
-    Raises NotFound, and WrongState if it has ended or its run is being written.
+    The user who asked for it may do so, and administrators. Raises NotFound, PermissionDenied, and
+    WrongState if it has ended or its run is being written.
     """
-    row = ArchiveImport.objects.filter(pk=import_id).first()
+    row = ArchiveImport.objects.select_related("by").filter(pk=import_id).first()
     if row is None:
         raise NotFound(f"There is no import {import_id}.")
+    if row.by not in (None, by) and is_restricted(by):
+        raise PermissionDenied(
+            f"{row.by} asked for import {import_id}: that user cancels it, or an administrator."
+        )
     if row.ended_at or row.state == "storing":
         remedy = "delete its crawl" if row.state in ("storing", "imported") else "it makes no crawl"
         raise WrongState(f"Import {import_id} is {row.state} already; {remedy}.")

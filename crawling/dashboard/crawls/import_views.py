@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
@@ -14,6 +15,7 @@ from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.imports.import_jobs import ask_import, cancel_import, offered_files
 from crawling.imports.importing import describe
 from crawling.models import ArchiveImport
+from crawling.teams.permissions import is_restricted
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of
 from serving.requests import asked_text, render_live
@@ -35,7 +37,10 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
     )
     rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
     here: dict[str, Any] = {
-        "rows": [(row, describe(row.left_out, row.remarks)) for row in rows],
+        "rows": [
+            (row, describe(row.left_out, row.remarks), may_cancel)
+            for row, may_cancel in _with_whether_to_cancel(rows, request.user)
+        ],
         "older": older,
         "before": before,
         "offered": offered_files(),
@@ -45,6 +50,14 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
         "name": asked_text(request.POST, "name"),
     }
     return render_live(request, "crawling/imports.html", "crawling/_imports.html", here)
+
+
+def _with_whether_to_cancel(
+    rows: list[ArchiveImport], user: User
+) -> list[tuple[ArchiveImport, bool]]:
+    """Each with whether the user may cancel it."""
+    may_import, is_free = user.has_perm("crawling.add_crawljob"), not is_restricted(user)
+    return [(row, may_import and (is_free or row.by in (None, user))) for row in rows]
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))

@@ -17,12 +17,15 @@ from threading import Thread
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.db import connections
+from django.test import Client
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.reader import content_of, index_lines, packed_pieces
 from crawling.archive.viewer import whole_document_of
+from crawling.crawls.teams import set_team_rule
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import BadOrder
@@ -44,7 +47,7 @@ from crawling.rq_jobs import BACKGROUND, IMPORT, IMPORTS, INQUIRY, MIRROR, WACZ
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.imports.warc_files import HOME, answer, warc
-from tests.crawling.pages import browser, soup
+from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.wacz.test_wacz_file import index_of, made, opened
 from tests.stack import wait_until
 
@@ -436,6 +439,30 @@ def test_files_that_are_none_of_the_directory_are_refused(db, place):
         ask_import(["a.warc"], "two\nlines", by=None)
 
     assert not ArchiveImport.objects.exists()
+
+
+def test_only_the_user_who_asked_and_administrators_cancel_an_import(transactional_db, place):
+    (place / "a.warc").touch()
+    asking, another, other = browser("operator"), Client(), User.objects.create_user("ada")
+    other.groups.add(Group.objects.get(name="operator"))
+    log_in(another, other)
+    asked = asking.post("/api/v1/imports", {"files": ["a.warc"]}, content_type="application/json")
+    row = ArchiveImport.objects.get(pk=asked.json()["id"])
+    button = f'action="/crawls/imports/{row.pk}/cancel/"'
+
+    by_json = another.post(f"/api/v1/imports/{row.pk}/cancel")
+    by_page = another.post(f"/crawls/imports/{row.pk}/cancel/")
+
+    row.refresh_from_db()
+    assert (by_json.status_code, by_page.status_code, row.state) == (403, 403, "waiting")
+    assert f"{row.by} asked for import {row.pk}" in by_json.json()["detail"]
+    assert button not in another.get("/crawls/imports/").text
+    assert button in asking.get("/crawls/imports/").text
+    assert button in browser("administrator").get("/crawls/imports/").text
+
+    set_team_rule(own_crawls_only=False)
+    assert button in another.get("/crawls/imports/").text
+    assert another.post(f"/api/v1/imports/{row.pk}/cancel").json()["state"] == "cancelled"
 
 
 def test_an_import_is_given_up_after_three_kills(transactional_db, place):

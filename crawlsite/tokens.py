@@ -151,6 +151,14 @@ def refuse_ending_tokens(request: HttpRequest) -> None:
         )
 
 
+def sent_token(request: HttpRequest) -> str | None:
+    """The token of a request, as `api.auth.Token` reads it. None: it sends none, whatever else
+    stands in `Authorization`, and its session counts.
+    """
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else None
+
+
 def find_token(token: str) -> ApiToken | None:
     """With its user, if it is known, not expired, and its user may log in."""
     now = timezone.now()

@@ -25,6 +25,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from crawling.audit import note
 from crawlsite.models import GivenPassword
+from crawlsite.tokens import sent_token
 from serving.access import AuthenticatedRequest, authenticated
 
 GIVEN = "Your password was given to you. Choose one of your own first"
@@ -70,7 +71,7 @@ class GivenPasswordMiddleware:
 
 
 def _has_given_password(request: HttpRequest) -> bool:
-    if request.path.startswith(API) and "Authorization" in request.headers:
+    if request.path.startswith(API) and sent_token(request) is not None:
         return False  # a wrong token opens nothing, whatever the session
     try:
         return request.user.is_authenticated and is_given(request.user)

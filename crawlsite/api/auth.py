@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 
 from crawlsite.logins import visitor_address
 from crawlsite.middleware.crawl_permissions import withhold_acts
-from crawlsite.tokens import ASKED_BY, find_token
+from crawlsite.tokens import ASKED_BY, find_token, sent_token
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class RequestsAMinute(BaseThrottle):
     """By token, or by user where a session asks."""
 
     def allow_request(self, request: HttpRequest) -> bool:
-        token = _token(request)
+        token = sent_token(request)
         is_allowed = (
             _counted(f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}")
             <= settings.API_REQUESTS_A_MINUTE
@@ -100,15 +100,9 @@ def exceeds_shared_reports(request: HttpRequest) -> bool:
     return _counted(f"shared/{visitor_address(request)}") > SHARED_REPORTS
 
 
-def _token(request: HttpRequest) -> str | None:
-    """As `auth.Token` reads it: anything else is no token, and must not be counted apart."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return token if scheme.lower() == "bearer" else None
-
-
 def _caller(request: HttpRequest) -> str:
     """A token, or a session, before it is checked."""
-    token = _token(request)
+    token = sent_token(request)
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return f"session/{_digest(session)}" if token is None else f"token/{_digest(token)}"
 

@@ -165,6 +165,19 @@ def test_a_given_password_opens_nothing_but_the_page_to_change_it(boss, way):
     assert "given to you" not in client.get(PAGE).text
 
 
+@pytest.mark.parametrize("head", ["", "x", "Basic YTpi", "Bearerx y", "Token x"])
+def test_a_head_that_carries_no_token_opens_nothing_either(boss, head):
+    client = browser(reset_password(user_of("administrator"), by=boss))
+    heads = {"Authorization": head}
+
+    for path in ("/api/v1/crawls", "/api/v1/users", "/api/v1/openapi.json"):
+        assert client.get(path, headers=heads).status_code == 403
+    fields = {"name": "eve", "role": "administrator"}
+    answer = client.post("/api/v1/users", fields, content_type="application/json", headers=heads)
+    assert (answer.status_code, PAGE in answer.json()["detail"]) == (403, True)
+    assert not User.objects.filter(username="eve").exists()
+
+
 def test_the_same_password_again_is_no_change(boss):
     given = made(boss)
     client = browser(given)

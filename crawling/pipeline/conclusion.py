@@ -67,6 +67,9 @@ def conclude(
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
     document = NOTHING if is_checked else _read(claimed, address, fetched, marks, context)
+    is_seed = claimed.depth == 0 and not claimed.nesting and 200 <= fetched.status < 300
+    if is_seed and not document.is_sitemap and (told := context.refusal_of_seed(fetched)):
+        return UrlOutcome(claimed.id, UrlState.EXCLUDED, FetchStatus.WRONG_TYPE, told)
     if not is_checked:
         document = with_head(document, claimed, address, fetched, context)
     is_busy = document.unread is TruncationReason.BUSY

@@ -21,6 +21,8 @@ from crawling.pipeline.client import Client
 from crawling.scope.filters import Rule, UrlFilters
 from crawling.scope.trap_gate import TrapGate
 from crawling.web.addresses import Address
+from crawling.web.content.media_types import GZIPS, SILENT, is_open, stated_type
+from crawling.web.documents import xml
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.http import Fetched
 from crawling.web.robots import RobotsRules, read_robots
@@ -33,6 +35,8 @@ T = TypeVar("T")
 #: types of which a server sends more for as long as it is listened to: server-sent events (HTML
 #: Standard, section 9.2), and a camera's pictures
 ENDLESS_TYPES = frozenset({"text/event-stream", "multipart/x-mixed-replace"})
+#: types that servers give to sitemaps
+SITEMAP_TYPES = frozenset({*xml.TYPES, *GZIPS, *SILENT, "text/plain"})
 
 
 class ReuseOffers:
@@ -248,15 +252,17 @@ class FetchContext:
         form: bytes | None = None,
         is_checked: bool = False,
         is_map: bool = False,
+        is_seed: bool = False,
     ) -> Fetched:
         """Fetch a URL of the crawl's: no more of it than its filters let in.
 
         is_checked: of an answer that has a document only the head. is_map: filters are for pages,
-        which a sitemap is not.
+        which a sitemap is not. is_seed: what may be one is fetched, too.
         """
         granted = self.client.max_document_bytes
         most = granted if is_map else min(granted, self._most_of_a_page)
-        judge = self._judge_size if is_map else self._judge_answer
+        judge_page = self._judge_seed if is_seed else self._judge_answer
+        judge = self._judge_size if is_map else judge_page
         fetched = self.client.get(
             address,
             dial,
@@ -299,6 +305,21 @@ class FetchContext:
             FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE,
             describe_ruling(ruling),
         )
+
+    def _judge_seed(
+        self, content_type: str | None, length: int | None
+    ) -> tuple[FetchStatus, str] | None:
+        """As `_judge_answer`, but for the types that a sitemap may have, which shows by its root
+        only.
+        """
+        return self._judge_answer(None if content_type in SITEMAP_TYPES else content_type, length)
+
+    def refusal_of_seed(self, fetched: Fetched) -> str:
+        """Why a seed is not wanted that turns out to be no sitemap; "" if its type is."""
+        field = fetched.headers.get("Content-Type", "")
+        kind = fetched.content_type if is_open(field) else stated_type(field).essence
+        ruling = self.links.filters.judge_answer(kind, None) if kind in SITEMAP_TYPES else None
+        return describe_ruling(ruling) if ruling else ""
 
 
 def _only_head(content_type: str | None, length: int | None) -> tuple[FetchStatus, str]:

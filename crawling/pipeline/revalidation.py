@@ -44,6 +44,7 @@ def fetch_anew(
             asking=_questions(earlier, stored) if earlier and stored else None,
             is_checked=context.links.filters.only_checks(claimed.hops),
             is_map=claimed.nesting > 0,
+            is_seed=claimed.depth == 0,
         )
         if stored and fetched.status == NOT_MODIFIED_STATUS:
             unneeded.pop_all()

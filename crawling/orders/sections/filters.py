@@ -108,7 +108,8 @@ class FiltersPart(BaseModel):
             help="One per line, like text/html or image/*. Of other documents only the "
             "header is read.",
             meaning="media types to fetch, like `text/html` or `image/*`; of others only the "
-            "header is read",
+            "header is read. Sitemaps that robots.txt or an index names, and seeds whose root "
+            "element is that of a sitemap, are read whatever their type",
             above="",
         ),
     ] = Field(default_factory=list)

@@ -154,6 +154,8 @@ class Document:
     base: str = ""
     #: when pages that it leads to were changed last, as it states, by URL
     modified: Mapping[str, datetime] = field(default_factory=dict)
+    #: its root is that of a sitemap, or of an index of sitemaps
+    is_sitemap: bool = False
 
 
 Reader = Callable[[DocumentSource], Document]

@@ -25,7 +25,8 @@ def read(source: DocumentSource) -> Document:
     if root in FEED_ROOTS:
         return feed.read(source)
     if root in sitemap.ROOTS:
-        return replace(sitemap.read(source), is_index=root == sitemap.INDEX)
+        is_index = root == sitemap.INDEX
+        return replace(sitemap.read(source), is_sitemap=True, is_index=is_index)
     beginning, charset = decode(source.body.start(HEAD_BYTES), source.charset)
     if XHTML in beginning or "<html" in beginning.lower():
         return html.read(source)

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from gzip import compress
+
 import pytest
 
 from crawling.crawls.blocklist import add_entry
-from crawling.models import Url
+from crawling.models import Url, UrlState
+from crawling.web.statuses import FetchStatus
 
 XML = {"Content-Type": "application/xml"}
 
@@ -49,6 +52,54 @@ def test_no_rule_for_pages_keeps_a_sitemap_out(make_site, crawl_to_the_end, rule
 
     assert sorted(site.paths) == ["/docs/", "/docs/found", "/maps/1.xml", "/maps/all.xml"]
     assert Url.objects.get(run=run, url=f"{site.url}/docs/found").depth == 1
+
+
+@pytest.mark.parametrize("kind", ["map", "index", "packed", "plain", "octets", "none", "moved"])
+def test_a_seed_that_is_a_sitemap_is_read_as_one_whatever_types_are_wanted(
+    make_site, crawl_to_the_end, kind
+):
+    page = (200, {"Content-Type": "text/html"}, "x")
+    site = make_site({"/found": page, "/picture": (200, {"Content-Type": "image/png"}, "x")})
+    written = listing(f"{site.url}/found", f"{site.url}/picture")
+    body, types = written[2], {"plain": "text/plain", "octets": "application/octet-stream"}
+    site.pages |= {
+        "map": {"/seed": written},
+        "index": {"/seed": index(f"{site.url}/map"), "/map": written},
+        "packed": {"/seed": (200, {"Content-Type": "application/gzip"}, compress(body.encode()))},
+        "none": {"/seed": (200, {}, f"<?xml version='1.0'?>{body}")},
+        "moved": {"/seed": (302, {"Location": "/map"}, ""), "/map": written},
+    }.get(kind) or {"/seed": (200, {"Content-Type": types[kind]}, f"<?xml version='1.0'?>{body}")}
+
+    run = crawl_to_the_end(f"{site.url}/seed", types=["text/html"])
+
+    of_path = {url.url.removeprefix(site.url): url for url in Url.objects.filter(run=run)}
+    assert {"/found", "/picture"} <= set(site.paths)
+    assert of_path["/seed"].status == (302 if kind == "moved" else 200)
+    assert (of_path["/found"].status, of_path["/picture"].status) == (200, FetchStatus.WRONG_TYPE)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/xml", "<other><loc>/found</loc></other>"),
+        ("application/rss+xml", "<rss><channel><item><link>/found</link></item></channel></rss>"),
+        ("text/plain", "http://a.test/ of urlset"),
+        ("image/png", "<urlset><url><loc>/found</loc></url></urlset>"),
+        ("application/gzip", compress(b"<other/>", mtime=0)),
+    ],
+    ids=["xml", "feed", "text", "image", "packed"],
+)
+def test_a_seed_of_a_type_that_is_not_wanted_and_no_sitemap_stays_out(
+    make_site, crawl_to_the_end, content_type, body
+):
+    site = make_site({"/seed": (200, {"Content-Type": content_type}, body), "/found": "x"})
+
+    run = crawl_to_the_end(f"{site.url}/seed", types=["text/html"])
+
+    seed = Url.objects.get(run=run, url=f"{site.url}/seed")
+    assert (seed.status, seed.state) == (FetchStatus.WRONG_TYPE, UrlState.EXCLUDED)
+    assert "only text/html may be fetched" in seed.error
+    assert site.paths == ["/seed"]
 
 
 def test_what_a_sitemap_lists_is_judged_by_the_rules_for_pages(make_site, crawl_to_the_end):

@@ -41,7 +41,8 @@ BLOCKS = (
 KEEPING = ("pre", "textarea", "listing", "xmp", "plaintext")
 #: what ends a line while a tree is read: a character that no tree of HTML has in its texts
 BREAK = "\0"
-LINE, BROKEN_LINE = re.compile(r"[^\r\n]++"), re.compile(r"[^\0]++")
+LINE = re.compile(r"[^\r\n]++")
+BROKEN_LINE = re.compile(r"[^\0]++")
 
 
 class SeenText(NamedTuple):

@@ -4,7 +4,13 @@ import pytest
 
 from crawling.models import Run, Url
 
-TRAP = "/calendar/2999/01/"
+#: a calendar without an end, in which no page says anything new
+TRAP = "/calendar/2999/{}/"
+
+
+def planned(day):
+    ahead = "".join(f'<a href="{TRAP.format(day + step)}">on</a>' for step in (1, 2))
+    return f"<p>Nothing is planned here on day {day}, so come again.</p>{ahead}"
 
 
 @pytest.fixture
@@ -16,10 +22,10 @@ def viewer(programs):
 def crawled(shared, crawl_once):
     site = shared.serve(
         {
-            "/": f'<h1>H</h1><a href="{TRAP}">x</a><a href=/a>a</a><a href=/b>b</a>',
-            TRAP: "text",
+            "/": f'<h1>H</h1><a href="{TRAP.format(1)}">x</a><a href=/a>a</a><a href=/b>b</a>',
             "/a": "same",
             "/b": "same",
+            **{TRAP.format(day): planned(day) for day in range(1, 60)},
         }
     )
     return crawl_once(f"{site.url}/", extract={"title": "h1"})
@@ -44,9 +50,10 @@ def test_duplicates_are_reported_by_kind_and_counted(run, viewer):
     assert viewer.get(f"crawls/{run.crawl_id}/duplicates?kind=near")["items"] == []
     assert viewer("GET", f"crawls/{run.crawl_id}/duplicates?kind=other")[0] == 422
     counts = viewer.get(f"crawls/{run.crawl_id}")
-    assert (counts["duplicate"], counts["quarantined"]) == (1, 1)
-    pages = viewer.get(f"crawls/{run.crawl_id}/pages")["items"]
-    assert [page["duplicate_of"] for page in pages].count(None) == 2
+    assert counts["duplicate"] == 1
+    assert counts["quarantined"] > 0
+    pages = viewer.get(f"crawls/{run.crawl_id}/pages?limit=100")["items"]
+    assert [page["url"][-2:] for page in pages if page["duplicate_of"]] == ["/b"]
 
 
 def test_traps_are_listed_and_judged(run, viewer, operator):
@@ -58,6 +65,9 @@ def test_traps_are_listed_and_judged(run, viewer, operator):
     again = operator("POST", address, {"verdict": "ban"})
     unknown = operator("POST", f"crawls/{run.crawl_id}/traps/-{'9' * 19}", {"verdict": "approve"})
 
-    assert (trap["rule"], trap["held"], trap["samples"][0][-len(TRAP) :]) == ("calendar", 1, TRAP)
-    assert (refused[0], banned, again[0], unknown[0]) == (403, (200, {"urls": 1}), 409, 409)
-    assert Url.objects.get(url__endswith=TRAP).state == "x"
+    assert trap["rule"] == "calendar"
+    assert trap["held"] > 0
+    assert all("/calendar/2999/" in sample for sample in trap["samples"])
+    held = {"urls": trap["held"]}
+    assert (refused[0], banned, again[0], unknown[0]) == (403, (200, held), 409, 409)
+    assert {Url.objects.get(url=sample).state for sample in trap["samples"]} == {"x"}

@@ -45,6 +45,7 @@ ENDS = {
     "revert",
     "rewrite",
     "start",
+    "cancel",
     "stop",
     "test",
     "test-scope",

@@ -191,7 +191,7 @@ def test_lock_that_is_never_freed_makes_the_bank_busy(make_pool, make_process, r
 def test_other_isolation_than_read_committed_is_refused(make_pool):
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_isolation = 'repeatable read'")
-        with pytest.raises(WrongIsolation, match="isolation=repeatable read"):
+        with pytest.raises(WrongIsolation, match="isolation: repeatable read"):
             make_pool(1)
         cursor.execute("RESET default_transaction_isolation")
 
@@ -201,7 +201,7 @@ def test_other_isolation_than_read_committed_is_refused_by_the_server_too(make_p
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_isolation = 'repeatable read'")
         try:
-            with pytest.raises(WrongIsolation, match="isolation=repeatable read"):
+            with pytest.raises(WrongIsolation, match="isolation: repeatable read"):
                 ask(process, (2,))
         finally:
             cursor.execute("RESET default_transaction_isolation")

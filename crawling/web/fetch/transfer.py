@@ -267,7 +267,7 @@ class Transfer:
                 raise ChunkedEncodingError("the answer breaks off in its head")
         except pycurl.error as error:
             if isinstance(self._fault, ReadTimeout) or not self._fault:
-                self.is_broken_off = not self._is_enough and self.head.status >= FIRST_WITHOUT_BODY
+                self.is_broken_off = not self._is_enough and self._says_all_in_its_head()
             if self._fault and not self.is_broken_off:
                 raise self._fault from None
             if not (self._is_enough or self.is_broken_off):

@@ -102,7 +102,7 @@ def test_unsafe_wait_shows_who_could_have_finished(bank):
 
 
 def test_event_that_is_not_there_is_told(bank):
-    with pytest.raises(UnknownEvent, match="event=99"):
+    with pytest.raises(UnknownEvent, match="event: 99"):
         bank_as_of(bank.pk, 99)
 
 

@@ -124,7 +124,7 @@ def test_all_that_failed_is_retried_by_one_button(page, site, crawl):
 
     expect(page.locator(".message").first).to_contain_text("3 failed URLs are queued again.")
     do_shifts(crawl.runs.get())
-    expect(errors(page)).to_contain_text("Nothing has failed.")
+    expect(errors(page)).to_contain_text("Nothing has failed or been excluded.")
 
 
 def test_the_log_shows_the_level_that_is_asked_for(page):

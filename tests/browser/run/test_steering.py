@@ -55,7 +55,7 @@ def click(page: Page, name: str) -> None:
     if not page.get_by_role("button", name=name, exact=True).is_visible():
         page.locator("#more summary").click()
     page.get_by_role("button", name=name, exact=True).click()
-    expect(page.locator(".message").first).to_contain_text("Library is")
+    expect(page.locator(".message").first).to_contain_text("of Library requested")
 
 
 def at_the_bank(page: Page) -> Locator:

@@ -108,7 +108,7 @@ def test_ftp_is_told_no_password_unless_a_seed_is_ftp(scheme, user):
         thread = threading.Thread(target=answer)
         thread.start()
         client = client_for(f"{scheme}://127.0.0.1:{port}/")
-        client.get(read_address(f"ftp://127.0.0.1:{port}/x"), "127.0.0.1")
+        client.get(read_address(f"ftp://127.0.0.1:{port}/x"), "127.0.0.1").close()
         thread.join()
 
     assert heard == [b"USER " + user + b"\r\n"]

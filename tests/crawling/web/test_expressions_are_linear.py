@@ -39,6 +39,22 @@ UNITS = [
 ]
 #: how a text may begin so that the expression's inner parts are reached; "" is tried with every one
 PREFIXES = {
+    "crawling.imports.foreign_answers:URI": ["http:"],
+    "crawling.imports.foreign_records:VERSION": ["WARC/", "WARC/1.0"],
+    "crawling.imports.foreign_records:VERSION_IN_A_LINE": ["WARC/", "WARC/1.0"],
+    "crawling.imports.foreign_records:FIELD": ["A", "WARC-Date"],
+    "crawling.imports.foreign_records:NEXT_RECORD": ["\r\n\r\n", "WARC/1.0\r\n", "WARC/1.0\r\nA"],
+    "crawling.imports.foreign_records:ARC_URL": ["http"],
+    "crawling.imports.foreign_records:ARC_DATE": ["2008", "20080430"],
+    "crawling.imports.http_blocks:STATUS_LINE": ["HTTP/", "HTTP/1.1 "],
+    "crawling.imports.http_blocks:CHUNK_SIZE": ["f", "f;"],
+    "crawling.imports.moments:DATE": ["2008", "2008-04-30T10:20:30."],
+    "crawling.imports.request_bodies:METHOD": ["POST"],
+    "crawling.imports.request_bodies:HEAD_END": ["\r", "\r\n"],
+    "crawling.imports.unpacked_bytes:ZSTD_SKIPPABLE": [],
+    "crawling.imports.unpacked_bytes:RECORD": ["WARC/", "http"],
+    "crawling.scope.trap_patterns:PARAMETERS": ["a="],
+    "crawling.wacz.origins:OF_RUN": ["run-", "run-1"],
     "crawling.archive.adoption:OURS": ["run1-"],
     "crawling.archive.files:NOT_OF_NAMES": [],
     "crawling.archive.rewriting:REWRITTEN": [".r1", ".warc"],

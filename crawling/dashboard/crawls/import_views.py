@@ -49,7 +49,10 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
         "chosen": request.POST.getlist("files"),
         "name": asked_text(request.POST, "name"),
     }
-    return render_live(request, "crawling/imports.html", "crawling/_imports.html", here)
+    by_user = any(may_cancel for _, _, may_cancel in here["rows"])
+    return render_live(
+        request, "crawling/imports.html", "crawling/_imports.html", here, depends_on_user=by_user
+    )
 
 
 def _with_whether_to_cancel(

@@ -53,6 +53,10 @@ class _Session(Transfer):
         code = self.said[:3]
         self.head.status = int(code) if code.isdecimal() else self.head.status or 1
 
+    def _says_all_in_its_head(self) -> bool:
+        """A reply code is no status of HTTP: a refusal has no document."""
+        return False
+
 
 def fetch(task: FetchTask) -> Fetched:
     """Fetch a file or a directory from a vetted address. Never raises for what a server does."""

@@ -276,6 +276,10 @@ class Transfer:
             self._gate.close()
             self._watch.tell()
 
+    def _says_all_in_its_head(self) -> bool:
+        """Whether the answer counts although its body does not come whole."""
+        return self.head.status >= FIRST_WITHOUT_BODY
+
     def _fault_of(self, curl: pycurl.Curl, error: pycurl.error) -> RequestException:
         fault = fault_of(curl, *error.args)
         # what begins no answer may have been sent behind the one before

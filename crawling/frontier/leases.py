@@ -132,11 +132,12 @@ WHERE q.id = taken.id
 LET_GO = """
 UPDATE crawling_host h
 SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay, backoffs = gone.backoffs,
+    rest_reason = gone.reason,
     answered_at = CASE WHEN gone.was_heard THEN clock_timestamp() ELSE h.answered_at END,
     due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
 FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[],
-    %(heard)s::bool[])
-    AS gone(id, wait, delay, backoffs, was_heard)
+    %(heard)s::bool[], %(reasons)s::text[])
+    AS gone(id, wait, delay, backoffs, was_heard, reason)
 WHERE h.id = gone.id AND h.shift_id = %(shift)s
 """
 
@@ -199,6 +200,8 @@ class ReturnedHost(NamedTuple):
     backoffs: int = 0
     #: it has answered this shift
     was_heard: bool = False
+    #: which answer made it rest for long
+    rest_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,13 +339,15 @@ def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
     """Give hosts back, each to rest as it has to."""
     if not hosts:
         return
-    ids, waits, delays, backoffs, heard = (list(column) for column in zip(*hosts, strict=True))
+    columns = (list(column) for column in zip(*hosts, strict=True))
+    ids, waits, delays, backoffs, heard, reasons = columns
     values: dict[str, Any] = {
         "hosts": ids,
         "waits": waits,
         "delays": delays,
         "backoffs": backoffs,
         "heard": heard,
+        "reasons": reasons,
         "shift": shift.pk,
     }
     with connection.cursor() as cursor:

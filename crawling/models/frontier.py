@@ -33,6 +33,12 @@ class Host(models.Model):
     backoffs = models.IntegerField(
         db_default=0, help_text="answers in a row by which it said that it has too much to do"
     )
+    rest_reason = models.CharField(
+        max_length=300,
+        blank=True,
+        db_default="",
+        help_text="the answer that made the last shift leave it alone for long; empty: none did",
+    )
     counted_at = models.DateTimeField(
         null=True, help_text="when the latest request to it was counted"
     )

@@ -49,6 +49,8 @@ class HostClock:
     backoffs: int = 0
     #: a page was had while several others failed in a row: these are at fault, not the host
     is_trusted: bool = False
+    #: the answer that makes the host rest for long, a sentence; "": none does
+    rest_reason: str = ""
     #: requests that the host has had
     spent: RequestsSpent = NOTHING_SPENT
     #: whether its row has all of them
@@ -110,6 +112,7 @@ class HostClock:
             rest = 0.0
         self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
         self.host_free_at = time.monotonic() + max(self.delay, rest)
+        self.rest_reason = _rest_reason(status, rest, asked)
         self.keep_budget()
 
     def rest_at_fault(self, status: int, asked: float | None) -> None:
@@ -120,6 +123,7 @@ class HostClock:
         chance = random.random()  # noqa: S311
         rest = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
         self.host_free_at = max(self.host_free_at, time.monotonic() + rest)
+        self.rest_reason = _rest_reason(status, rest, asked)
         self.keep_budget()
 
     def rest_for_delay(self) -> None:
@@ -315,6 +319,14 @@ class HostAvailability:
         assert self.outage is not None
         self.given_up = Fetched(status, error=self.outage.last_words)
         self.clock.skip()
+
+
+def _rest_reason(status: int, rest: float, asked: float | None) -> str:
+    """Why all crawls leave the host alone; without the URL, which is one crawl's own."""
+    if rest <= TOLD_SECONDS:
+        return ""
+    wish = f", which asks for {asked:,.0f} s" if asked else ""
+    return f"Its latest answer was: {explain(status).rstrip('.')}{wish}."
 
 
 def _pause(before: Outage | None) -> float:

@@ -52,6 +52,8 @@ class NextHost:
     status: int | None = None
     #: its name is not known yet
     is_held: bool = False
+    #: the answer that makes it rest for all crawls, a sentence
+    rest_reason: str = ""
     #: what it was found to be like, in a sentence, if it lets nothing be fetched
     outage: str = ""
 
@@ -246,7 +248,7 @@ def _resting(host: NextHost) -> Stall:
         )
     return Stall(
         StallCause.RESTING,
-        f"{host.name} may be fetched from in {_time(host.seconds)}.",
+        f"{host.name} may be fetched from in {_time(host.seconds)}. {host.rest_reason}".rstrip(),
         seconds=host.seconds,
     )
 

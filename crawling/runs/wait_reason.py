@@ -26,7 +26,7 @@ NEXT_HOST = f"""
 SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name,
     extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8,
         c.name, NOT {PASSES_GATE},
-    q.outage::text, q.origin_outages::text, q.due_at
+    h.rest_reason, q.outage::text, q.origin_outages::text, q.due_at
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
 LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
@@ -39,14 +39,15 @@ ORDER BY q.run_id, 4
 #: a host of the run that is free now, if there is one: found without a look at all others
 FREE_HOST = f"""
 SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
-    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text, NULL::text, q.due_at
+    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, ''::text,
+        NULL::text, NULL::text, q.due_at
     FROM crawling_hostqueue q
     JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL
         AND greatest(q.due_at, h.due_at) <= clock_timestamp()
         AND {PASSES_GATE}
     LIMIT 1
-) AS free (queue, name, seconds, crawl, is_held, outage, origin_outages, due_at)
+) AS free (queue, name, seconds, crawl, is_held, rest_reason, outage, origin_outages, due_at)
 """  # noqa: S608  # a constant
 
 
@@ -110,6 +111,8 @@ class NextHostQueue(NamedTuple):
     taken_by: str | None
     #: it waits for its name
     is_held: bool
+    #: the answer that makes it rest for all crawls, a sentence
+    rest_reason: str
     #: what the host was found to be like when it was last tried, if it let nothing be fetched; or
     #: the origin to which all URLs of it belong that wait
     outage: Outage | None
@@ -229,7 +232,9 @@ def _at_host(run: Run, host: NextHostQueue) -> WaitReason:
         return WaitReason(state, f"Waiting for {host.name}. {host.outage.sentence}")
     if host.seconds > 1:
         return WaitReason(
-            state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s."
+            state,
+            f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s. "
+            f"{host.rest_reason}".rstrip(),
         )
     if run.crawl.idle_only and (lack := lack_of_idle_capacity(run.crawl)):
         return WaitReason("waiting", f"{lack} This crawl uses idle capacity only.")

@@ -302,6 +302,7 @@ class HostLeases:
                     visit.clock.delay,
                     visit.clock.backoffs,
                     visit.availability.was_heard and not visit.host.was_heard,
+                    visit.clock.rest_reason,
                 )
                 for visit in visits
             ],

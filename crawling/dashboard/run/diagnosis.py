@@ -96,7 +96,13 @@ def _next_host(run: Run) -> NextHost | None:
         status = waiting.values_list("status", flat=True).first() if host.seconds > 0 else None
         outage = host.outage.sentence if host.outage else ""
         return NextHost(
-            host.name, host.seconds, host.taken_by, status, is_held=host.is_held, outage=outage
+            host.name,
+            host.seconds,
+            host.taken_by,
+            status,
+            is_held=host.is_held,
+            rest_reason=host.rest_reason,
+            outage=outage,
         )
     return None
 

@@ -18,6 +18,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.frontier.host_state import keep_robots, known_robots, trim_robots
 from crawling.frontier.own_robots import keep_own_robots, own_robots
 from crawling.models import Host, OwnRobotsFile, RobotsFile, Shift, Url
+from crawling.runs.wait_reason import next_hosts
 from crawling.shift import host_leases, work, workbench
 from crawling.web.addresses import read_address
 from tests.crawling.contexts import make_client
@@ -39,6 +40,8 @@ def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_e
     host = Host.objects.get()
     rest = (host.due_at - timezone.now()).total_seconds()
     assert (host.shift_id, host.backoffs) == (None, 1)
+    assert "429" in host.rest_reason
+    assert "asks for 90 s" in host.rest_reason
     assert 80 < rest <= 90 * 1.1
     assert sorted(Url.objects.filter(run=run).values_list("state", "attempts")) == [
         ("q", 0),
@@ -49,12 +52,14 @@ def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_e
     other = Frontier()
     other.sow(f"{site.address}:{site.port}/x")
     assert other.lease(soon=60) == []
+    assert [one.rest_reason for one in next_hosts([other.run.pk])] == [host.rest_reason]
 
     Host.objects.update(due_at=timezone.now())
     site.pages["/busy"] = "better"
     Url.objects.update(due_at=None)
     work_off(run)
-    assert (run.state, Host.objects.get().backoffs) == ("finished", 0)
+    host.refresh_from_db()
+    assert (run.state, host.backoffs, host.rest_reason) == ("finished", 0, "")
 
 
 def test_a_slow_answer_makes_the_rest_longer(make_site, order, work_off):

@@ -54,6 +54,11 @@ RESTING = NextHost("a.test", 90)
         ),
         (StallCause.RESTING, {"next_host": RESTING}, "a.test may be fetched from in 90 s"),
         (
+            StallCause.RESTING,
+            {"next_host": NextHost("a.test", 90, rest_reason="It has too much to do.")},
+            "in 90 s. It has too much to do.",
+        ),
+        (
             StallCause.RETRYING,
             {"next_host": NextHost("a.test", 56, status=FetchStatus.CONNECT_FAILED)},
             "a.test: The server did not accept a connection. Next attempt in 56 s.",

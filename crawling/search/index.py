@@ -26,7 +26,7 @@ from crawling.search.file_checks import faults_as_damage
 from crawling.search.folder import IndexBusy, index_to_write, open_index
 from crawling.search.schema import SHOWN, field_of
 from crawling.web.addresses import read_address
-from crawling.web.normal_text import searched_form
+from crawling.web.content.normal_text import searched_form
 
 #: of the writer: it holds so much before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024

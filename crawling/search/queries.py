@@ -14,7 +14,7 @@ from tantivy import Occur, Query
 
 from crawling.errors import BadOrder
 from crawling.search.schema import PARTS, analyzers, field_of
-from crawling.web.normal_text import searched_form
+from crawling.web.content.normal_text import searched_form
 
 #: of a query; each is asked of every field
 MOST_WORDS = 32

@@ -13,7 +13,7 @@ import tantivy
 
 from crawling.search.queries import Clause
 from crawling.search.schema import SHOWN, field_of
-from crawling.web.normal_text import searched_form, searched_places
+from crawling.web.content.normal_text import searched_form, searched_places
 
 SNIPPET_CHARACTERS = 240
 #: characters of a text that a snippet is made of

@@ -26,8 +26,8 @@ from crawling.watches.page_states import StateChange, StateChanges, state_change
 from crawling.watches.seen_text import SeenText, seen_text
 from crawling.watches.text_diff import text_diff
 from crawling.web.addresses import fingerprint, signed
+from crawling.web.content.normal_text import one_form
 from crawling.web.expressions import read_expression
-from crawling.web.normal_text import one_form
 from crawling.web.secret_headers import masked_url
 from crawling.web.statuses import explain
 

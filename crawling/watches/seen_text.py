@@ -17,11 +17,11 @@ from crawling.archive.decoded_documents import document_in
 from crawling.archive.reader import content_of, record_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
+from crawling.web.content.normal_text import one_form
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.charsets import decode
 from crawling.web.documents.css_selectors import SelectorTookTooLong, select
 from crawling.web.documents.tree import MOST_BYTES, parse_html
-from crawling.web.normal_text import one_form
 
 #: elements that a selector selects, and characters of them; nested elements repeat them
 MOST_ELEMENTS, MOST_CHARACTERS = 1000, MOST_BYTES

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import tantivy
 
-from crawling.web.normal_text import searched_form
+from crawling.web.content.normal_text import searched_form
 from crawling.web.words import STEMMERS, word_analyzer
 
 #: characters of a page that are looked at; a topic shows in its beginning

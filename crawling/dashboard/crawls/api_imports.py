@@ -86,7 +86,7 @@ def create_import(
 
 @imports.post("/{import_id}/cancel", response=ImportOut, summary="Cancel an import")
 @may_add
-def cancel(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
+def cancel_archive_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
     """End an import that waits or reads, and remove what it has read; 409 for any other."""
     return import_row(cancel_import(import_id, by=request.user))
 

@@ -13,8 +13,8 @@ from crawling.search import folder
 from crawling.search.folder import index_folder
 from crawling.search.index import repair
 from crawling.search.search import OF_HTML, OF_OTHERS, SearchFilter, search_texts
+from crawling.web.content.normal_text import searched_form, searched_places
 from crawling.web.documents import base, html_text
-from crawling.web.normal_text import searched_form, searched_places
 from crawling.web.topics import Topic
 from tests.crawling.pages import browser
 from tests.crawling.reading import read_to_the_end

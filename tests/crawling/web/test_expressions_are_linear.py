@@ -66,7 +66,7 @@ PREFIXES = {
     "crawling.orders.ranking:NAME": ["a"],
     "crawling.watches.seen_text:BROKEN_LINE": [],
     "crawling.watches.seen_text:LINE": [],
-    "crawling.web.normal_text:INVISIBLE": [],
+    "crawling.web.content.normal_text:INVISIBLE": [],
     "crawling.web.documents.lenient_json:COMMENTED": ['"', "/*", "//", "<!--", "-"],
     "crawling.web.documents.lenient_json:TOO_MANY": ['"', ",", ";"],
     "crawling.web.documents.lenient_json:WRAPPED": ['"', "/*", "//", "<!--", "]]"],

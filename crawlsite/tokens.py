@@ -140,14 +140,14 @@ def refuse_tokens(request: HttpRequest) -> None:
 
 
 def refuse_ending_tokens(request: HttpRequest) -> None:
-    """For what makes accounts and passwords. Raises PermissionDenied where a token asks that ends
-    before they do.
+    """For what makes accounts, roles and passwords. Raises PermissionDenied where a token asks that
+    ends before they do.
     """
     token: ApiToken | None = getattr(request, ASKED_BY, None)
     if token and token.expires_at:
         raise PermissionDenied(
-            f"This token ends on {token.expires_at:%d %B %Y}, and accounts and passwords do not. "
-            "Log in for this, or ask by a token without an end."
+            f"This token ends on {token.expires_at:%d %B %Y}, and accounts, roles and passwords do "
+            "not. Log in for this, or ask by a token without an end."
         )
 
 

@@ -198,6 +198,8 @@ def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]
 def update_user(
     request: AuthenticatedRequest, user_id: Id, asked: Annotated[UserChanges, Body()]
 ) -> dict[str, Any]:
+    if asked.role is not None or asked.is_active:  # either would outlast the token
+        refuse_ending_tokens(request)
     user = get_object_or_404(accounts(), pk=user_id)
     try:
         if asked.role is not None:

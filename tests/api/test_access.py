@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from allocation.services import ensure_share
 from crawling.crawls.creation import create_crawl
-from crawlsite.administration.accounts import ROLES
+from crawlsite.administration.accounts import ROLES, role_of
 from crawlsite.api.root import api
 from crawlsite.models import ApiToken
 from crawlsite.tokens import make_token
@@ -324,9 +324,13 @@ def test_a_token_that_ends_makes_no_account_and_no_password(people):
     ):
         status, problem = ending("POST", path, body)
         assert (status, "This token ends on" in problem["detail"]) == (403, True)
+    for body in ({"role": "administrator"}, {"is_active": True}):
+        assert ending("PATCH", f"users/{other.pk}", body)[0] == 403
     assert not User.objects.filter(username="eve").exists()
     other.refresh_from_db()
     assert other.check_password("before")
+    assert role_of(other) == "viewer"
+    assert ending("PATCH", f"users/{other.pk}", {"is_active": False})[0] == 200
     assert lasting("POST", "users", {"name": "eve", "role": "viewer"})[0] == 201
 
 

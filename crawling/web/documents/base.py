@@ -127,6 +127,9 @@ class DocumentMetadata(NamedTuple):
 
 
 NO_METADATA = DocumentMetadata()
+#: root elements of sitemaps.org
+SITEMAP_INDEX = "sitemapindex"
+SITEMAP_ROOTS = ("urlset", SITEMAP_INDEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +146,8 @@ class Document:
     needs_browser: bool = False
     #: (name, value) in document order
     extracted: list[tuple[str, str]] = field(default_factory=list)
-    #: its links lead to sitemaps
-    is_index: bool = False
+    #: its root element where that is one of a sitemap, of SITEMAP_ROOTS
+    sitemap_root: str = ""
     #: why links behind its beginning are unknown; None: all of it was read
     unread: TruncationReason | None = None
     #: its links as it writes them, also those not to be followed, as
@@ -154,8 +157,16 @@ class Document:
     base: str = ""
     #: when pages that it leads to were changed last, as it states, by URL
     modified: Mapping[str, datetime] = field(default_factory=dict)
-    #: its root is that of a sitemap, or of an index of sitemaps
-    is_sitemap: bool = False
+
+    @property
+    def is_sitemap(self) -> bool:
+        """It is a sitemap, or an index of sitemaps."""
+        return self.sitemap_root in SITEMAP_ROOTS
+
+    @property
+    def is_index(self) -> bool:
+        """Its links lead to sitemaps."""
+        return self.sitemap_root == SITEMAP_INDEX
 
 
 Reader = Callable[[DocumentSource], Document]

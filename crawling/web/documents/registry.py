@@ -176,6 +176,6 @@ def _cut(document: Document) -> Document:
         ),
         document.needs_browser is True,
         [(one_line(n), v[:MOST_VALUE_LENGTH].replace("\0", "")) for n, v in values],
-        document.is_index is True,
+        document.sitemap_root if document.is_sitemap else "",
         TruncationReason(document.unread) if document.unread else too_many,
     )

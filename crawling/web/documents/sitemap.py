@@ -23,9 +23,6 @@ from crawling.web.documents.base import Document, DocumentSource, TruncationReas
 from crawling.web.documents.charsets import TextDecoder, decoder_for
 from crawling.web.links import MOST_LINKS, Links
 
-#: no type is their own: `xml` finds them by their root
-INDEX = "sitemapindex"
-ROOTS = frozenset({"urlset", INDEX})
 #: each has one `loc`
 ENTRIES = frozenset({"url", "sitemap"})
 #: characters of a moment (W3C-DTF)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crawling.web.documents import feed, html, sitemap
-from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.documents.base import SITEMAP_ROOTS, Document, DocumentSource
 from crawling.web.documents.charsets import decode
 from crawling.web.documents.markup import FEED_ROOTS, read_root
 
@@ -24,9 +24,8 @@ def read(source: DocumentSource) -> Document:
     root = read_root(source)
     if root in FEED_ROOTS:
         return feed.read(source)
-    if root in sitemap.ROOTS:
-        is_index = root == sitemap.INDEX
-        return replace(sitemap.read(source), is_sitemap=True, is_index=is_index)
+    if root in SITEMAP_ROOTS:
+        return replace(sitemap.read(source), sitemap_root=root)
     beginning, charset = decode(source.body.start(HEAD_BYTES), source.charset)
     if XHTML in beginning or "<html" in beginning.lower():
         return html.read(source)

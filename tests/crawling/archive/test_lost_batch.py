@@ -53,6 +53,10 @@ def test_a_batch_that_was_lost_leaves_no_record_behind(make_site, order, work_of
 
     judge(run)
     records = [
-        line for file in files_of(run) if file.committed_length for line in index_lines(file)
+        line
+        for file in files_of(run)
+        if file.committed_length
+        for line in index_lines(file)
+        if "/robots.txt" not in line  # committed with a batch before, or not asked for again
     ]
     assert len(records) == Page.objects.filter(run=run).count() == 2

@@ -100,7 +100,8 @@ def _stuck(state: State, parties: Parties | None) -> str:
     if not beyond:
         return f"Unsafe: {waiting} could block each other forever."
     claims = some([_beyond(state, parties, i, units) for i in beyond])
-    others = f" {waiting} could wait forever for what it holds." if waiting else ""
+    whose = "they hold" if len(beyond) > 1 else "it holds"
+    others = f" {waiting} could wait forever for what {whose}." if waiting else ""
     return f"Unsafe: {claims}. Lower the claim or raise the capacity.{others}"
 
 

@@ -106,7 +106,7 @@ def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(make_pool, 
 
     page = log_in("administrator").post(capacity_page(pool), {"a": 11, "confirm": "1"})
 
-    assert "stuck=P0, P2" in page.context["form"].non_field_errors()[0]
+    assert "stuck: P0, P2" in page.context["form"].non_field_errors()[0]
 
 
 def test_claim_is_changed_the_same_way(bank):

@@ -127,7 +127,11 @@ def test_without_a_request_the_state_itself_is_judged(operator):
     assert (safe["verdict"], safe["safe_sequence"]) == (None, [1, 3, 4, 0, 2])
     assert safe["steps"][1] == {"process": 3, "work": [5, 3, 2]}
     assert (unsafe["is_safe"], unsafe["safe_sequence"]) == (False, None)
-    assert unsafe["reason"] == "Unsafe: P0, P1, P2, P3, P4 could block each other forever."
+    assert unsafe["reason"] == (
+        "Unsafe: P0 claims 5 R1 of 2 that there are, P2 claims 9 R0 of 7 that there are and P4 "
+        "claims 3 R1 of 2 that there are. Lower the claim or raise the capacity. P1 and P3 could "
+        "wait forever for what they hold."
+    )
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_crawl_is_paused_and_resumed_with_the_return_key(operator, crawl):
         operator.get_by_role("button", name=verb).first.focus()
         with operator.expect_navigation():
             operator.keyboard.press("Enter")
-        expect(operator.locator(".message")).to_contain_text("Library is")
+        expect(operator.locator(".message")).to_contain_text("of Library requested")
         assert crawl.runs.get().state == state
 
 

@@ -46,7 +46,7 @@ def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, backgr
         press(page.get_by_role("button", name=re.compile(f"^{verb}")).first)
         if verb == "Stop":  # it asks first
             press(page.get_by_role("main").get_by_role("button", name=re.compile("^Stop")))
-        expect(page.locator(".message")).to_contain_text("Library is")
+        expect(page.locator(".message")).to_contain_text("of Library requested")
         assert crawl.runs.get().state == state
 
 

@@ -70,7 +70,7 @@ def test_claim_above_capacity_is_refused_by_name():
     classes = [NewClass(key, "u", "s", 9 if key != "e" else 2) for key in "abcde"]
     pool = create_pool(name="T4", classes=classes)
 
-    with pytest.raises(ClaimExceedsCapacity, match="resource=e, claim=3, capacity=2"):
+    with pytest.raises(ClaimExceedsCapacity, match="resource: e, claim: 3, capacity: 2"):
         register_process(pool=pool.pk, label="A", run_ref="A", maximum=units(1, 1, 2, 1, 3))
 
     assert not Process.objects.exists()
@@ -109,7 +109,7 @@ def test_capacity_falls_no_lower_than_use_or_claims(make_pool, make_process):
 
     with pytest.raises(CapacityBelowUse, match="resource: a, capacity: 3, in use: 4"):
         set_capacity(pool=pool.pk, capacity={"a": 3})
-    with pytest.raises(CapacityBelowClaim, match="resource=a, capacity=5, process=p, claim=6"):
+    with pytest.raises(CapacityBelowClaim, match="resource: a, capacity: 5, process: p, claim: 6"):
         set_capacity(pool=pool.pk, capacity={"a": 5})
     set_capacity(pool=pool.pk, capacity={"a": 6})
     finish_process(process=process.pk)
@@ -124,7 +124,7 @@ def test_capacity_that_would_be_unsafe_is_refused(make_pool, make_process):
     for label, maximum, holding in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2)):
         make_process(pool, label, (maximum,), (holding,))
 
-    with pytest.raises(CapacityWouldBeUnsafe, match="stuck=P0, P2"):
+    with pytest.raises(CapacityWouldBeUnsafe, match="stuck: P0, P2"):
         set_capacity(pool=pool.pk, capacity={"a": 11})
 
     assert (available(pool), pool.capacity) == ((3,), [12])
@@ -133,9 +133,9 @@ def test_capacity_that_would_be_unsafe_is_refused(make_pool, make_process):
 def test_claim_falls_to_what_is_held_and_rises_to_capacity(make_pool, make_process):
     process = make_process(make_pool(10), "p", (8,), (4,))
 
-    with pytest.raises(ClaimBelowHoldings, match="resource=a, claim=3, least=4"):
+    with pytest.raises(ClaimBelowHoldings, match="resource: a, claim: 3, least: 4"):
         change_claim(process=process.pk, maximum={"a": 3})
-    with pytest.raises(ClaimExceedsCapacity, match="claim=11, capacity=10"):
+    with pytest.raises(ClaimExceedsCapacity, match="claim: 11, capacity: 10"):
         change_claim(process=process.pk, maximum={"a": 11})
 
     assert change_claim(process=process.pk, maximum={"a": 4}).max_claim == [4]
@@ -148,7 +148,7 @@ def test_claim_that_would_be_unsafe_is_refused(make_pool, make_process):
     make_process(pool, "b", (7,), (4,))
     make_process(pool, "c", (2,), (1,))
 
-    with pytest.raises(ClaimWouldBeUnsafe, match="stuck=a, b"):
+    with pytest.raises(ClaimWouldBeUnsafe, match="stuck: a, b"):
         change_claim(process=a.pk, maximum={"a": 7})
 
     a.refresh_from_db()

@@ -61,7 +61,7 @@ def test_unsafe_cut_is_refused_and_the_preview_says_who_would_be_stuck(drives):
     preview = preview_limits(pool=pool.pk, limits=PoolLimits(capacity={"a": 11}))
 
     assert (preview.stuck, preview.misfits) == (("P0", "P2"), ())
-    assert "stuck=P0, P2" in preview.refused
+    assert "stuck: P0, P2" in preview.refused
     assert (available(pool), pool.capacity, is_safe(pool)) == ((3,), [12], True)
 
 

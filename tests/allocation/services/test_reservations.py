@@ -85,7 +85,7 @@ def test_keeping_is_refused_if_another_holder_could_not_be_sure_to_finish(make_p
         make_process(pool, "second", (8,), (2,)),
     )
 
-    with pytest.raises(KeepWouldBeUnsafe, match="stuck=second"):
+    with pytest.raises(KeepWouldBeUnsafe, match="stuck: second"):
         keep(first)
 
     first.refresh_from_db()
@@ -174,7 +174,7 @@ def test_resuming_is_refused_while_another_reservation_takes_what_it_may_need(
     keep(first)
     keep(second)
 
-    with pytest.raises(ResumeWouldBeUnsafe, match="stuck=first"):
+    with pytest.raises(ResumeWouldBeUnsafe, match="stuck: first"):
         resume_kept(process=first.pk)
     resume_kept(process=second.pk)
     resume_kept(process=first.pk)

@@ -151,7 +151,7 @@ def test_what_cannot_be_is_refused(pool, team):
 
     with pytest.raises(ClaimExceedsShare):
         member(team, "greedy", 7)
-    with pytest.raises(ClaimExceedsShare, match="claimed_by_others=2"):
+    with pytest.raises(ClaimExceedsShare, match="claimed by others: 2"):
         change_claim(process=running.pk, maximum={"a": 5})
     finish_process(process=other.pk)
     assert change_claim(process=running.pk, maximum={"a": 6}).max_claim == [6]

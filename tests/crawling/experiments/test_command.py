@@ -38,7 +38,7 @@ def test_it_prints_the_three_tables_of_the_paper():
         "unsafe",
         "does not show under which policy requests wait less",
     ):
-        assert words in text
+        assert words in " ".join(text.split())
 
 
 def test_programs_get_one_object_and_the_rows_say_the_same():

@@ -48,13 +48,13 @@ def test_the_first_of_the_shortest_ways_to_a_url_counts_with_its_page(frontier):
     assert list(Url.objects.values_list("depth", "rank", "via", "state")) == [(1, 1.0, 9, "q")]
 
 
-def test_a_url_that_is_tried_keeps_the_depth_that_it_is_tried_at(frontier):
+def test_a_url_that_is_tried_has_the_shortest_way_that_is_found_meanwhile(frontier):
     frontier.sow("a.test/1", depth=3, via=7)
     frontier.claim()
 
     frontier.sow("a.test/1", depth=1, via=9)
 
-    assert list(Url.objects.values_list("depth", "via")) == [(3, 7)]
+    assert list(Url.objects.values_list("depth", "via")) == [(1, 9)]
 
 
 def test_of_one_batch_the_shortest_way_counts_too(frontier):

@@ -192,7 +192,7 @@ def test_what_cannot_be_kept_safely_is_given_back_and_said(
     assert run.state == "paused"
     assert "nothing is reserved" in run.reason
     assert not bank_process(run).holding
-    assert "stuck=other" in LogLine.objects.get(message__startswith="Not reserved").message
+    assert "stuck: other" in LogLine.objects.get(message__startswith="Not reserved").message
 
 
 def test_a_reservation_of_no_time_is_refused_before_anything_changes(order):

@@ -123,7 +123,7 @@ def main() -> None:
 
 
 def fill(waiting: int, ended: int) -> None:
-    """Make the rows of so many runs. Two others hold the pool's workers, so none is served."""
+    """Make the rows of so many runs. Others hold all of the pool's workers, so none is served."""
     from django.db.models import JSONField
 
     from allocation.models import Pool
@@ -136,7 +136,7 @@ def fill(waiting: int, ended: int) -> None:
 
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))
-    for number in range(2):
+    for number in range(capacity_of(pool)["worker"]):
         seed = f"http://127.0.0.{number + 1}:8900/"
         start_run(create_crawl({"name": f"At work {number}", "seeds": [seed]}))
     keys = list(pool.classes.values_list("key", flat=True))

@@ -17,10 +17,9 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.archive.reader import open_record_of
 from crawling.archive.records import Original, WarcRecord, measure, packed, record_id, reference
 from crawling.archive.selection import exchange_of
-from crawling.archive.unpacker import MOST_AROUND
+from crawling.archive.unpacker import MOST_AROUND, MOST_RECORD
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page
-from crawling.orders.claims import MOST_DOCUMENT_BYTES
 
 REFERENCE = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
 Fields = list[tuple[str, str]]
@@ -94,7 +93,7 @@ class MovedExchanges:
 
 
 def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Iterator[bytes]:
-    content = open_record_of(one.payload, MOST_DOCUMENT_BYTES + MOST_AROUND).payload
+    content = open_record_of(one.payload, MOST_RECORD + MOST_AROUND).payload
     with closing(content):
         if content.sha256() != one.digest:
             raise ArchiveTrouble(

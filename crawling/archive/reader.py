@@ -26,7 +26,7 @@ from crawling.archive.unpacker import (
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, FurtherRecord, Page, WithdrawalFile, WithdrawnPage
 from crawling.storage import storage
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 from crawling.web.links import surt
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
@@ -223,7 +223,7 @@ def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
         **asked_facts(method, body),
         **place,
     }
-    key = surt(read_address(url)) + method_query(url, method, body).lower()
+    key = surt(canonical_address(url)) + method_query(url, method, body).lower()
     return (
         f"{key} {stamp} "
         f"{json.dumps({key: value for key, value in facts.items() if value is not None})}"

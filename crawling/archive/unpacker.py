@@ -23,6 +23,8 @@ MOST_SHOWN = 16 * 1024 * 1024
 #: the size of a record beside the document: its header, the answer's head, and what packing a
 #: document adds that cannot be packed
 MOST_AROUND = 2 * 1024 * 1024
+#: a record that another program wrote; crawls here archive none that is as large
+MOST_RECORD = 2 * 1024**3
 #: of a record whose head alone is wanted
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024

@@ -13,12 +13,15 @@ from ada_url import URL
 
 from crawling.imports.foreign_records import ForeignRecord
 from crawling.imports.moments import Moment, read_moment
-from crawling.web.addresses import MAX_URL_LENGTH, Address, BadUrl, LongUrl, read_address
+from crawling.web.addresses import MAX_ARCHIVED_LENGTH, Address, BadUrl, LongUrl, read_address
 from crawling.web.document_stream import new_spool
 from crawling.web.http_caching import read_head
 
 LONGEST_ID = 1000
 LONGEST_TYPE = 200
+NOT_CRAWLED = "addresses that cannot be crawled"
+#: schemes by which crawlers name what they note beside the answers of servers
+OF_TOOLS = frozenset(("dns", "metadata", "screenshot", "urn", "whois"))
 #: RFC 3986, section 2: what a URI is made of
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:[!#-;=?-\[\]_a-z~%]++")
 
@@ -109,7 +112,7 @@ def _reference(record: ForeignRecord) -> Reference:
     except ValueError:
         at = None
     try:
-        address = read_address(_bare(url)).url if url else ""
+        address = _read(url).url if url else ""
     except BadUrl:
         address = ""
     return Reference(_identity(identity), address, at)
@@ -128,11 +131,21 @@ def _identity(text: str) -> str:
 
 def _address(text: str) -> Address:
     try:
-        return read_address(_bare(text))
+        return _read(text)
     except LongUrl as error:
-        raise SkippedRecord(f"have a URL of more than {MAX_URL_LENGTH:,} characters") from error
+        raise SkippedRecord(
+            f"have a URL of more than {MAX_ARCHIVED_LENGTH:,} characters"
+        ) from error
     except BadUrl as error:
-        raise SkippedRecord("are of addresses that cannot be crawled") from error
+        scheme = text.lstrip("< ").partition(":")[0].lower()
+        is_of_tool = scheme in OF_TOOLS
+        kind = f"{scheme}: addresses, which are no pages" if is_of_tool else NOT_CRAWLED
+        raise SkippedRecord(f"are of {kind}") from error
+
+
+def _read(text: str) -> Address:
+    """Raises BadUrl."""
+    return read_address(_bare(text), most=MAX_ARCHIVED_LENGTH)
 
 
 def _bare(text: str) -> str:

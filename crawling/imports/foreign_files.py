@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile, ZipFile
 
+from crawling.archive.unpacker import MOST_RECORD
 from crawling.imports.foreign_answers import ForeignAnswer, SkippedRecord, described
 from crawling.imports.foreign_records import (
     Digests,
@@ -22,8 +23,7 @@ from crawling.imports.foreign_records import (
 )
 from crawling.imports.http_blocks import LongHead, read_block
 from crawling.imports.segments import MissingSegment, Segments
-from crawling.imports.unpacked_bytes import UNPACKABLE, UnpackedBytes, other_packing
-from crawling.orders.claims import MOST_DOCUMENT_BYTES
+from crawling.imports.unpacked_bytes import START_BYTES, UNPACKABLE, UnpackedBytes, other_packing
 from crawling.web.document_stream import DocumentStream, new_spool
 
 #: of a request, which is kept in memory until its answer has been read
@@ -33,6 +33,11 @@ MOST_WAITING = 16
 #: how much more than its own size a file may unpack to, so that none is read for ever
 MOST_RATIO, FREE_BYTES = 100, 1024**3
 ZIP = b"PK\x03\x04"
+#: of names; Heritrix has the last two while it writes, Common Crawl those before them
+ARCHIVES = (
+    *(".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"),
+    *(".wet.gz", ".wat.gz", ".gz.open", ".warc.open"),
+)
 #: a package of packages has no more
 MOST_DEPTH = 2
 ANSWERS = ("response", "revisit", "resource")
@@ -44,6 +49,7 @@ DAMAGE = (
 OTHER_BLOCK = "have another block digest than they state"
 OTHER_PAYLOAD = "have another payload digest than they state"
 CUT_OFF = "are kept as far as the file has them"
+EMPTY = "are empty: no head, and no document"
 NO_ANSWER = "are requests without an answer"
 CREDENTIALS = "had a user name or a password in their URL, which the copy leaves out"
 AHEAD = "state a time that is still to come"
@@ -104,6 +110,8 @@ class ForeignFile:
             self.remark(OTHER_BLOCK)
         elif not has_stated_digest and answer.kind != "revisit":
             self.remark(OTHER_PAYLOAD)
+        if record.kind == "response" and not record.size:
+            self.remark(EMPTY)
         if answer.has_credentials:
             self.remark(CREDENTIALS)
         if answer.at.at > datetime.now(UTC):
@@ -131,12 +139,17 @@ class ForeignFile:
     def _streams(self) -> Iterator[tuple[str, IO[bytes]]]:
         with self.path.open("rb") as file:
             self._file = file
-            start = file.read(len(ZIP))
+            start = file.read(START_BYTES)
             file.seek(0)
             if packing := other_packing(start):
                 raise Unreadable(f"{self.path.name}: it is packed by {packing}, which is not read")
-            if start == ZIP or self.path.suffix.lower() == ".wacz":
-                yield from _archives_in(file, printable(self.path.name), MOST_DEPTH)
+            if start.startswith(ZIP) or self.path.suffix.lower() == ".wacz":
+                has_archives = False
+                for found in _archives_in(file, printable(self.path.name), MOST_DEPTH):
+                    has_archives = True
+                    yield found
+                if not has_archives:
+                    raise Unreadable(f"{self.path.name}: the package has no WARC or ARC file")
             else:
                 yield printable(self.path.name), file
 
@@ -151,15 +164,12 @@ def _archives_in(file: IO[bytes], name: str, depth: int) -> Iterator[tuple[str, 
     with ZipFile(file) as package:
         for path in package.namelist():
             lowered = path.lower()
-            if lowered.startswith("archive/") and lowered.endswith(ARCHIVES):
+            if lowered.endswith(ARCHIVES):
                 with package.open(path) as stream:
                     yield f"{name}: {printable(path[-100:])}", stream
             elif lowered.endswith(".wacz") and depth:
                 with package.open(path) as inner:
                     yield from _archives_in(inner, f"{name}: {printable(path[-100:])}", depth - 1)
-
-
-ARCHIVES = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz")
 
 
 def printable(text: str) -> str:
@@ -247,7 +257,7 @@ def _check(record: ForeignRecord) -> None:
             f"are of the type {record.kind}" if known else "are of a type that is not known"
         )
     if record.is_too_large:
-        raise SkippedRecord(f"are larger than {MOST_DOCUMENT_BYTES // 2**20} MiB")
+        raise SkippedRecord(f"are larger than {MOST_RECORD // 2**30} GiB")
     if record.is_spoilt:
         raise SkippedRecord("are damaged")
 
@@ -293,10 +303,9 @@ def _take_bare(answer: ForeignAnswer) -> None:
     if answer.kind == "revisit":
         answer.status = 0
         return
-    if not answer.size:
-        answer.payload.close()
-        raise SkippedRecord("are empty")
     answer.kind = "resource"
     if answer.content_type.lower().startswith("application/http"):
         start = DocumentStream(answer.payload, answer.size).start(512).lstrip()
         answer.content_type = "text/html" if start.startswith(b"<") else "text/plain"
+    if not answer.size:
+        answer.content_type = ""

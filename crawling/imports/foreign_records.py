@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import IO
 from uuid import NAMESPACE_URL, uuid5
 
+from crawling.archive.unpacker import MOST_RECORD
 from crawling.imports.unpacked_bytes import PADDING, UnpackedBytes
-from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.document_stream import new_spool
 
 PIECE_BYTES = 64 * 1024
@@ -220,7 +220,7 @@ class ForeignRecords:
                 left -= len(piece)
                 record.size += len(piece)
                 digest.update(piece)
-                record.is_too_large = record.is_too_large or record.size > MOST_DOCUMENT_BYTES
+                record.is_too_large = record.is_too_large or record.size > MOST_RECORD
                 if not record.is_too_large:
                     record.block.write(piece)
             elif not self._goes_on():

@@ -19,10 +19,14 @@ from crawling.web.http_caching import read_head
 
 PIECE_BYTES = 64 * 1024
 #: RFC 9112, section 4, and what servers before and beside it sent: "ICY 200 OK", "HTTP 200
-#: Document follows", "HTTP/1.1 200OK"
+#: Document follows", "HTTP/1.1 200OK", and "HTTP/1.1 OK", which browsers take for 200
 STATUS_LINE = re.compile(
-    rb"[ \t]*+(?:HTTP|ICY|SHOUTCAST)(?:/[0-9.]*+)?[ \t]++([1-9][0-9]{2})", re.I
+    rb"[ \t]*+(?:(?:HTTP|ICY|SHOUTCAST)(?:/[0-9.]*+)?[ \t]++([0-9]{1,3}+)"
+    rb"|HTTP/[0-9.]++[^0-9\r\n]*+\r?+\n)",
+    re.I,
 )
+#: RFC 9110, section 15: an answer with a status that is none counts as this one
+INVALID = 500
 #: an empty line, whatever ends the line before it; heads of the archive end in one of the two forms
 HEAD_ENDS = (b"\r\n\r\n", b"\n\n")
 CHUNK_SIZE = re.compile(rb"[ \t]*+([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r?+\n")
@@ -82,10 +86,10 @@ def read_block(
     codings = answer.fields.get("transfer-encoding", "").lower()
     names = [name.partition(";")[0].strip() for name in codings.split(",")]
     if "chunked" in names:
-        _take_off(answer, _unchunked(answer.payload, answer.size, is_cut_off))
+        _take_off(answer, _unchunked(answer.payload, answer.size, is_cut_off), answer.size)
     others = [name for name in names if name not in ("chunked", "identity", "")]
     if others:
-        _take_off(answer, _unpacked(answer, ", ".join(others)))
+        _take_off(answer, _unpacked(answer, ", ".join(others)), MOST_DOCUMENT_BYTES)
     return answer
 
 
@@ -106,7 +110,13 @@ def _head_at(block: IO[bytes], begin: int) -> tuple[bytes, int | None]:
             raise LongHead
         if not line.strip(b"\r\n"):
             break
-    return head, int(found[1])
+    return head, _status(found[1])
+
+
+def _status(digits: bytes | None) -> int:
+    if digits is None:
+        return 200
+    return int(digits) if len(digits) == 3 and digits[:1] != b"0" else INVALID
 
 
 def _as_archived(head: bytes) -> bytes:
@@ -126,17 +136,19 @@ def _copied(
     return spool, size
 
 
-def _take_off(answer: HttpBlock, pieces: Iterator[bytes] | None) -> None:
-    """Let a payload without its coding take the place of the one with it."""
+def _take_off(answer: HttpBlock, pieces: Iterator[bytes] | None, most: int) -> None:
+    """Let a payload without its coding take the place of the one with it, unless it has more than
+    `most` bytes.
+    """
     if pieces is None:
         return
     spool, size = new_spool(), 0
     try:
         for piece in pieces:
             size += spool.write(piece)
-            if size > MOST_DOCUMENT_BYTES:
-                break
-    except ContentDecodingError:  # the coding was taken off before the answer was stored
+            if size > most:
+                raise ContentDecodingError
+    except ContentDecodingError:  # or the coding was taken off before the answer was stored
         spool.close()
         return
     answer.payload.close()

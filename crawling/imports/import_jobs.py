@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from crawling.crawls.creation import LONGEST_NAME
 from crawling.errors import BadOrder, CrawlError, NotFound, WrongState
-from crawling.imports.foreign_files import printable
+from crawling.imports.foreign_files import ARCHIVES, printable
 from crawling.imports.importing import ImportTrouble, import_files
 from crawling.models import ArchiveFile, ArchiveImport
 from crawling.process.work_folders import remove_abandoned_folders
@@ -28,7 +28,7 @@ from crawling.teams.permissions import is_restricted
 
 logger = logging.getLogger(__name__)
 
-ENDINGS = (".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc", ".wacz")
+ENDINGS = (*ARCHIVES, ".wacz", ".zip")
 MOST_FILES = 100
 #: files of IMPORT_DIR that are offered
 MOST_OFFERED = 500

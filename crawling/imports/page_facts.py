@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +14,7 @@ from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.addresses import BadUrl, read_address, signed
 from crawling.web.content.media_types import START_BYTES, document_type, stated_type
 from crawling.web.document_stream import DocumentStream
-from crawling.web.documents.base import Document, DocumentSource, one_line
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
 from crawling.web.documents.registry import read_document
 from crawling.web.http_caching import read_date, read_etag
 from crawling.web.simhash import simhash
@@ -40,8 +41,11 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
     is_content = len(decoded) > 0 and 200 <= status < 300
     document = Document()
     if is_content and succeeded(status):
-        source = DocumentSource(decoded, answer.address.url, content_type, charset or None)
+        read = DocumentStream(decoded.content, min(len(decoded), MOST_DOCUMENT_BYTES))
+        source = DocumentSource(read, answer.address.url, content_type, charset or None)
         document = read_document(source)
+        if len(read) < len(decoded) and (document.text or document.links):
+            document = replace(document, unread=document.unread or TruncationReason.SIZE)
     modified = read_date(fields.get("last-modified", ""))
     said = {
         "status": status,

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from crawling.archive.unpacker import MOST_RECORD
 from crawling.imports.foreign_records import ForeignRecord
-from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.document_stream import PIECE_BYTES, new_spool
 
 CONTINUATION = "continuation"
@@ -59,7 +59,7 @@ class Segments:
             record.size += record.block.write(piece)
         record.is_cut_off |= part.is_cut_off
         record.is_spoilt |= part.is_spoilt
-        record.is_too_large |= part.is_too_large or record.size > MOST_DOCUMENT_BYTES
+        record.is_too_large |= part.is_too_large or record.size > MOST_RECORD
         if part.get("WARC-Segment-Total-Length"):
             del self._waiting[origin]
             return record

@@ -54,7 +54,7 @@ from crawling.imports.page_facts import facts_of
 from crawling.imports.request_bodies import asked_by
 from crawling.imports.segments import Segments
 from crawling.process.orphans import stop_with_parent
-from crawling.web.addresses import fingerprint
+from crawling.web.addresses import MAX_URL_LENGTH, canonical_address, fingerprint
 from crawling.web.document_stream import DocumentStream
 
 MEMORY_BYTES = 1024 * 1024 * 1024
@@ -205,7 +205,7 @@ class Translation:
         said |= {"statuses": {}, "first": None, "last": None, "seed": ""}
         first = ""
         for number, url, at, _, facts, original in self._captures.pages():
-            first = first or url
+            first = first or _seed(url)
             said["pages"] += 1
             said["succeeded" if facts["status"] < 400 else "failed"] += 1
             said["bytes"] += facts["bytes"]
@@ -214,7 +214,7 @@ class Translation:
             said["statuses"][status] = said["statuses"].get(status, 0) + 1
             said["first"] = min(said["first"] or at, at)
             said["last"] = max(said["last"] or at, at)
-            is_page = facts["status"] == 200 and facts["content_type"] in HTML
+            is_page = facts["status"] == 200 and facts["content_type"] in HTML and _seed(url) == url
             said["seed"] = said["seed"] or (url if is_page else "")
         said["seed"] = said["seed"] or first
         return said
@@ -222,6 +222,11 @@ class Translation:
     def _write(self, name: str, rows: Iterator[Mapping[str, Any]]) -> None:
         with (self.folder / f"{name}.jsonl").open("w") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def _seed(url: str) -> str:
+    """What a further run of the crawl can begin with."""
+    return url if len(url) <= MAX_URL_LENGTH else f"{canonical_address(url).origin}/"
 
 
 def _capture(answer: ForeignAnswer) -> Capture:

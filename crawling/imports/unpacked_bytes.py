@@ -50,6 +50,11 @@ OTHERS = {
     b"Rar!": "RAR",
 }
 
+#: where the header of the first file has it (POSIX pax)
+TAR, TAR_AT = b"ustar", 257
+#: of a file, which tell how it is packed
+START_BYTES = 512
+
 UNPACKABLE = (zlib.error, zstd.ZstdError)
 
 
@@ -182,6 +187,8 @@ class UnpackedBytes:
 
 def other_packing(start: bytes) -> str:
     """The name of a way of packing that is not read; empty: none is known."""
+    if start[TAR_AT:].startswith(TAR):
+        return "tar"
     return next((name for magic, name in OTHERS.items() if start.startswith(magic)), "")
 
 

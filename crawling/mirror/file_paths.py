@@ -11,7 +11,7 @@ from pathlib import Path
 from unicodedata import normalize
 from urllib.parse import quote, unquote
 
-from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.addresses import Address, BadUrl, canonical_address, read_address
 from crawling.web.file_names import file_name, folder_name
 
 #: Windows opens paths of 260 characters, of which the folder that a mirror is put into has some
@@ -48,7 +48,7 @@ class FilePaths:
 
     def add(self, url: str, content_type: str, target: str = "", *, page: int = 0) -> str:
         """Give a URL a path. target: where it redirects to; page: the id of its page."""
-        address = read_address(url)
+        address = canonical_address(url)
         folders = [part for part in map(folder_name, self._folders(address)) if part]
         name = file_name(address, content_type)
         if sum(map(len, folders)) + len(folders) + len(name) > LONGEST_PATH:

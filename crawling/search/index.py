@@ -25,7 +25,7 @@ from crawling.models import LinksPart, Run
 from crawling.search.file_checks import faults_as_damage
 from crawling.search.folder import IndexBusy, index_to_write, open_index
 from crawling.search.schema import SHOWN, field_of
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 from crawling.web.content.normal_text import searched_form
 
 #: of the writer: it holds so much before it writes a segment
@@ -73,7 +73,7 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
     for name, number in (("page", row[0]), ("part", part.pk), ("run", run.pk)):
         document.add_unsigned(name, number)
     document.add_unsigned("crawl", run.crawl_id)
-    document.add_text("host", read_address(facts["page"]).host_key)
+    document.add_text("host", canonical_address(facts["page"]).host_key)
     document.add_text("type", facts["content_type"])
     document.add_text("month", f"{datetime.fromtimestamp(facts['fetched_at'], UTC):%Y-%m}")
     document.add_text("language", language)

@@ -7,7 +7,7 @@ Each byte of the archive is read once, for its hashes; in memory is a piece at a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from crawling.exports.layout import Layout, LayoutWriter, filled
 from crawling.exports.rows import pending_withdrawals, write_asked_export
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 from crawling.models.datasets import ExportKind
-from crawling.wacz.record_headers import HEAD_BYTES, header_of
+from crawling.wacz.record_headers import header_at, header_of
 from crawling.wacz.search_index import (
     BEGINNING,
     INDEX_NAME,
@@ -144,8 +144,7 @@ class WaczPackage:
         with opened(file) as source:
             for row in rows.values_list(*COLUMNS, "archive_length").iterator(chunk_size=2_000):
                 url, depth, status, kind, title, offset, length = row
-                source.seek(offset)
-                line = _line(source.read(min(length, HEAD_BYTES)), status, kind)
+                line = _line(header_at(source, offset, length), status, kind)
                 if offset not in by_methods:
                     lines.add(index_line(url, line.stamp, line.facts(file.name, offset, length)))
                 if status == 200 and kind in HTML:
@@ -174,9 +173,9 @@ class WaczPackage:
         for page in foreign:
             head = b""
             for piece in packed_record(page):
-                head = head or piece[:HEAD_BYTES]
+                head = head or piece
                 yield None, piece
-            line = _line(head, page.status, page.content_type)
+            line = _line(header_of(head), page.status, page.content_type)
             length = page.archive_length or 0
             lines.add(index_line(line.url, line.stamp, line.facts(PAYLOADS, offset, length)))
             offset += length
@@ -259,14 +258,12 @@ def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
     )
     with opened(file) as source:
         for url, status, kind, offset, length, method, body in rows.iterator(chunk_size=2_000):
-            source.seek(offset)
-            line = _line(source.read(min(length, HEAD_BYTES)), status, kind)
+            line = _line(header_at(source, offset, length), status, kind)
             facts = line.facts(file.name, offset, length) | asked_facts(method, body)
             lines.add(index_line(url, line.stamp, facts))
 
 
-def _line(packed_head: bytes, status: int, content_type: str) -> _Line:
-    header = header_of(packed_head)
+def _line(header: Mapping[str, str], status: int, content_type: str) -> _Line:
     is_revisit = header.get("warc-type") == "revisit"
     return _Line(
         header.get("warc-target-uri", ""),

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from crawling.archive.asked_methods import method_query
 
-#: lines that are sorted in memory: about 40 MB
-MOST_IN_MEMORY = 100_000
+#: bytes of the lines that are sorted in memory: about 100,000 lines
+MOST_IN_MEMORY = 40_000_000
 #: lines of a block, which a reader fetches as a whole
 BLOCK_LINES = 1024
 INDEX_NAME = "index.cdx.gz"
@@ -56,19 +56,22 @@ def index_line(url: str, stamp: str, facts: Mapping[str, str]) -> str:
 
 
 class SortedLines:
-    """Lines in the order of their bytes, of which a bounded number is in memory."""
+    """Lines in the order of their bytes, of which a bounded part is in memory."""
 
     def __init__(self, most: int = MOST_IN_MEMORY) -> None:
         self._most = most
         self._lines: list[bytes] = []
+        self._size = 0
         self._files: list[IO[bytes]] = []
 
     def add(self, line: str) -> None:
-        self._lines.append(line.encode())
-        if len(self._lines) >= self._most:
+        self._lines.append(encoded := line.encode())
+        self._size += len(encoded)
+        if self._size >= self._most:
             file = tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
             file.writelines(sorted(self._lines))
             self._lines.clear()
+            self._size = 0
             self._files.append(file)
 
     def __iter__(self) -> Iterator[bytes]:

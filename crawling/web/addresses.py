@@ -19,6 +19,8 @@ WEB = frozenset(WEB_PORTS)
 SPECIAL = WEB | {"ftp", "file"}
 #: longer ones are traps or mistakes, and known servers refuse them
 MAX_URL_LENGTH = 4096
+#: of a URL that another program fetched; a request with it is not made here
+MAX_ARCHIVED_LENGTH = 65_536
 #: longer names cannot be asked for (RFC 1035, section 2.3.4)
 MAX_NAME_LENGTH = 253
 #: the machine that fetches; no host name has a colon
@@ -43,7 +45,7 @@ class NoUrl(BadUrl):
 
 
 class LongUrl(BadUrl):
-    """It has more than MAX_URL_LENGTH characters."""
+    """It has more characters than it may have: MAX_URL_LENGTH, where it is to be fetched."""
 
     fault = f"is longer than {MAX_URL_LENGTH:,} characters"
 
@@ -99,11 +101,11 @@ class Address(NamedTuple):
         return self.url[self.url.index("/", len(self.scheme) + 3) :]
 
 
-def read_address(text: str, base: str | None = None) -> Address:
+def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENGTH) -> Address:
     """Return the canonical address of `text`, joined to `base` if given; the fragment is dropped.
 
     Raises BadUrl for what is no URL, has a scheme without a fetcher, carries a password, names port
-    0, or is too long.
+    0, or has more than `most` characters.
     """
     try:
         url = URL(text, base) if base else URL(text)
@@ -127,8 +129,8 @@ def read_address(text: str, base: str | None = None) -> Address:
     if ("@" in href or scheme not in SPECIAL) and (url.username or url.password):
         raise WithPassword(f"{text[:200]!r}: remove the user name and password from the URL")
     href = href.partition("#")[0]
-    if len(href) > MAX_URL_LENGTH:
-        raise LongUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
+    if len(href) > most:
+        raise LongUrl(f"{href[:80]!r}… is longer than {most} characters")
     if len(hostname) > MAX_NAME_LENGTH:
         raise LongName(
             f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters"

@@ -16,7 +16,7 @@ from crawling.errors import BadOrder
 from crawling.links.query import LinkSearchTookTooLong, each_row
 from crawling.models import Page, Run, Url
 from crawling.timed import time_limit
-from crawling.web.addresses import BadUrl, fingerprint, read_address
+from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
 from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
 
 #: pages that are looked at together
@@ -136,7 +136,7 @@ def _orphans(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     }
     linked = {page_id for (page_id,) in each_row(run, LINKED, wanted)}
     for page in pages:
-        if page.pk not in linked and read_address(page.url.url).target != "/":
+        if page.pk not in linked and canonical_address(page.url.url).target != "/":
             told = "No page links to it: it was found by a seed or a sitemap."
             yield page, LinkProblem(ProblemKind.ORPHAN, page.url.url, told, page.status)
 
@@ -162,10 +162,10 @@ def _canonical(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
 def _canonical_error(page: Page, target: Url | None) -> str:
     named = f"Its canonical address, {page.canonical},"
     try:
-        here, there = read_address(page.url.url).host_key, read_address(page.canonical).host_key
+        there = read_address(page.canonical).host_key
     except BadUrl:
         return f"{named} is no URL."
-    if here != there:
+    if canonical_address(page.url.url).host_key != there:
         return f"{named} is on another host."
     if target is None or target.status is None:
         return ""

@@ -50,7 +50,7 @@ from crawling.links.parts import MOST_BEHIND
 from crawling.links.progress import dataset_states
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.web.addresses import MAX_URL_LENGTH, read_address
+from crawling.web.addresses import MAX_URL_LENGTH, canonical_address
 from crawling.web.file_names import file_name
 from crawling.web.secret_headers import masked_head
 from serving.access import AuthenticatedRequest, authenticated
@@ -213,7 +213,7 @@ def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         messages.error(request, str(trouble))
         return redirect("crawling:page", pk, url)
     answer = HttpResponse(content, content_type="application/octet-stream")
-    name = file_name(read_address(found.final_url), found.content_type)
+    name = file_name(canonical_address(found.final_url), found.content_type)
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     answer["X-Content-Type-Options"] = "nosniff"
     return answer

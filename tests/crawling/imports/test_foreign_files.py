@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import re
+import tarfile
 from hashlib import sha512
 from io import BytesIO
 
 import pytest
 from backports import zstd
 
-from crawling.imports import foreign_files
+from crawling.imports import foreign_files, http_blocks
 from crawling.imports.foreign_files import ForeignFile, Unreadable
 from crawling.imports.http_blocks import read_block
 from crawling.imports.moments import read_moment
@@ -24,10 +26,11 @@ pytestmark = pytest.mark.filterwarnings(
 )
 RECORD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9999999\r\n\r\n"
 GOOD = answer("http://127.0.0.1:8900/")
+EMPTY_URL = "http://a.test/empty"
 EMPTY = (
-    b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2019-05-06T07:08:09Z\r\n"
-    b"WARC-Target-URI: http://a.test/empty\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
-)
+    "WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2019-05-06T07:08:09Z\r\n"
+    f"WARC-Target-URI: {EMPTY_URL}\r\nContent-Length: 0\r\n\r\n\r\n\r\n"
+).encode()
 
 
 def of_first_file(package, *changes):
@@ -65,6 +68,7 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
     other = warc(answer("http://127.0.0.1:8900/5", b"what was sent"), packed=False)
     content = warc(
         answer("dns:127.0.0.1"),
+        answer("http:///"),
         answer("http://127.0.0.1:8900/1", **{"WARC-Date": "2999-01-01T00:00:00Z"}),
         answer("http://127.0.0.1:8900/2", **{"WARC-Date": "some day"}),
         ("conversion", "http://127.0.0.1:8900/3", None, b"text", {}),
@@ -82,12 +86,12 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
     urls, left_out, trouble = read("a.warc", content + other + EMPTY + warc(GOOD, packed=False))
 
     bare = [f"http://a.test/{path}" for path in ("2", "3", "@4")]
-    there = ["http://127.0.0.1:8900/1", *bare, "http://127.0.0.1:8900/5", GOOD[1]]
+    there = ["http://127.0.0.1:8900/1", *bare, "http://127.0.0.1:8900/5", EMPTY_URL, GOOD[1]]
     assert (urls, trouble) == (there, "")
     assert left_out == {
         "are of addresses that cannot be crawled": 1,
-        "are empty": 1,
-        "have a URL of more than 4,096 characters": 1,
+        "are of dns: addresses, which are no pages": 1,
+        "have a URL of more than 65,536 characters": 1,
         "have no date": 1,
         "have a head that is too long": 1,
         "are of the type conversion": 1,
@@ -98,6 +102,7 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
         "had a user name or a password in their URL, which the copy leaves out": 2,
         "state a time that is still to come": 1,
         "have another block digest than they state": 1,
+        "are empty: no head, and no document": 1,
     }
 
 
@@ -238,6 +243,8 @@ def test_every_kind_of_file_is_read_by_what_is_in_it(read, name, content, found)
         ("HTTP/1.1 200OK", 200), ("HTTP/0.9 200 OK", 200),
         ("HTTP/1.1 100 C\r\n\r\nHTTP/1.1 206", 206),
         ("HTTP/1.1 101 Switching", 101), ("HTTP/1.1 999 Request denied", 999),
+        ("HTTP/1.1 OK", 200), ("HTTP/1.0", 200), ("HTTP/1.1 0 No Content", 500),
+        ("HTTP/1.1 000", 500), ("HTTP/1.1 20 x", 500),
     ],
 )  # fmt: skip
 def test_old_and_odd_status_lines_are_read(line, status):
@@ -363,6 +370,7 @@ def raw(fields, block):
         ("cut.wacz", wacz({"archive/a.warc.gz": warc(GOOD)})[:-30]),
         ("locked.wacz", of_first_file(wacz({"archive/a.warc.gz": warc(GOOD)}), (4, 1))),
         ("packed.wacz", of_first_file(wacz({"archive/a.warc.gz": warc(GOOD)}), (6, 99))),
+        ("empty.wacz", wacz({"pages/pages.jsonl": b"{}"})),
         ("a.warc.bz2", bz2.compress(warc(GOOD))),
         ("short.warc", b"WARC/1.0\r\nWARC-Type: revisit\r\n\r\n\r\n"),
     ],
@@ -408,5 +416,43 @@ def test_names_in_a_package_are_no_paths_of_files(read, tmp_path):
 
     urls, _, trouble = read("a.wacz", package)
 
-    assert (urls, trouble) == ([GOOD[1]], "")
+    assert (urls, trouble) == ([GOOD[1], "http://127.0.0.1:8900/other"], "")
     assert [path.name for path in tmp_path.rglob("*")] == ["a.wacz"]
+
+
+def tarred(content):
+    out = BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as package:
+        info = tarfile.TarInfo("a.warc.gz")
+        info.size = len(content)
+        package.addfile(info, BytesIO(content))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("packing", "content"),
+    [
+        ("tar", tarred(warc(GOOD))),
+        ("xz", lzma.compress(warc(GOOD))),
+        ("7z", b"7z\xbc\xaf\x27\x1c\0\4"),
+        ("bzip2", bz2.compress(warc(GOOD))),
+    ],
+)
+def test_a_packing_that_is_not_read_is_named(read, packing, content):
+    _, _, trouble = read("a.warc.gz", content)
+
+    assert trouble == f"a.warc.gz: it is packed by {packing}, which is not read"
+
+
+def test_more_than_a_document_may_have_is_not_unpacked_and_no_less_is_kept(monkeypatch):
+    monkeypatch.setattr(http_blocks, "MOST_DOCUMENT_BYTES", 1000)
+    packed, chunk = gzip.compress(bytes(2000)), bytes(2000)
+    for field, body, kept in [
+        ("gzip", packed, packed),
+        ("chunked", b"7d0\r\n" + chunk + b"\r\n0\r\n\r\n", chunk),
+    ]:
+        block = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: {field}\r\n\r\n".encode() + body
+
+        answer = read_block(BytesIO(block), len(block), lambda piece: None)
+
+        assert DocumentStream(answer.payload, answer.size).read() == kept

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from hashlib import md5, sha1, sha256
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -23,7 +23,13 @@ from django.db import connections
 from django.test import Client
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.archive.reader import content_of, index_lines, packed_pieces
+from crawling.archive.reader import (
+    content_of,
+    index_lines,
+    open_record_of,
+    packed_pieces,
+    record_of,
+)
 from crawling.archive.viewer import whole_document_of
 from crawling.crawls.teams import set_team_rule
 from crawling.dashboard.pages.downloads import warc_file
@@ -328,6 +334,27 @@ def test_files_of_addresses_that_are_not_crawled_here_are_imported(bring, url):
 
     assert contents(run) == [(url, "old", OLD)]
     call_command("archive", "check", str(run.crawl_id), stdout=StringIO())
+
+
+def test_what_no_crawl_would_fetch_is_imported_whole(bring):
+    """A URL and a document that are longer than a crawl here takes them."""
+    long, rest = "http://a.test/" + "l" * 60_000, bytes(65 * 2**20)
+    video = "HTTP/1.1 200 OK\r\nContent-Type: video/mp4"
+    plain = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
+    film = answer("http://a.test/film", rest, video)
+
+    result = bring("run.warc.gz", warc(answer(long, OLD, plain), film))
+
+    assert (result.left_out, result.remarks) == ({}, {})
+    pages = {page.url.url: page for page in result.run.pages.select_related("archive_file", "url")}
+    assert [record_of(pages[long]).payload, pages[film[1]].bytes] == [OLD, len(rest)]
+    with closing(open_record_of(pages[film[1]], len(rest) + 10_000).payload) as payload:
+        assert payload.sha256() == sha256(rest).digest()
+    call_command("archive", "check", str(result.run.crawl_id), stdout=StringIO())
+    assert [facts["url"] for _, facts in index_of(opened(made(result.run)))] == [film[1], long]
+    (file,) = result.run.archive_files.all()
+    assert len(list(index_lines(file))) == 2
+    assert result.run.crawl.seeds == ["http://a.test/"]
 
 
 def test_what_no_text_may_have_is_no_obstacle(bring):

@@ -18,7 +18,12 @@ from crawling.scope.trap_patterns import directories_above
 from crawling.web.addresses import Address, fingerprint, may_lead
 from crawling.web.content.link_fields import asks_not_to_follow, links_in_head
 from crawling.web.documents.base import Document, TruncationReason
-from crawling.web.documents.html import NOT_VOUCHED, PAGE_RELATIONS, SHOWN_RELATIONS
+from crawling.web.documents.html import (
+    NOT_VOUCHED,
+    PAGE_RELATIONS,
+    SHOWN_RELATIONS,
+    refresh_target,
+)
 from crawling.web.fetch.http import Fetched
 from crawling.web.links import Links
 from crawling.web.statuses import succeeded
@@ -233,13 +238,16 @@ def with_head(
     tags = _fields(headers, "X-Robots-Tag") if reading.obey_nofollow and not claimed.nesting else ()
     if tags and asks_not_to_follow(tags, context.robots.token):
         return replace(document, links=[])
-    if document is COPY or "Link" not in headers or not succeeded(fetched.status):
+    refresh = refresh_target(headers.get("Refresh", ""))
+    if document is COPY or not (refresh or "Link" in headers) or not succeeded(fetched.status):
         return document
     wanted = PAGE_RELATIONS | (SHOWN_RELATIONS if reading.requisites else frozenset())
     links = Links(address.url, charset="UTF-8")
     for link in links_in_head(_fields(headers, "Link")):
         if link.relations & wanted and not (reading.obey_nofollow and link.relations & NOT_VOUCHED):
             links.add(link.target)
+    if refresh:
+        links.add(refresh)
     there = {link.url for link in document.links}
     news = [link for link in links.found if link.url not in there]
     return replace(document, links=[*document.links, *news]) if news else document

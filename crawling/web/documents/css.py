@@ -39,20 +39,29 @@ def read(source: DocumentSource) -> Document:
     """Read a sheet of any quality."""
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     links = Links(source.url, charset="UTF-8")
-    sheet = COMMENT.sub(" ", "".join(pieces))
-    written = (next(filter(None, match.groups()), "") for match in NAMED.finditer(sheet))
-    for link in (*(ESCAPE.sub(unescaped, text) for text in written), *images_in(sheet)):
+    for link in links_in("".join(pieces)):
         if not link.lower().startswith("data:"):
             links.add(link)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.left_out
     return Document(charset=charset, links=links.found, unread=unread)
 
 
-def images_in(sheet: str) -> Iterator[str]:
-    """What its image sets name by strings."""
+def links_in(sheet: str) -> Iterator[str]:
+    """What a sheet or the declarations of one element name."""
+    sheet = ESCAPE.sub(_plain_letter, COMMENT.sub(" ", sheet))
+    for match in NAMED.finditer(sheet):
+        yield ESCAPE.sub(unescaped, next(filter(None, match.groups()), ""))
     for images in IMAGE_SET.finditer(sheet):
         for string in STRING.finditer(FUNCTION.sub("", images[1])):
             yield ESCAPE.sub(unescaped, string[1] or string[2] or "")
+
+
+def _plain_letter(escape: re.Match[str]) -> str:
+    """A letter that is written by an escape, which changes nothing of what it means anywhere;
+    what else is escaped stays so.
+    """
+    letter = unescaped(escape) if escape[1] else ""
+    return letter if letter.isascii() and letter.isalpha() else escape[0]
 
 
 def unescaped(escape: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ scripts make its content.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import turbohtml
@@ -18,7 +18,7 @@ from crawling.web.documents.base import (
     ReadingRules,
     one_line,
 )
-from crawling.web.documents.css import images_in
+from crawling.web.documents.css import links_in
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.tree import parse_html
@@ -62,7 +62,7 @@ SHOWN = {
             "bgsound",
         )
     ),
-    *((tag, name) for tag in ("image", "use", "feimage", "script") for name in SVG_LINKS),
+    *((tag, name) for tag in ("image", "use", "feImage", "script") for name in SVG_LINKS),
     *((tag, "background") for tag in ("body", "table", "thead", "tbody", "tfoot", "tr")),
     *((tag, "background") for tag in ("td", "th")),
     ("img", "srcset"),
@@ -136,9 +136,12 @@ def _links(
     """
     refreshes = _refreshes(metas)
     if reading.requisites or not has_plain_links(document):
-        found = [link for link in document.links() if link[0].tag != "meta"]
-        links = [*found, *refreshes, *(_images(document) if reading.requisites else ())]
-        return links, (), all_links(links)
+        found: list[ElementLink] = [link for link in document.links() if link[0].tag != "meta"]
+        if reading.requisites:
+            found = [link for link in found if link[1] not in (None, "style")]
+            found += _in_styles(document)
+        links = [*found, *refreshes]
+        return chain(links, _embedded(document)), (), all_links(links)
     plain = plain_links(document) | all_links(refreshes)
     names = ("link", "a") if reading.obey_nofollow else ("link",)
     judged = (
@@ -176,15 +179,23 @@ def refresh_target(content: str) -> str:
     return rest[1:].partition(quote)[0] if quote in ("'", '"') and quote else rest
 
 
-def _images(document: turbohtml.Document) -> list[ElementLink]:
-    """Images that styles name by strings."""
+def _embedded(document: turbohtml.Document) -> Iterator[ElementLink]:
+    """The links of pages that stand in an attribute of a frame (`srcdoc`), whose base is that of
+    the page around them.
+    """
+    for frame in document.find_all("iframe"):
+        if page := frame.attr("srcdoc"):
+            yield from (link for link in turbohtml.parse(page).links() if link[0].tag != "meta")
+
+
+def _in_styles(document: turbohtml.Document) -> list[ElementLink]:
+    """What style sheets and styles of elements within the page name."""
     sheets = [(element, None, element.text) for element in document.find_all("style")]
     styles = [(one, "style", one.attr("style") or "") for one in document.select("[style]")]
     return [
-        (element, name, image)
+        (element, name, link)
         for element, name, sheet in (*sheets, *styles)
-        if "image-set(" in sheet.lower()
-        for image in images_in(sheet)
+        for link in links_in(sheet)
     ]
 
 

@@ -43,7 +43,7 @@ FURTHER: dict[str, tuple[str | None, ...]] = {
     "style": (None,),
     "area": ("href",),
     "frame": ("src", "longdesc"),
-    "iframe": ("src", "longdesc"),
+    "iframe": ("src", "longdesc", "srcdoc"),
     "source": ("src", "srcset"),
     "video": ("src", "poster"),
     "audio": ("src",),

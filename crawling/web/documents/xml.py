@@ -13,9 +13,10 @@ from crawling.web.documents.markup import FEED_ROOTS, read_root
 
 TYPES = (
     *("text/xml", "application/xml", "application/x-xml"),
-    *("application/rss+xml", "application/atom+xml", "application/rdf+xml"),
+    *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "image/svg+xml"),
 )
 XHTML = "http://www.w3.org/1999/xhtml"
+SVG = "http://www.w3.org/2000/svg"
 HEAD_BYTES = 2000
 
 
@@ -29,4 +30,6 @@ def read(source: DocumentSource) -> Document:
     beginning, charset = decode(source.body.start(HEAD_BYTES), source.charset)
     if XHTML in beginning or "<html" in beginning.lower():
         return html.read(source)
+    if SVG in beginning:  # a drawing alone needs no browser, whatever its scripts do
+        return replace(html.read(source), needs_browser=False)
     return Document(charset=charset)

@@ -13,19 +13,20 @@ UNTYPED = BUTTONS | {"hidden", "file"}
 
 
 def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
-    """The form that is meant by the fields: that with most of them, then one with a password (a
-    single one, where another is to register), then the first.
+    """The form that is meant by the fields: that with most of them, then one that is sent, then one
+    with a password (a single one, where another is to register), then the first.
 
     None: no form has any of them.
     """
     ranks = [_rank(form, fields) for form in page.forms]
-    best = max(ranks, default=(0, 0))
+    best = max(ranks, default=(0, False, 0))
     return page.forms[ranks.index(best)] if best[0] else None
 
 
-def _rank(form: Form, fields: Mapping[str, str]) -> tuple[int, int]:
+def _rank(form: Form, fields: Mapping[str, str]) -> tuple[int, bool, int]:
+    is_sent = (form.element.attr("method") or "").lower() != "dialog"
     passwords = sum(control.kind == "password" for control in form.controls)
-    return len(fields.keys() & _names(form)), 2 if passwords == 1 else passwords > 0
+    return len(fields.keys() & _names(form)), is_sent, 2 if passwords == 1 else passwords > 0
 
 
 def _names(form: Form) -> set[str]:

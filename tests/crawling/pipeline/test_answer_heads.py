@@ -19,15 +19,18 @@ def test_links_of_a_head_are_followed_and_a_head_may_ask_not_to(make_site, crawl
                 Link='</next>; rel="next", </s.css>; rel=stylesheet, </x>; rel=next; anchor="#a"',
             ),
             "/a": html(links("/never"), X_Robots_Tag="noindex, nofollow", Link="</no>; rel=next"),
-            "/b": html(links("/found"), X_Robots_Tag="otherbot: nofollow"),
+            "/b": html(
+                links("/found"), X_Robots_Tag="otherbot: nofollow", Refresh="9; URL='/moved'"
+            ),
             "/next": "x",
             "/found": "x",
+            "/moved": "x",
         }
     )
 
     crawl_to_the_end(f"{site.url}/", obey_nofollow=True)
 
-    assert sorted(site.paths) == ["/", "/a", "/b", "/found", "/next"]
+    assert sorted(site.paths) == ["/", "/a", "/b", "/found", "/moved", "/next"]
 
 
 def test_a_failed_condition_is_asked_again_without_it(make_site, crawl_to_the_end, work_off):

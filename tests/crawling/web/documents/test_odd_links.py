@@ -92,11 +92,49 @@ def test_a_link_that_its_page_does_not_vouch_for_is_not_followed():
 def test_drawings_have_links_and_no_title_of_the_page():
     page = """<body><svg><title>drawing</title><a xlink:href=/1><text>x</text></a><a href=/2></a>
         <image xlink:href=/i1 /><image href=/i2 /><use href=/u1#x /><use xlink:href=/u2 />
-        </svg><title>page</title>"""
+        <filter><feImage href=/f /></filter></svg><title>page</title>"""
 
     assert read(page).title == "page"
     assert sorted(paths(page)) == ["/1", "/2"]
-    assert sorted(paths(page, requisites=True)) == ["/1", "/2", "/i1", "/i2", "/u1", "/u2"]
+    shown = ["/1", "/2", "/f", "/i1", "/i2", "/u1", "/u2"]
+    assert sorted(paths(page, requisites=True)) == shown
+    drawing = page[len("<body>") : page.index("<title>page")]
+    drawing = drawing.replace(
+        "<svg", '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"'
+    )
+    assert sorted(paths(drawing, "image/svg+xml", requisites=True)) == shown
+    script = '<svg xmlns="http://www.w3.org/2000/svg"><script>x()</script></svg>'
+    assert not read(script, "image/svg+xml").needs_browser
+
+
+def test_a_page_in_a_frames_attribute_has_links_from_the_page_around_it():
+    page = """<base href=/up/><iframe srcdoc='<a href=1>x</a><a rel=nofollow href=/2>x</a>
+        <img src=3><meta name=robots content=nofollow>'></iframe>"""
+
+    assert paths(page) == ["/up/1", "/2"]
+    assert sorted(paths(page, requisites=True)) == ["/2", "/up/1", "/up/3"]
+    assert paths(page, obey_nofollow=True) == ["/up/1"]
+
+
+@pytest.mark.parametrize(
+    ("sheet", "found"),
+    [
+        (r"a { background: url('/\31 \41') }", "/1A"),
+        (r"a { background: url( /a\ b\)c ) }", "/a%20b)c"),
+        (r"a { background: U\52 l(/1) }", "/1"),
+        (r"a { background: u\000072l('/1') }", "/1"),
+        (r"@\69mport '/1';", "/1"),
+        ("@IMPORT/**/'/1' layer(x) supports(display: grid) screen;", "/1"),
+        ("@import url( '/1' )screen;", "/1"),
+        (r"a { background: url('a\\72 ') }", "/d/a/72"),
+    ],
+)
+def test_escapes_of_sheets_are_read_wherever_the_sheet_is(sheet, found):
+    assert paths(sheet, "text/css") == [found]
+    assert paths(f"<style>{sheet}</style>", requisites=True) == [found]
+    if sheet.startswith("a {"):
+        style = sheet[3:-2].replace('"', "&quot;")
+        assert paths(f'<p style="{style}">x</p>', requisites=True) == [found]
 
 
 def test_backgrounds_and_image_sets_are_what_a_page_is_shown_with():

@@ -229,6 +229,7 @@ def test_what_was_typed_is_filled_in_as_a_person_would(controls, fields, sent):
 
 def test_the_form_to_log_in_with_is_told_from_a_search_and_a_registration():
     page = f"""<form action=/search><input name=user></form>
+        <form method=dialog action=/closed>{TYPED}</form>
         <form action=/register method=post>{TYPED}<input type=password name=again></form>
         <form action=/in method=post>{TYPED}</form><form action=/later method=post>{TYPED}</form>"""
 

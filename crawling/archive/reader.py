@@ -223,11 +223,17 @@ def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
         **asked_facts(method, body),
         **place,
     }
-    key = surt(canonical_address(url)) + method_query(url, method, body).lower()
+    key = _search_key(url) + method_query(url, method, body).lower()
     return (
         f"{key} {stamp} "
         f"{json.dumps({key: value for key, value in facts.items() if value is not None})}"
     )
+
+
+def _search_key(url: str) -> str:
+    """What a URL is looked up by; an address without a host, as notes have, by itself."""
+    has_host = url.partition(":")[2].startswith("//")
+    return surt(canonical_address(url)) if has_host else url
 
 
 def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:

@@ -33,7 +33,7 @@ OF_THE_ANSWER = ("status", "content_type", "last_modified", "etag")
 TABLES = """
 CREATE TABLE capture (id INTEGER PRIMARY KEY, url TEXT, at TEXT, lasts REAL, host TEXT, facts TEXT,
     identity TEXT, record_id TEXT, label TEXT, keys TEXT, method TEXT, body TEXT,
-    is_revisit INTEGER, is_not_modified INTEGER, holder INTEGER);
+    is_revisit INTEGER, is_not_modified INTEGER, about TEXT, holder INTEGER);
 CREATE INDEX captures_by_url ON capture (url, is_revisit, at);
 CREATE INDEX captures_by_identity ON capture (identity) WHERE NOT is_revisit;
 CREATE TABLE digest (key TEXT, is_stated INTEGER, capture INTEGER, PRIMARY KEY (key, is_stated))
@@ -41,17 +41,17 @@ CREATE TABLE digest (key TEXT, is_stated INTEGER, capture INTEGER, PRIMARY KEY (
 """
 ADD = """
 INSERT INTO capture (url, at, lasts, host, facts, identity, record_id, label, keys, method, body,
-    is_revisit, is_not_modified)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    is_revisit, is_not_modified, about)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 #: Of several answers of one URL the latest is the page. One that says "not modified" leaves it the
-#: answer before, and answers to other methods are pages where there are no others.
+#: answer before, and answers to other methods are pages where there are no others. A note is none.
 PAGE = """
 CREATE TABLE page AS
 SELECT c.id AS capture, c.url, dense_rank() OVER (ORDER BY first) AS id FROM (
     SELECT c.id, c.url, min(c.id) OVER (PARTITION BY c.url) AS first, row_number() OVER (
         PARTITION BY c.url ORDER BY c.method <> '', c.is_not_modified, c.at DESC, c.id DESC
-    ) AS place FROM capture c
+    ) AS place FROM capture c WHERE about IS NULL
 ) c WHERE place = 1
 """
 PAGES = """
@@ -59,11 +59,13 @@ SELECT p.id, c.url, c.at, c.host, c.facts, min(CASE WHEN c.facts ->> '$.digest' 
     THEN p.id END) OVER (PARTITION BY c.facts ->> '$.digest')
 FROM page p JOIN capture c ON c.id = p.capture ORDER BY p.id
 """
+#: a note that is about no page goes with the first
 FURTHER = """
-SELECT p.id, c.at, c.facts, c.method, c.body
-FROM capture c JOIN page p ON p.url = c.url
-WHERE c.id <> p.capture OR c.method <> '' ORDER BY c.id
+SELECT coalesce(p.id, 1), c.at, c.facts, c.method, c.body, iif(c.about IS NULL, '', c.url)
+FROM capture c LEFT JOIN page p ON p.url = coalesce(c.about, c.url)
+WHERE c.about IS NOT NULL OR c.id <> p.capture OR c.method <> '' ORDER BY c.id
 """
+NOTES = "SELECT count(*) FROM capture WHERE about IS NOT NULL"
 HOSTS = """
 SELECT c.host, count(*) FROM page p JOIN capture c ON c.id = p.capture
 GROUP BY c.host ORDER BY min(p.id)
@@ -115,6 +117,7 @@ class Captures:
             *(answer.address.host_key, json.dumps(facts), id_key(answer.stated_id)),
             *(answer.record_id, label, " ".join(answer.digests), asked.method, asked.body),
             *(is_revisit, answer.is_not_modified or answer.status == NOT_MODIFIED_STATUS),
+            answer.about,
         )
         added = self._rows.execute(ADD, row)
         number = int(added.lastrowid or 0)
@@ -213,10 +216,16 @@ class Captures:
         for number, url, at, host, facts, original in self._rows.execute(PAGES):
             yield number, url, at, host, json.loads(facts), original
 
-    def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str]]:
-        """What no page says: the number of its URL's page, time, facts, method and body."""
-        for number, at, facts, method, body in self._rows.execute(FURTHER):
-            yield number, at, json.loads(facts), method, body
+    def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str, str]]:
+        """What no page says: the number of its URL's page, time, facts, method and body, and of a
+        note its own address.
+        """
+        for number, at, facts, method, body, target in self._rows.execute(FURTHER):
+            yield number, at, json.loads(facts), method, body, target
+
+    def notes(self) -> int:
+        """How many captures are notes."""
+        return int(self._rows.execute(NOTES).fetchone()[0])
 
     def close(self) -> None:
         self._rows.close()

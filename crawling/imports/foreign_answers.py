@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import IO
+from typing import IO, NamedTuple
 
 from ada_url import URL
 
@@ -19,11 +19,22 @@ from crawling.web.http_caching import read_head
 
 LONGEST_ID = 1000
 LONGEST_TYPE = 200
-NOT_CRAWLED = "addresses that cannot be crawled"
-#: schemes by which crawlers name what they note beside the answers of servers
-OF_TOOLS = frozenset(("dns", "metadata", "screenshot", "urn", "whois"))
+TOO_LONG = f"have a URL of more than {MAX_ARCHIVED_LENGTH:,} characters"
+#: what crawlers note beside the answers of servers: name look-ups (Heritrix), their own arguments
+#: and log (wget), pictures, texts and lists of a page (Webrecorder, Browsertrix, brozzler)
+NOTE = re.compile(
+    r"(?:(?:dns|metadata|whois):"
+    r"|(?:screenshot|thumbnail|youtube-dl:[0-9]{1,9}|urn:[A-Za-z0-9-]{1,40}):(https?:)?)[!-~]++",
+    re.IGNORECASE,
+)
 #: RFC 3986, section 2: what a URI is made of
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:[!#-;=?-\[\]_a-z~%]++")
+
+
+#: as tools wrote URLs that leave out `http:`, which is what other archives take them for
+WITHOUT_SCHEME = re.compile(
+    r"(?://)?(?:[A-Za-z0-9_-]{1,63}\.){1,20}[A-Za-z][A-Za-z0-9-]{1,62}(?::[0-9]{1,5})?(?:[/?#]|\Z)"
+)
 
 
 class SkippedRecord(Exception):
@@ -48,10 +59,13 @@ class ForeignAnswer:
     stated_id: str
     record_id: str
     stated_url: str
-    #: without a user name and a password
+    #: without a user name and a password; of a note its own, which has no host
     address: Address
     at: Moment
     server: str
+    #: of what a crawler noted beside answers, the URL that it is about; empty: it is about none.
+    #: None: it is an answer
+    about: str | None = None
     #: empty: it is a document alone
     head: bytes = b""
     #: 0: that of the answer to which it refers
@@ -84,23 +98,52 @@ class ForeignAnswer:
 def described(record: ForeignRecord) -> ForeignAnswer:
     """What a record's header says. Raises SkippedRecord."""
     url = record.get("WARC-Target-URI")
+    note = _note(url)
     answer = ForeignAnswer(
         record.kind,
         record.get("WARC-Record-ID"),
         _identity(record.get("WARC-Record-ID")) or record.made_id,
         url,
-        _address(url),
+        note.address if note else _address(url),
         _moment(record.get("WARC-Date")),
         _server(record.get("WARC-IP-Address")),
         content_type=record.get("Content-Type")[:LONGEST_TYPE],
         is_cut_short=bool(record.get("WARC-Truncated")) or record.is_cut_off,
         digest=record.get("WARC-Payload-Digest"),
+        about=note.about if note else None,
         concurrent=frozenset(record.fields.get("warc-concurrent-to", ())),
     )
     if record.kind == "revisit":
         answer.is_not_modified = "server-not-modified" in record.get("WARC-Profile").lower()
         answer.reference = _reference(record)
     return answer
+
+
+class _Note(NamedTuple):
+    address: Address
+    about: str
+
+
+def _note(text: str) -> _Note | None:
+    """The address of a note; None: it is that of an answer. Raises SkippedRecord."""
+    uri = text.strip("<> ")
+    found = NOTE.fullmatch(uri)
+    if found is None:
+        return None
+    if len(uri) > MAX_ARCHIVED_LENGTH:
+        raise SkippedRecord(TOO_LONG)
+    about = ""
+    if found[1]:
+        begin = found.start(1)
+        about, uri = _about(uri[begin:]), uri[:begin] + _bare(uri[begin:])
+    return _Note(Address(uri, uri.partition(":")[0].lower(), "", 0), about)
+
+
+def _about(url: str) -> str:
+    try:
+        return _read(url).url
+    except BadUrl:
+        return ""
 
 
 def _reference(record: ForeignRecord) -> Reference:
@@ -133,19 +176,17 @@ def _address(text: str) -> Address:
     try:
         return _read(text)
     except LongUrl as error:
-        raise SkippedRecord(
-            f"have a URL of more than {MAX_ARCHIVED_LENGTH:,} characters"
-        ) from error
+        raise SkippedRecord(TOO_LONG) from error
     except BadUrl as error:
-        scheme = text.lstrip("< ").partition(":")[0].lower()
-        is_of_tool = scheme in OF_TOOLS
-        kind = f"{scheme}: addresses, which are no pages" if is_of_tool else NOT_CRAWLED
-        raise SkippedRecord(f"are of {kind}") from error
+        raise SkippedRecord("are of addresses that cannot be crawled") from error
 
 
 def _read(text: str) -> Address:
     """Raises BadUrl."""
-    return read_address(_bare(text), most=MAX_ARCHIVED_LENGTH)
+    bare = _bare(text)
+    if WITHOUT_SCHEME.match(bare):
+        bare = f"http://{bare.removeprefix('//')}"
+    return read_address(bare, most=MAX_ARCHIVED_LENGTH)
 
 
 def _bare(text: str) -> str:

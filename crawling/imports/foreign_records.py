@@ -26,8 +26,9 @@ LONGEST_LINE = 64 * 1024
 #: bytes; an empty line takes as long to read as that many
 LEAST_OF_A_LINE = 64
 #: a version without more in its line: before 0.17 the whole header was that line
-VERSION = re.compile(rb"WARC/\d{1,3}+\.\d{1,3}+[ \t]*+\r?+\n", re.IGNORECASE)
-VERSION_IN_A_LINE = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]{0,9}\r?\n", re.IGNORECASE)
+VERSION = re.compile(rb"WARC/\d{1,3}+\.\d{1,3}+[ \t]*+\r*+\n", re.IGNORECASE)
+VERSION_IN_A_LINE = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]{0,9}\r{0,2}\n", re.IGNORECASE)
+LENGTH = re.compile(r"\+?+([0-9]{1,20}+)")
 FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,40}+[ \t]*+:")
 #: in a block whose length is wrong: the record behind it
 NEXT_RECORD = re.compile(rb"(?:\r?+\n){0,2}+WARC/\d\.\d{1,2}+\r?+\n[A-Z][A-Za-z-]{3,40}+:")
@@ -133,7 +134,10 @@ class ForeignRecords:
                     return True
 
     def _line(self, most: int) -> bytes:
+        """The next line, also where it goes on in the member that follows."""
         line = self.source.line(most)
+        while line[-1:] != b"\n" and len(line) < most and self._goes_on():
+            line += self.source.line(most - len(line))
         self.count(max(0, LEAST_OF_A_LINE - len(line)))
         return line
 
@@ -153,14 +157,14 @@ class ForeignRecords:
             self._is_lost = True
             self._note(offset, "the header of a record does not end")
             return None
-        lengths = fields.get("content-length", [""])
-        if not lengths[0].isdecimal():
+        length = LENGTH.fullmatch(fields.get("content-length", [""])[0])
+        if length is None:
             self._is_lost = True
             self._note(offset, "a record does not state its length")
             return None
         kind = fields.get("warc-type", [""])[0].lower()
         record = ForeignRecord(kind, fields, offset, new_spool(), name=self.name)
-        self._take(record, int(lengths[0][:20]))
+        self._take(record, int(length[1]))
         return record
 
     def _fields(self) -> dict[str, list[str]] | None:
@@ -230,7 +234,7 @@ class ForeignRecords:
             self._mend(record, left)
 
     def _goes_on(self) -> bool:
-        """Whether the block goes on in the member that follows."""
+        """Whether the record goes on in the member that follows."""
         if not self.source.is_at_member:
             return False
         self.source.go_on()

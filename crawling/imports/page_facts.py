@@ -40,7 +40,7 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
         digest.update(piece)
     is_content = len(decoded) > 0 and 200 <= status < 300
     document = Document()
-    if is_content and succeeded(status):
+    if is_content and succeeded(status) and answer.about is None:
         read = DocumentStream(decoded.content, min(len(decoded), MOST_DOCUMENT_BYTES))
         source = DocumentSource(read, answer.address.url, content_type, charset or None)
         document = read_document(source)

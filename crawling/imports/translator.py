@@ -217,6 +217,10 @@ class Translation:
             is_page = facts["status"] == 200 and facts["content_type"] in HTML and _seed(url) == url
             said["seed"] = said["seed"] or (url if is_page else "")
         said["seed"] = said["seed"] or first
+        if (notes := self._captures.notes()) and not said["pages"]:
+            _add(
+                self.left_out, "are notes of a crawler, without a page to which they belong", notes
+            )
         return said
 
     def _write(self, name: str, rows: Iterator[Mapping[str, Any]]) -> None:
@@ -291,9 +295,12 @@ def _page(page: PageRow) -> dict[str, Any]:
     return {"url_id": number, "fetched_at": at, "fetch_seconds": 0, **facts, **copy}
 
 
-def _further(number: int, at: str, facts: dict[str, Any], method: str, body: str) -> dict[str, Any]:
+def _further(
+    number: int, at: str, facts: dict[str, Any], method: str, body: str, target: str
+) -> dict[str, Any]:
     said = {name: facts[name] for name in OF_A_FURTHER_RECORD}
-    return {"url_id": number, "fetched_at": at, "method": method, "body": body, **said}
+    asked = {"method": method, "body": body}
+    return {"url_id": number, "target": target, "fetched_at": at, **asked, **said}
 
 
 def translate(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Upper
+from django.db.models import Q, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce, NullIf, Upper
 
 from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
@@ -182,12 +183,15 @@ class Page(models.Model):
 
 
 class FurtherRecord(models.Model):
-    """A record of an import that the row of its URL's page does not tell: an earlier answer, or one
-    to another method than GET.
+    """A record of an import that the row of its URL's page does not tell: an earlier answer, one
+    to another method than GET, or what a crawler noted about the page.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="further_records", db_index=False)
     url = models.ForeignKey(Url, models.CASCADE, related_name="further_records")
+    target = models.TextField(
+        blank=True, db_default="", help_text="of a note, its own address; empty: the URL's"
+    )
     fetched_at = models.DateTimeField()
     status = models.SmallIntegerField()
     content_type = models.TextField(blank=True)
@@ -216,6 +220,11 @@ class FurtherRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status} {self.url_id}"
+
+    @staticmethod
+    def addresses() -> Combinable:
+        """The address of each record, as a column of a query."""
+        return Coalesce(NullIf("target", Value("", models.TextField())), "url__url")
 
     @property
     def stored(self) -> Page:

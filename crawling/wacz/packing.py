@@ -248,7 +248,7 @@ def _asked(file: ArchiveFile) -> QuerySet[FurtherRecord]:
 def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
     """Note what an import has of URLs beside their pages."""
     rows = file.further_records.order_by("archive_offset").values_list(
-        "url__url",
+        FurtherRecord.addresses(),
         "status",
         "content_type",
         "archive_offset",

@@ -86,11 +86,17 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
     urls, left_out, trouble = read("a.warc", content + other + EMPTY + warc(GOOD, packed=False))
 
     bare = [f"http://a.test/{path}" for path in ("2", "3", "@4")]
-    there = ["http://127.0.0.1:8900/1", *bare, "http://127.0.0.1:8900/5", EMPTY_URL, GOOD[1]]
+    there = [
+        "dns:127.0.0.1",
+        "http://127.0.0.1:8900/1",
+        *bare,
+        "http://127.0.0.1:8900/5",
+        EMPTY_URL,
+        GOOD[1],
+    ]
     assert (urls, trouble) == (there, "")
     assert left_out == {
         "are of addresses that cannot be crawled": 1,
-        "are of dns: addresses, which are no pages": 1,
         "have a URL of more than 65,536 characters": 1,
         "have no date": 1,
         "have a head that is too long": 1,
@@ -199,7 +205,7 @@ ARC = b"".join(
 )
 PLAIN = warc(GOOD, FAR, packed=False)
 DICTIONARY = zstd.train_dict([warc(answer(f"{WEB}{n}"), packed=False) for n in range(200)], 1024)
-WEB_OF_ARC = [f"{WEB}a%20b", f"{WEB}c", f"{WEB}0.9", f"{WEB}2"]
+WEB_OF_ARC = [f"{WEB}a%20b", "dns:a.test", f"{WEB}c", f"{WEB}0.9", f"{WEB}2"]
 
 
 def frames(dictionary=None, inner=lambda content: content):
@@ -456,3 +462,33 @@ def test_more_than_a_document_may_have_is_not_unpacked_and_no_less_is_kept(monke
         answer = read_block(BytesIO(block), len(block), lambda piece: None)
 
         assert DocumentStream(answer.payload, answer.size).read() == kept
+
+
+def test_odd_headers_and_members_are_read_as_what_they_mean(read):
+    plain = warc(GOOD, FAR, packed=False)
+    odd = re.sub(rb"Content-Length: ", b"Content-Length:  +", plain)
+    odd = re.sub(rb"(?m)^(WARC/1\.\d)\r\n", rb"\1\r\r\n", odd)
+    members = b"".join(gzip.compress(plain[at : at + 77]) for at in range(0, len(plain), 77))
+
+    for content in (odd, members):
+        assert read("a.warc.gz", content) == ([GOOD[1], FAR[1]], {}, "")
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("www.a.test/x", "http://www.a.test/x"),
+        ("//a.test", "http://a.test/"),
+        ("<a.test:8080/?q>", "http://a.test:8080/?q"),
+        ("a.test?q", "http://a.test/?q"),
+        ("/x.html", None),
+        ("localhost:80/", None),
+        ("mailto:a@b.test", None),
+        ("javascript:a.test/", None),
+    ],
+)
+def test_a_url_that_leaves_out_its_scheme_is_one_of_http(read, written, url):
+    urls, left_out, _ = read("a.warc", warc(answer(written), packed=False))
+
+    assert urls == [url] * bool(url)
+    assert left_out == ({} if url else {"are of addresses that cannot be crawled": 1})

@@ -357,6 +357,43 @@ def test_what_no_crawl_would_fetch_is_imported_whole(bring):
     assert result.run.crawl.seeds == ["http://a.test/"]
 
 
+def test_notes_of_crawlers_go_with_their_page_and_are_none(bring, place):
+    """As Browsertrix, brozzler, Heritrix and wget write them."""
+    text, picture = f"urn:text:{B}", "screenshot:http://user:secret@127.0.0.1:8900/b"
+    log = "metadata://gnu.org/software/wget/warc/wget.log"
+    plain = {"Content-Type": "text/plain"}
+    notes = [
+        ("resource", text, None, b"what B says", plain),
+        ("resource", picture, None, b"PNG", {"Content-Type": "image/png"}),
+        ("response", "dns:127.0.0.1", None, b"127.0.0.1", {"Content-Type": "text/dns"}),
+        ("resource", log, None, b"GET", plain),
+    ]
+
+    result = bring("run.warc.gz", warc(*notes, answer(A, OLD), answer(B, NEW), revisit(B, 2021)))
+
+    run, bare = result.run, picture.replace("user:secret@", "")
+    assert [url for url, *_ in contents(run)] == [A, B]
+    assert (result.left_out, contents(run)[1][2]) == ({}, NEW)
+    about = run.further_records.exclude(target="").values_list("target", "url__url")
+    assert set(about) == {(text, B), (bare, B), ("dns:127.0.0.1", A), (log, A)}
+    indexed = [facts["url"] for _, facts in index_of(opened(made(run)))]
+    assert sorted(indexed) == sorted([text, bare, "dns:127.0.0.1", log, A, B, B])
+    (file,) = run.archive_files.all()
+    assert {line.split()[0] for line in index_lines(file)} >= {text, "dns:127.0.0.1"}
+    call_command("archive", "check", str(run.crawl_id), stdout=StringIO())
+    chosen = b"".join(warc_file(run, PageFilter(text="/b")).pieces)
+    targets = [
+        one.rec_headers.get_header("WARC-Target-URI") for one in ArchiveIterator(BytesIO(chosen))
+    ]
+    assert {text, bare} < set(targets)
+    with withdrawn(run, B):
+        assert {one.target for one in run.further_records.all()} == {"dns:127.0.0.1", log}
+
+    (place / "only.warc").write_bytes(warc(*notes, packed=False))
+    with pytest.raises(ImportTrouble, match="4 that are notes of a crawler"):
+        import_files([place / "only.warc"], name="x", namespace=uuid4(), by=None)
+
+
 def test_what_no_text_may_have_is_no_obstacle(bring):
     head = 'HTTP/1.1 200 O\0K\r\nContent-Type: text/html\0\r\nETag: "a\0"\r\nLocation: \0'
     odd = ("str\0ange", A, None, b"?", {})

@@ -39,10 +39,13 @@ UNITS = [
 ]
 #: how a text may begin so that the expression's inner parts are reached; "" is tried with every one
 PREFIXES = {
+    "crawling.imports.foreign_answers:NOTE": ["dns:", "urn:text:", "urn:a", "youtube-dl:1"],
     "crawling.imports.foreign_answers:URI": ["http:"],
+    "crawling.imports.foreign_answers:WITHOUT_SCHEME": ["a.", "a.b:", "//a.b"],
     "crawling.imports.foreign_records:VERSION": ["WARC/", "WARC/1.0"],
     "crawling.imports.foreign_records:VERSION_IN_A_LINE": ["WARC/", "WARC/1.0"],
     "crawling.imports.foreign_records:FIELD": ["A", "WARC-Date"],
+    "crawling.imports.foreign_records:LENGTH": ["+", "1"],
     "crawling.imports.foreign_records:NEXT_RECORD": ["\r\n\r\n", "WARC/1.0\r\n", "WARC/1.0\r\nA"],
     "crawling.imports.foreign_records:ARC_URL": ["http"],
     "crawling.imports.foreign_records:ARC_DATE": ["2008", "20080430"],

@@ -15,7 +15,7 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.errors import ArchiveTrouble
 from crawling.housekeeping.retention_view import references
-from crawling.models import ArchiveFile, CrawlJob, Page
+from crawling.models import ArchiveFile, CrawlJob, FurtherRecord, Page
 
 
 class Command(BaseCommand):
@@ -81,8 +81,12 @@ class Command(BaseCommand):
 
 def _records_told(row: ArchiveFile) -> Iterator[tuple[int, str]]:
     """Where rows say that a record is, and of which URL."""
-    for rows in (Page.objects.filter(archive_file=row), row.further_records.all()):
-        for at, url in rows.values_list("archive_offset", "url__url").iterator():
+    pages = Page.objects.filter(archive_file=row).values_list("archive_offset", "url__url")
+    for rows in (
+        pages,
+        row.further_records.values_list("archive_offset", FurtherRecord.addresses()),
+    ):
+        for at, url in rows.iterator():
             yield at or 0, url
 
 

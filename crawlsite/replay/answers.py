@@ -22,6 +22,7 @@ from crawling.models import RunExport
 from crawling.wacz.access import GRANT_LASTS, redeem, wacz_by
 from crawling.wacz.origins import origin_of, run_asked, site
 from crawlsite.replay.policies import (
+    ALLOWS,
     SANDBOX,
     STYLE,
     frame_headers,
@@ -42,9 +43,16 @@ FRAME = re.compile(r"/run/([1-9][0-9]{0,18})/([a-z0-9-]{1,80}\.wacz)")
 MOST_DIGITS = 40
 ONLY_GET = "Only GET is answered here."
 NOTHING = "There is nothing here."
+#: browsers that obey `Connection-Allowlist`, and since when
+ENGINE, SINCE = re.compile(r"Chrom(?:e|ium)/([0-9]{1,4})\."), 152
+WARNING = (
+    "<p>This browser does not keep scripts of stored pages from sending what they read to their "
+    "author by WebRTC. To open pages that you do not trust, use Chrome, Chromium or Edge "
+    f"{SINCE} or newer.</p>\n"
+)
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style>
-<iframe sandbox="{sandbox}" title="ReplayWeb.page" src="{source}"></iframe></html>
+{warning}<iframe sandbox="{sandbox}" title="ReplayWeb.page" src="{source}"></iframe></html>
 """
 
 
@@ -79,8 +87,8 @@ def _on_origin_of_run(
         sentence = "Open the replay from the dashboard."
         return _refuse(start_response, HTTPStatus.FORBIDDEN, sentence)
     if path == SERVICE_WORKER:
-        script = Template(GUARD.read_text()).substitute(POLICY=player_policy()).encode()
-        return _send(start_response, "text/javascript; charset=utf-8", script)
+        script = Template(GUARD.read_text()).substitute(POLICY=player_policy(), ALLOWS=ALLOWS)
+        return _send(start_response, "text/javascript; charset=utf-8", script.encode())
     if path == RELEASED:
         if "HTTP_SERVICE_WORKER" in environ:  # without ours it would loosen the policy
             sentence = f"The service worker is {SERVICE_WORKER}."
@@ -108,10 +116,17 @@ def _frame(environ: dict[str, Any], start_response: StartResponse) -> Iterable[b
     page = PAGE.format(
         title=escape(f"Replay of {name.removesuffix('.wacz')}"),
         style=STYLE,
+        warning="" if _is_held(environ) else WARNING,
         sandbox=SANDBOX,
         source=escape(f"{origin}/?source={source}#{urlencode(shown)}"),
     )
     return _send(start_response, "text/html; charset=utf-8", page.encode(), frame_headers(run))
+
+
+def _is_held(environ: dict[str, Any]) -> bool:
+    """Whether the browser keeps documents from connections that are no requests."""
+    found = ENGINE.search(str(environ.get("HTTP_USER_AGENT", "")))
+    return found is not None and int(found[1]) >= SINCE
 
 
 def _open(run: int, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:

@@ -10,10 +10,13 @@
   const POLICY = "$POLICY";
   // Browsers send reports to servers that these name, and connect early to hosts that Link names.
   const UNWANTED = ["reporting-endpoints", "report-to", "nel", "link"];
+  // Not `response-origin`, as the server says: an answer that is made here has no address.
+  const ALLOWLIST = '("' + self.location.origin + '/*"); $ALLOWS';
   const held = (answer) => {
     if (answer.type === "error" || answer.type.startsWith("opaque")) return answer;
     const headers = new Headers(answer.headers);
     headers.append("Content-Security-Policy", POLICY);
+    headers.set("Connection-Allowlist", ALLOWLIST);
     for (const name of UNWANTED) headers.delete(name);
     const { status, statusText } = answer;
     return new Response(answer.body, { status, statusText, headers });
@@ -24,11 +27,22 @@
     if (event.request.destination === "document") event.stopImmediatePropagation();
   });
 
+  // The player's program in each stored page, which runs before the page's own. Pages do without
+  // WebRTC: browsers that refuse it to frames by the list above end the page that asks for it.
+  const PROGRAM = /\/static\/wombat\.js$$/;
+  const REMOVE = `for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"]) {
+    delete self[name];
+  }\n`;
+  const withoutWebRTC = async (answer) =>
+    new Response(new Blob([REMOVE, await answer.blob()]), answer);
+
   // ReplayWeb.page runs the same file as a worker, too, which answers nothing.
   if (self.FetchEvent) {
     const answerWith = FetchEvent.prototype.respondWith;
     FetchEvent.prototype.respondWith = function (answer) {
-      answerWith.call(this, Promise.resolve(answer).then(held));
+      const all = Promise.resolve(answer).then(held);
+      const isProgram = PROGRAM.test(new URL(this.request.url).pathname);
+      answerWith.call(this, isProgram ? all.then(withoutWebRTC) : all);
     };
   }
 }

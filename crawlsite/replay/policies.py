@@ -12,7 +12,9 @@ from crawling.wacz.origins import origin_of, site
 #: of the page that has the player in a frame
 STYLE = (
     "html, body { margin: 0; height: 100%; overflow: hidden }"
-    " iframe { border: 0; width: 100%; height: 100% }"
+    " body { display: flex; flex-direction: column; font: 1rem/1.4 sans-serif }"
+    " p { margin: 0; padding: .5rem 1rem; color: #000; background: #ffe08a }"
+    " iframe { border: 0; width: 100%; flex: 1 }"
 )
 #: What the player and archived pages may do in the frame: run scripts on their own origin and send
 #: forms there. Not: navigate the window, open another, download, ask by a dialog.
@@ -27,6 +29,9 @@ OF_PLAYER = (
     "form-action 'self'",
     "base-uri 'self'",
 )
+#: For what Content Security Policy has no directive: WebRTC and connections ahead of requests. The
+#: player redirects to the time of a page; where requests are redirected to is for the policy above.
+ALLOWS = "webrtc=block; redirects=allow"
 ALL = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -42,7 +47,11 @@ def player_policy() -> str:
 
 
 def player_headers() -> dict[str, str]:
-    return {"Content-Security-Policy": player_policy(), **ALL}
+    return {
+        "Content-Security-Policy": player_policy(),
+        "Connection-Allowlist": f"(response-origin); {ALLOWS}",
+        **ALL,
+    }
 
 
 def frame_headers(run_id: int) -> dict[str, str]:

@@ -164,12 +164,38 @@ def test_a_page_of_ours_has_the_player_in_a_frame_that_cannot_leave(run, setting
     )
 
 
+@pytest.mark.parametrize(
+    ("agent", "is_warned"),
+    [
+        (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/152.0.0.0 Safari/537.36",
+            False,
+        ),
+        ("Mozilla/5.0 AppleWebKit/537.36 HeadlessChrome/156.0.0.0 Safari/537.36", False),
+        ("Mozilla/5.0 AppleWebKit/537.36 Chrome/1000.0.0.0 Safari/537.36 Edg/1000.0.0.0", False),
+        ("Mozilla/5.0 AppleWebKit/537.36 Chrome/151.0.0.0 Safari/537.36", True),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0", True),
+        ("Mozilla/5.0 AppleWebKit/605.1.15 Version/26.0 Safari/605.1.15", True),
+        ("", True),
+    ],
+)
+def test_the_page_says_where_a_browser_does_not_refuse_webrtc(run, agent, is_warned):
+    address = f"/run/{run.pk}/crawl-1-run-1.wacz"
+
+    _, _, page = ask(run, address, host=SITE, HTTP_USER_AGENT=agent)
+
+    assert (b"WebRTC" in page) == is_warned
+
+
 def test_the_player_opens_in_the_frame_alone_and_under_our_service_worker(run):
     assert ask(run, "/", HTTP_SEC_FETCH_DEST="document")[0] == 403
     assert ask(run, "/w/x/", HTTP_SEC_FETCH_DEST="document")[0] == 403
     status, headers, script = ask(run, "/sw.js", HTTP_SERVICE_WORKER="script")
     assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
     assert headers["Content-Security-Policy"] in script.decode()
+    assert headers["Connection-Allowlist"] == "(response-origin); webrtc=block; redirects=allow"
+    assert '/*"); webrtc=block; redirects=allow' in script.decode()
+    assert "$" not in script.decode().replace("js$/", "")
     assert 'importScripts("/released-sw.js")' in script.decode()
     assert ask(run, "/released-sw.js", HTTP_SERVICE_WORKER="script")[0] == 403
 

@@ -102,7 +102,7 @@ class NewEntry(Schema):
             ]
         },
     )
-    kind: Literal[*BlocklistKind]  # type: ignore[valid-type]
+    kind: Literal[*map(str, BlocklistKind)]  # type: ignore[valid-type]
     text: Annotated[str, Field(min_length=1, max_length=500)]
     reason: Sentence
 

@@ -39,7 +39,7 @@ from serving.schemas import Schema
 
 watches = Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
-Kind = Literal[*UrlRuleKind]  # type: ignore[valid-type]
+Kind = Literal[*map(str, UrlRuleKind)]  # type: ignore[valid-type]
 Event = Literal[*PageEvent.values]  # type: ignore[valid-type]
 
 

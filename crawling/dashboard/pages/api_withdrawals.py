@@ -27,7 +27,7 @@ EXAMPLE = {"kind": "page", "text": "https://example.org/people/miller"}
 
 class PreviewIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{**EXAMPLE}]})
-    kind: Literal[*UrlRuleKind]  # type: ignore[valid-type]
+    kind: Literal[*map(str, UrlRuleKind)]  # type: ignore[valid-type]
     text: Annotated[str, Field(min_length=1, max_length=5000)] = Field(
         description="the URL, a regular expression of RE2, or the host"
     )

@@ -24,8 +24,9 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from crawling.teams.permissions import WITHHELD
+from crawling.teams.permissions import RULE_IS_LIFTED, lifted_rule, withheld_from
 from crawlsite.middleware.plain_loopback import OF_PROXIES
+from serving.access import withheld, withhold
 from serving.requests import asked_text
 
 #: of the network of one client
@@ -86,8 +87,9 @@ def locked_out(
 
 class AccountBackend(ModelBackend):
     """Django's own, in fewer queries, as every page asks: a user comes with the preferences, and
-    permissions of one's own come with those of groups. Those that are withheld for the crawl of a
-    request (`crawlsite.middleware.crawl_permissions`) are left out.
+    permissions of one's own come with those of groups, and with the rule of teams. Those that are
+    withheld are left out: of an operator what concerns the crawls of all, and what acts on the
+    crawl of a request (`crawlsite.middleware.crawl_permissions`).
     """
 
     def get_user(self, user_id: int) -> User | None:
@@ -105,9 +107,13 @@ class AccountBackend(ModelBackend):
             return set()
         if (kept := vars(user_obj).get(KEPT)) is None:
             named = Permission.objects.order_by().values_list("content_type__app_label", "codename")
-            granted = named.filter(user=user_obj).union(named.filter(group__user=user_obj))
-            kept = vars(user_obj)[KEPT] = {f"{app}.{codename}" for app, codename in granted}
-        return kept - getattr(user_obj, WITHHELD, frozenset())
+            own, of_groups = named.filter(user=user_obj), named.filter(group__user=user_obj)
+            granted = set(own.union(of_groups, lifted_rule()))
+            is_lifted = RULE_IS_LIFTED in granted
+            kept = {f"{app}.{name}" for app, name in granted - {RULE_IS_LIFTED}}
+            vars(user_obj)[KEPT] = kept
+            withhold(user_obj, withheld_from(kept, rule_is_lifted=is_lifted))
+        return kept - withheld(user_obj).keys()
 
 
 class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-axes has no types

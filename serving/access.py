@@ -11,8 +11,8 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
@@ -25,8 +25,12 @@ SESSION_ENDED = (
     "Your session has ended, and nothing was changed. Log in to return to the page; what you typed "
     "is filled in again, except passwords and files."
 )
+#: where a user carries permissions of the role that do not count now, each with a sentence that
+#: says who has it
+WITHHELD = "_withheld_permissions"
 P = ParamSpec("P")
 V = TypeVar("V")
+R = TypeVar("R")
 
 
 class AuthenticatedRequest(HttpRequest):
@@ -52,7 +56,7 @@ def authenticated(
     ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
         permitted = cast("Callable[Concatenate[HttpRequest, P], HttpResponseBase]", view)
         if needs:
-            permitted = permission_required(needs, raise_exception=True)(permitted)
+            permitted = _permitted(permitted, needs)
         guarded = require_http_methods(list(methods))(_logged_in(permitted))
         vars(guarded)["needs"] = needs
         return guarded
@@ -78,10 +82,23 @@ def _logged_in(
     return guarded
 
 
+def withhold(user: User, permissions: dict[str, str]) -> None:
+    """Let these permissions not count, as long as this object stands for the user."""
+    setattr(user, WITHHELD, withheld(user) | permissions)  # which reaches behind a lazy object
+
+
+def withheld(user: User | AnonymousUser) -> dict[str, str]:
+    """What was withheld, each with a sentence that says who has it."""
+    found: dict[str, str] = getattr(user, WITHHELD, {})
+    return found
+
+
 def require(user: User, permission: str) -> None:
-    """For a permission that depends on the request; "": none. Raises PermissionDenied."""
+    """For a permission that depends on the request; "": none. Raises PermissionDenied, with who has
+    it if it is withheld from the user's role.
+    """
     if permission and not user.has_perm(permission):
-        raise PermissionDenied
+        raise PermissionDenied(withheld(user).get(permission, ""))
 
 
 def needs(permission: str) -> Callable[[V], V]:
@@ -92,10 +109,17 @@ def needs(permission: str) -> Callable[[V], V]:
     """
 
     def guard(view: V) -> V:
-        # Its types accept only views that return an HttpResponse.
-        checked = permission_required(permission, raise_exception=True)
-        guarded = cast("Callable[[V], V]", checked)(view)
+        guarded = cast("V", _permitted(cast("Callable[..., object]", view), permission))
         vars(guarded)["needs"] = permission
         return guarded
 
     return guard
+
+
+def _permitted(view: Callable[..., R], permission: str) -> Callable[..., R]:
+    @wraps(view)
+    def guarded(request: AuthenticatedRequest, /, *args: object, **kwargs: object) -> R:
+        require(request.user, permission)
+        return view(request, *args, **kwargs)
+
+    return guarded

@@ -24,6 +24,7 @@ from crawling.crawls.schedules import remove_schedule, set_schedule
 from crawling.crawls.share_links import create_share_link
 from crawling.crawls.teams import set_team_rule
 from crawling.crawls.templates import remove_template, save_template
+from crawling.experiments.store import make_experiment
 from crawling.housekeeping.deletion import ask_deletion
 from crawling.housekeeping.run_removal import ask_removal
 from crawling.models import (
@@ -31,6 +32,7 @@ from crawling.models import (
     AllowedNetwork,
     CrawlJob,
     DeletedItem,
+    Host,
     OrderTemplate,
     Run,
     RunState,
@@ -50,7 +52,7 @@ SAFE = {"GET", "HEAD"}
 ROOTS = ("/crawls/%(", "/api/v1/crawls/%(")
 OWN = "of the user who asks"
 NEW = "makes something of the user's own"
-ALL = "of the whole installation, not of a crawl"
+ALL = "of the whole installation, and takes nothing from the crawls of others"
 QUESTION = "asks and changes nothing"
 BELOW = "names crawls in its body or by an item: has a test below"
 #: what operators may ask for without naming a crawl in the path, though it changes something or is
@@ -66,23 +68,19 @@ ELSEWHERE = {
     "GET crawls/test-fetch/<int:inquiry_id>/": OWN,
     "POST crawls/test-scope/": QUESTION,
     "POST crawls/check/": QUESTION,
-    "POST crawls/blocklist/": ALL,
     "POST crawls/deleted/<str:kind>/<int:pk>/restore/": BELOW,
     "POST crawls/deleted/<str:kind>/<int:pk>/remove/": BELOW,
     "POST crawls/templates/<int:pk>/remove/": BELOW,
-    "POST hosts/<int:pk>/block/": ALL,
     "POST account/tokens/": OWN,
     "POST account/tokens/<int:pk>/revoke/": OWN,
     "POST account/password/": OWN,
     "POST account/preferences/": OWN,
     "POST account/refresh/": OWN,
     "POST account/look/": OWN,
-    "GET administration/identity/": ALL,
-    "POST administration/identity/": ALL,
     "POST resources/what-if/": QUESTION,
     "POST dns/^(?P<deed>retry|pin|unpin)/$": ALL,
     "POST experiments/": ALL,
-    "POST experiments/<int:pk>/stop/": ALL,
+    "POST experiments/<int:pk>/stop/": BELOW,
     "POST api/v1/crawls": NEW,
     "POST api/v1/imports": NEW,
     "POST api/v1/imports/<import_id>/cancel": OWN,
@@ -95,19 +93,26 @@ ELSEWHERE = {
     "GET api/v1/drafts/test-fetches/<test_fetch_id>": OWN,
     "DELETE api/v1/templates/<template_id>": BELOW,
     "POST api/v1/templates/<template_id>/crawls": NEW,
-    "PUT api/v1/hosts/<host_id>/block": ALL,
-    "PUT api/v1/identity": ALL,
     "POST api/v1/tokens": OWN,
     "DELETE api/v1/tokens/<token_id>": OWN,
     "PUT api/v1/preferences": OWN,
-    "POST api/v1/blocklist": ALL,
     "POST api/v1/pools/<pool_id>/what-if": QUESTION,
     "POST api/v1/banker/check": QUESTION,
     "POST api/v1/dns/names/<name>/<action>": ALL,
     "POST api/v1/experiments": ALL,
-    "POST api/v1/experiments/<experiment_id>/stop": ALL,
+    "POST api/v1/experiments/<experiment_id>/stop": BELOW,
     "DELETE api/v1/deleted/<kind>/<item_id>": BELOW,
     "POST api/v1/deleted/<kind>/<item_id>/restore": BELOW,
+}
+#: what changes what all crawls fetch and send: closed to operators by the rule of teams alone
+OF_ALL_CRAWLS = {
+    "POST crawls/blocklist/",
+    "POST hosts/<int:pk>/block/",
+    "GET administration/identity/",
+    "POST administration/identity/",
+    "POST api/v1/blocklist",
+    "PUT api/v1/hosts/<host_id>/block",
+    "PUT api/v1/identity",
 }
 #: refuse and describe for themselves, whatever the method
 OF_NINJA = {"api/v1/openapi.json", "api/v1/docs"}
@@ -335,6 +340,64 @@ def test_the_owner_the_team_and_administrators_are_refused_nothing_that_their_ro
     # who hands a crawl over is narrower: its owner does
     owner = {("POST", "crawls/<int:pk>/owner/"), ("PUT", "api/v1/crawls/<crawl_id>/owner")}
     assert refused == (owner if name == "mate" else set())
+
+
+def ask_for_all(user: User, host: Host) -> dict[str, tuple[int, str]]:
+    """Status and text of the answer to each of OF_ALL_CRAWLS."""
+    client, found = client_of(user), {}
+    for asked in OF_ALL_CRAWLS:
+        method, _, route = asked.partition(" ")
+        body = BODIES.get(asked, {})
+        kind = {"content_type": "application/json"} if route.startswith("api/") else {}
+        path = PATHS[route] % {"pk": host.pk, "host_id": host.pk}
+        answer = getattr(client, method.lower())(path, body, **kind)
+        found[asked] = answer.status_code, answer.content.decode()
+    return found
+
+
+def test_what_concerns_the_crawls_of_all_is_for_administrators(teams, crawl):
+    host, before = Host.objects.create(name="a.test"), state()
+
+    refused = ask_for_all(teams["ada"], host)
+    unchanged = state()
+    set_team_rule(own_crawls_only=False, by=teams["administrator"])
+    open_to_all = ask_for_all(teams["ada"], host)
+
+    assert {status for status, _ in refused.values()} == {403}
+    assert all("only administrators do it" in said for _, said in refused.values())
+    assert unchanged == before
+    assert {asked for asked, (status, _) in open_to_all.items() if status == 403} == set()
+
+
+def test_pages_offer_no_operator_what_concerns_the_crawls_of_all(teams, crawl):
+    host = Host.objects.create(name="a.test")
+    pages = ["/crawls/blocklist/", f"/hosts/{host.pk}/"]
+    forms = ["Add to the blocklist", "Block for all crawls", "/administration/identity/"]
+
+    def shown(name: str) -> list[str]:
+        client = client_of(teams[name])
+        text = "".join(client.get(page).content.decode() for page in pages)
+        return [form for form in forms if form in text]
+
+    assert shown("ada") == []
+    assert shown("administrator") == forms
+
+
+def test_an_experiment_is_stopped_by_its_maker_and_administrators(teams):
+    made = make_experiment(
+        requests=10, bound_seconds=1, seed=1, policies=["banker"], by=teams["ada"]
+    )
+
+    refused = [
+        call(teams["ben"], "POST", f"experiments/{made.pk}/stop"),
+        client_of(teams["ben"]).post(f"/experiments/{made.pk}/stop/"),
+    ]
+    page = client_of(teams["ben"]).get(f"/experiments/{made.pk}/").content.decode()
+
+    assert [answer.status_code for answer in refused] == [403, 403]
+    assert "ada made this experiment" in refused[0].json()["detail"]
+    assert "Stop the experiment" not in page
+    assert call(teams["administrator"], "POST", f"experiments/{made.pk}/stop").status_code == 200
 
 
 def test_the_rule_can_be_lifted(teams, crawl):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
@@ -19,6 +20,7 @@ from crawling.models.experiments import (
     ExperimentRequest,
     ExperimentState,
 )
+from crawling.teams.permissions import is_restricted
 
 GOING_ON = (ExperimentState.QUEUED, ExperimentState.RUNNING)
 
@@ -83,8 +85,19 @@ def sign_of_life(experiment: Experiment) -> bool:
 
 
 @transaction.atomic
+def may_stop(experiment: Experiment, by: User | None) -> bool:
+    """Whether a user who may make experiments, or the command line (None), may stop this one."""
+    return experiment.by in (None, by) or not is_restricted(by)
+
+
 def ask_to_stop(experiment: Experiment, *, by: User | None) -> None:
-    """Let its process stop it; one that is queued ends at once. Raises WrongState."""
+    """Let its process stop it; one that is queued ends at once. Raises WrongState, and
+    PermissionDenied where operators stop their own only.
+    """
+    if not may_stop(experiment, by):
+        raise PermissionDenied(
+            f"{experiment.by} made this experiment: its maker stops it, or an administrator."
+        )
     going_on = Experiment.objects.filter(pk=experiment.pk, state__in=GOING_ON, stop_asked_at=None)
     if not going_on.update(stop_asked_at=timezone.now()):
         raise WrongState(f"{experiment} has ended or is being stopped already.")

@@ -27,7 +27,7 @@ from crawling.experiments.report import (
     first_tries,
     request_results,
 )
-from crawling.experiments.store import ask_to_stop
+from crawling.experiments.store import ask_to_stop, may_stop
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS, WAITS_DEPEND
 from crawling.models.experiments import Experiment
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -73,6 +73,7 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     (view,), tries = experiment_views([found]), first_tries(found)
     context = {
         "view": view,
+        "may_stop": may_stop(found, request.user),
         "tables": _tables(view, tries, request.GET.get("page")),
         "figure": _figure(view, tries),
         "paper": PAPER_ROWS,

@@ -2,7 +2,9 @@
 
 Acting is all that takes more than a viewer's permissions: to change, run, clone, share or delete a
 crawl, and to take its files. Reading is for all users. A crawl with neither owner nor team is for
-all operators. Administrators may let all operators act on all crawls (`TeamRule`).
+all operators. What stops or changes the crawls of all, as the blocklist does, acts on the crawls of
+others, too: administrators do it. Administrators may let all operators act on all crawls
+(`TeamRule`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Collection, Iterable
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, Q
+from django.db.models import CharField, Exists, Q, QuerySet, Value
 
 from crawling.models import CrawlJob, ShareLink, Team, TeamRule, Watch
 
@@ -21,13 +23,32 @@ STEER = "crawling.change_crawljob"
 ADMINISTER = "allocation.change_pool"
 #: what a role gives for crawls that the user may act on
 ACTS = frozenset({"crawling.add_crawljob", "crawling.delete_crawljob", STEER})
-#: where a user carries the permissions that do not count for the crawl of the request
-WITHHELD = "_withheld_permissions"
+#: what a role gives for all crawls together, which changes what those of others fetch and send
+OF_ALL = frozenset({"crawling.add_blocklistentry", "crawling.change_identity"})
+OF_ADMINISTRATORS = (
+    "This concerns the crawls of all teams: only administrators do it. Ask one of them; for crawls "
+    "of your own, set their own rules (Settings)."
+)
+#: as if it were a permission that all users have, while all operators act on all crawls
+RULE_IS_LIFTED = ("teams", "rule_is_lifted")
 
 
 def acts_on_own_only() -> bool:
     """Whether operators act on crawls of their own and of their teams only; so without a row."""
     return not TeamRule.objects.filter(own_crawls_only=False).exists()
+
+
+def lifted_rule() -> QuerySet[TeamRule, tuple[str, str]]:
+    """A row, RULE_IS_LIFTED, while the rule is lifted, to read it together with permissions."""
+    app, name = (Value(text, CharField()) for text in RULE_IS_LIFTED)
+    return TeamRule.objects.filter(own_crawls_only=False).values_list(app, name)
+
+
+def withheld_from(granted: Collection[str], *, rule_is_lifted: bool) -> dict[str, str]:
+    """What does not count of these permissions of a user, each with who has it."""
+    if rule_is_lifted or ADMINISTER in granted:
+        return {}
+    return dict.fromkeys(OF_ALL.intersection(granted), OF_ADMINISTRATORS)
 
 
 def is_restricted(user: User | None) -> bool:

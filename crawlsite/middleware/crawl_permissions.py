@@ -11,7 +11,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse
 from pydantic import TypeAdapter, ValidationError
 
-from crawling.teams.permissions import ACTS, WITHHELD, crawl_out_of_reach, is_restricted, refusal
+from crawling.teams.permissions import ACTS, crawl_out_of_reach, is_restricted, refusal
+from serving.access import withhold
 
 #: whatever lies below is about the crawl of the number that follows
 ROOTS = ("/crawls/", "/api/v1/crawls/")
@@ -41,8 +42,8 @@ def withhold_acts(request: HttpRequest, user: User | AnonymousUser) -> None:
         return
     crawl = crawl_out_of_reach(user, number)
     if crawl is not None:
-        setattr(user, WITHHELD, ACTS)
-        request.refused_acts = refusal(crawl)  # type: ignore[attr-defined]
+        request.refused_acts = why = refusal(crawl)  # type: ignore[attr-defined]
+        withhold(user, dict.fromkeys(ACTS, why))
 
 
 def refused_acts(request: HttpRequest) -> str:

@@ -12,6 +12,7 @@ from crawling.dashboard.inspect.url_inspection import inspect
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import BlocklistEntry, CrawlJob
 from crawling.scope.blocklist import BlocklistKind
+from crawling.teams.permissions import acts_on_own_only
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of
@@ -48,6 +49,7 @@ def blocklist(request: AuthenticatedRequest) -> HttpResponse:
         "kinds": KINDS,
         "typed": typed,
         "errors": errors,
+        "own_crawls_only": acts_on_own_only(),
     }
     return render(request, "crawling/blocklist.html", here)
 

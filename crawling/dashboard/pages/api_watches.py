@@ -39,7 +39,8 @@ from serving.schemas import Schema
 
 watches = Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
-Kind = Literal[*map(str, UrlRuleKind)]  # type: ignore[valid-type]
+KINDS = tuple(map(str, UrlRuleKind))
+Kind = Literal[*KINDS]  # type: ignore[valid-type]
 Event = Literal[*PageEvent.values]  # type: ignore[valid-type]
 
 

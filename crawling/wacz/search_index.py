@@ -11,7 +11,6 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from itertools import islice
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -19,8 +18,8 @@ from crawling.archive.asked_methods import method_query
 
 #: bytes of the lines that are sorted in memory: about 100,000 lines
 MOST_IN_MEMORY = 40_000_000
-#: lines of a block, which a reader fetches as a whole
-BLOCK_LINES = 1024
+#: lines of a block, which a reader fetches as a whole; fewer, once they have so many bytes
+BLOCK_LINES, BLOCK_BYTES = 1024, 4 * 1024 * 1024
 INDEX_NAME = "index.cdx.gz"
 BEGINNING = f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{INDEX_NAME}"}}\n'
 WWW = re.compile(r"^(https?://)www\d{0,9}+\.")
@@ -87,7 +86,7 @@ class SortedLines:
 def blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """Each compressed block, with its line of the list of blocks."""
     source, offset = iter(lines), 0
-    while some := list(islice(source, BLOCK_LINES)):
+    while some := _lines_of_block(source):
         block = gzip.compress(b"".join(some), mtime=0)
         place = {
             "offset": offset,
@@ -97,3 +96,14 @@ def blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
         offset += len(block)
         begin = some[0].partition(b" {")[0]
         yield block, begin + f" {json.dumps(place)}\n".encode()
+
+
+def _lines_of_block(source: Iterator[bytes]) -> list[bytes]:
+    lines: list[bytes] = []
+    size = 0
+    for line in source:
+        lines.append(line)
+        size += len(line)
+        if len(lines) >= BLOCK_LINES or size >= BLOCK_BYTES:
+            break
+    return lines

@@ -26,7 +26,7 @@ from crawling.models.datasets import ExportKind
 from crawling.storage import storage
 from crawling.wacz import search_index
 from crawling.wacz.packing import write_asked
-from crawling.wacz.search_index import SortedLines, search_key
+from crawling.wacz.search_index import SortedLines, blocks, search_key
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
@@ -275,6 +275,15 @@ def test_lines_are_sorted_whatever_their_number():
 
     assert [line.decode() for line in lines] == sorted(words)
     lines.close()
+
+
+def test_a_block_of_the_index_has_a_bounded_number_of_lines_and_bytes():
+    short, long = [b"a) 1 {}\n"] * 2500, [b"b) 1 {" + b"x" * 10**6 + b"}\n"] * 9
+
+    unpacked = [gzip.decompress(block) for block, _ in blocks([*short, *long])]
+
+    assert b"".join(unpacked) == b"".join([*short, *long])
+    assert [block.count(b"\n") for block in unpacked] == [1024, 1024, 457, 4]
 
 
 @pytest.mark.drill

@@ -48,18 +48,20 @@ def read_moment(text: str) -> Moment:
     *numbers, fraction, zone = found.groups()
     given = [int(number) for number in numbers if number]
     year, month, day, hour, minute, second = [*given, *(0, 1, 1, 0, 0, 0)[len(given) :]]
-    # a leap second is the one before it
+    # a day may end at 24:00 (ISO 8601); a leap second is the one before it
+    days = int((hour, minute, second) == (24, 0, 0))
+    hour -= 24 * days
     at = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=_zone(zone))
     lasts = LASTS[len(given) - 1]
     if fraction:
         at += timedelta(microseconds=int(fraction[:6].ljust(6, "0")))
         lasts = timedelta(microseconds=10 ** max(0, 6 - len(fraction)))
-    return Moment(_in_utc(at), lasts)
+    return Moment(_in_utc(at, timedelta(days)), lasts)
 
 
-def _in_utc(at: datetime) -> datetime:
+def _in_utc(at: datetime, later: timedelta) -> datetime:
     try:
-        return at.astimezone(UTC)
+        return (at + later).astimezone(UTC)
     except OverflowError as error:
         raise ValueError("there is no such date") from error
 

@@ -131,6 +131,7 @@ class AlertEvent(StrEnum):
     FAILED = "failed"
     TROUBLE = "trouble"  # it paused or stopped by itself
     WAITING = "waiting"  # it has waited for resources for longer than its order allows in silence
+    HELD = "held"  # URLs that look like a trap's wait for an operator's decision
     PAGE_CHANGED = "page changed"  # of watched pages, after a run
     PAGE_GONE = "page gone"
     PAGE_NEW = "new page"

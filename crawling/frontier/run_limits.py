@@ -6,19 +6,25 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
 from crawling.frontier.exclusion import exclude
 from crawling.frontier.types import Candidate
-from crawling.models import HostQueue, Run, RunState, RunTotal, Url, UrlState
+from crawling.models import HostQueue, Run, RunState, RunTotal, TrapPattern, Url, UrlState
 from crawling.scope.filters import Rule
+from crawling.scope.trap_gate import TrapState
+from crawling.scope.trap_patterns import ONE_TEXT
 from crawling.web.public_suffixes import domain_of
 from crawling.web.statuses import FetchStatus
 
 #: rules by which a limit kept URLs out
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
+#: of a site's pages so many, and a share of at least one in so many, say what others say
+LEAST_ALIKE, LEAST_SHARE = 10, 3
+#: such sites that are shown, and told at the end of a run
+MOST_SITES, MOST_TOLD = 10, 3
 
 
 def is_complete(run: Run) -> bool:
@@ -106,11 +112,25 @@ def ending_of(run: Run) -> str:
         .values_list("quarantined", flat=True)
         .first()
     )
-    return (
-        f"Every URL in scope is done, but for {held:,} held back as traps."
-        if held
-        else "Every URL in scope is done."
+    if held:
+        return f"Every URL in scope is done, but for {held:,} held back as traps."
+    told = map(one_text_told, sites_of_one_text(run)[:MOST_TOLD])
+    return " ".join(["Every URL in scope is done.", *told])
+
+
+def sites_of_one_text(run: Run) -> list[TrapPattern]:
+    """The sites of which many pages say what others say, without those that are held for it."""
+    alike = F("fetched") - F("fresh")
+    return list(
+        TrapPattern.objects.filter(run=run, rule=ONE_TEXT, fetched__lte=LEAST_SHARE * alike)
+        .filter(fetched__gte=F("fresh") + LEAST_ALIKE)
+        .exclude(state=TrapState.QUARANTINED)
+        .order_by("pk")[:MOST_SITES]
     )
+
+
+def one_text_told(site: TrapPattern) -> str:
+    return f"{site.alike:,} of {site.fetched:,} pages of {site.pattern} say only what others say."
 
 
 def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:

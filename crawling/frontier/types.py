@@ -103,6 +103,10 @@ class ServerAnswer:
     unchanged_since: int | None = None
     #: of the page's URL
     pattern: Pattern | None = None
+    #: what its text is compared by; None: it has none, or was not read
+    text_key: int | Digest | None = None
+    #: of a list's page: its words
+    marks: frozenset[int] = frozenset()
     reused_from: int | None = None
     is_personal: bool = False
 

@@ -9,6 +9,7 @@ from django.db import models
 
 from crawling.models.jobs import Run
 from crawling.scope.trap_gate import TrapState
+from crawling.scope.trap_patterns import ONE_TEXT
 
 
 class Verdict(models.Model):
@@ -62,8 +63,8 @@ class VerdictCount(models.Model):
 
 
 class TrapPattern(models.Model):
-    """URLs of one host that differ by numbers, ids and values only, and what their pages were
-    worth.
+    """URLs of one host that differ by numbers, ids and values only, or a whole site or a list's
+    parameter, and what their pages were worth.
 
     fetched, fresh: pages of it, and those of them whose content was new; together its yield.
     """
@@ -89,6 +90,17 @@ class TrapPattern(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "key"], name="a_pattern_is_watched_once_a_run")
         ]
+        indexes = [
+            # a run has thousands of other patterns
+            models.Index(
+                fields=["run"], condition=models.Q(rule=ONE_TEXT), name="sites_of_one_text"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.pattern
+
+    @property
+    def alike(self) -> int:
+        """Pages that were not new."""
+        return self.fetched - self.fresh

@@ -20,9 +20,11 @@ from crawling.frontier.types import (
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.page_links import COPY, links_of, targets_of, with_head
-from crawling.scope.trap_patterns import Pattern, pattern_with
+from crawling.scope.trap_patterns import Pattern, list_of, pattern_with
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
+from crawling.web.content.own_words import MOST_COMPARED, own_words, text_key, word_marks
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
+from crawling.web.documents.html import TYPES as HTML_TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import collected, with_fragment
 from crawling.web.fetch.http import Fetched
@@ -227,6 +229,9 @@ def _answer(
     reused = fetched.reused
     now = reused.fetched_at if reused else datetime.now(UTC)
     fingerprint, digest = marks
+    summary = _summary(document, fetched.charset)
+    is_page = bool(digest) and (bool(document.text) or fetched.content_type in HTML_TYPES)
+    key, listed = _worth_of(address, document, summary) if is_page else (None, frozenset[int]())
     return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,
@@ -237,15 +242,31 @@ def _answer(
         fetch_seconds=fetched.seconds,
         fetched_at=now,
         digest=digest,
-        summary=_summary(document, fetched.charset),
+        summary=summary,
         last_modified=read_date(fetched.headers.get("Last-Modified", "")),
         expires_at=fresh_until(fetched.headers, now),
         etag=read_etag(fetched.headers.get("ETag", "")),
         unchanged_since=fetched.unchanged_since,
         pattern=pattern,
+        text_key=key,
+        marks=listed,
         reused_from=reused.page_id if reused else None,
         is_personal=is_personal,
     )
+
+
+def _worth_of(
+    address: Address, document: Document, summary: DocumentSummary
+) -> tuple[int | bytes | None, frozenset[int]]:
+    """What the page's text is compared by, and of a list's page the words."""
+    text, is_read = document.text, not document.unread or document is COPY
+    if document.is_sitemap or not (text or is_read):
+        return None, frozenset()
+    is_listed = bool(list_of(address))
+    if len(text) > MOST_COMPARED and not is_listed:
+        return summary.simhash or b"", frozenset()
+    words = own_words(text, address.url, document.title)
+    return text_key(text, words), word_marks(words) if is_listed else frozenset()
 
 
 def _digests(fetched: Fetched) -> tuple[int, bytes]:

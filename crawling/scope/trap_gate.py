@@ -11,9 +11,10 @@ from typing import NamedTuple
 from crawling.scope.trap_patterns import (
     MOST_SESSIONS,
     Pattern,
+    filter_patterns,
     pattern_of,
+    site_pattern,
     suspicion,
-    wider_patterns,
     without_session,
 )
 from crawling.web.addresses import Address
@@ -63,24 +64,31 @@ class TrapGate:
         suspicious = suspicion(link, year=self.year) or (
             self._repeated_session(link) if pattern else None
         )
-        if not pattern and not suspicious:
-            return NOTHING
         counted = suspicious or pattern
-        for known in (pattern, suspicious):
-            state = self.states.get(known.key) if known else None
+        if not self.states:
+            return PatternRuling(counted) if counted else NOTHING
+        return self._by_states(link, counted, [one for one in (pattern, suspicious) if one])
+
+    def _by_states(
+        self, link: Address, counted: Pattern | None, own: list[Pattern]
+    ) -> PatternRuling:
+        """What was found or said of the link's patterns, its own before those of its parameters and
+        its site."""
+        for known in own:
+            state = self.states.get(known.key)
             if state is TrapState.BANNED:
                 return PatternRuling(counted, is_banned=True)
             if state is TrapState.APPROVED:
                 return PatternRuling(counted)
             if state is TrapState.QUARANTINED:
                 return PatternRuling(counted, known)
-        if self.states:
-            held = (one for one in wider_patterns(link) if self._is_held(one))
-            return PatternRuling(counted, next(held, None))
-        return PatternRuling(counted)
-
-    def _is_held(self, pattern: Pattern) -> bool:
-        return self.states.get(pattern.key) is TrapState.QUARANTINED
+        wide = [site_pattern(link), *filter_patterns(link)]
+        states = {self.states.get(one.key): one for one in reversed(wide)}
+        if TrapState.BANNED in states:
+            return PatternRuling(counted, is_banned=True)
+        if TrapState.APPROVED in states:
+            return NOTHING  # what is let in as a whole is not judged by its parts
+        return PatternRuling(counted, states.get(TrapState.QUARANTINED))
 
     def _repeated_session(self, link: Address) -> Pattern | None:
         bare = without_session(link)

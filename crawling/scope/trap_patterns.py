@@ -39,8 +39,14 @@ MOST_SEGMENTS = 20
 MOST_REPEATS = 4
 #: so many different parameters often narrow a list down, each in turn
 MOST_PARAMETERS = 4
-#: of more than so many, no combination is looked at
+#: a list is narrowed down, sorted or turned over by so many parameters at once,
+LEAST_COMBINED = 2
+#: of which so many are looked at
 MOST_COMBINED = 20
+#: characters of its path that a pattern shows
+MOST_OF_A_PATH = 200
+#: stands for further parameters
+OTHERS = "?…&"
 #: longer paths with their queries are often made by programs that add to them
 LONGEST_URL = 1024
 #: few sites have pages of a calendar so many years from now
@@ -84,6 +90,15 @@ SESSION = re.compile(
 #: up to the id itself
 SESSION_NAME = re.compile(r"[;?&/(]++[a-z_]++")
 
+#: the rules of patterns that are wider than one form of URL
+ONE_TEXT, FILTER = "one text", "filter"
+WIDE_REASONS = {
+    ONE_TEXT: f"{PROBE_PAGES} of the site's latest pages say nearly word for word what others of "
+    "it say, and they lead to ever more. A site may answer every URL alike (a soft 404), ask for "
+    "a log-in on each page, or have its content made by scripts",
+    FILTER: f"{PROBE_PAGES} of the latest lists with this parameter have nothing that others "
+    "have not, neither an item nor a word, and they lead to ever more",
+}
 REASONS = {
     "repeats": f"the same directory stands {MOST_REPEATS} times in the path, or the same parameter "
     "in the query",
@@ -94,8 +109,9 @@ REASONS = {
     "ahead",
     "session": "only what looks like the id of a session makes it another address than known ones",
     "yield": f"of {PROBE_PAGES} or more pages",
+    **WIDE_REASONS,
 }
-#: of every pattern that is held
+#: of every other pattern that is held
 POOR = (
     f"fewer than {LEAST_YIELD:.0%} of its fetched pages held anything new, and they lead to ever "
     "more"
@@ -109,6 +125,47 @@ class Pattern(NamedTuple):
     text: str
     #: why they are suspicious at sight; "": they are not
     rule: str = ""
+
+
+def site_pattern(address: Address) -> Pattern:
+    """That of all URLs of an origin."""
+    return _pattern(address, "/…", ONE_TEXT)
+
+
+def list_of(address: Address) -> str:
+    """What the URLs of a list that is narrowed down, sorted or turned over have in common, whatever
+    their parameters are; "": this has fewer than LEAST_COMBINED.
+    """
+    path, _, query = address.target.partition("?")
+    return address.origin + _folded_path(path) if len(_names(query)) >= LEAST_COMBINED else ""
+
+
+def filter_patterns(address: Address) -> list[Pattern]:
+    """For each parameter of such a URL, that of the list's URLs with this and others, in whatever
+    order; of very many parameters for the first MOST_COMBINED.
+    """
+    path, _, query = address.target.partition("?")
+    names = sorted(_names(query))[:MOST_COMBINED]
+    if len(names) < LEAST_COMBINED:
+        return []
+    path = _folded_path(path)
+    path = path if len(path) <= MOST_OF_A_PATH else path[:MOST_OF_A_PATH] + "…"
+    return [_pattern(address, f"{path}{OTHERS}{name}=#", FILTER) for name in names]
+
+
+def values_in(address: Address) -> list[str]:
+    """The parameters of a URL with their values."""
+    return [part for part in PARAMETERS.split(address.target.partition("?")[2]) if part]
+
+
+def expression_for(pattern: Pattern) -> str:
+    """The regular expression, as PostgreSQL reads it, for the URLs of a pattern of an origin or a
+    parameter.
+    """
+    before, is_filter, name = pattern.text.partition(OTHERS)
+    path = re.escape(before).replace(r"\#", "[0-9A-Fa-f]+").replace("…", ".*")
+    name = re.escape(name.removesuffix("=#")).replace(r"\#", "[0-9]+")
+    return rf"^{path}\?(?=.*=.*[&;].*=)(.*[&;])?{name}=" if is_filter else f"^{path}"
 
 
 def pattern_of(address: Address) -> Pattern | None:
@@ -133,6 +190,8 @@ def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | N
 
 def why_held(rule: str) -> str:
     """Why URLs of a pattern are held, by its rule."""
+    if rule in WIDE_REASONS:
+        return REASONS[rule]
     return f"{REASONS[rule]}, and {POOR}" if rule != "yield" else f"{POOR}: {REASONS[rule]}"
 
 
@@ -160,21 +219,6 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
     if _is_far_off(target, year) and CALENDAR.search(target):
         return _pattern(address, _folded(target), "calendar")
     return None
-
-
-def wider_patterns(address: Address) -> list[Pattern]:
-    """Of a query with many parameters, the patterns that lack one of them: what a list holds that
-    is narrowed down, the wider one holds, too.
-    """
-    if len(PARAMETERS.findall(address.target)) < MOST_PARAMETERS - 1:
-        return []
-    path, mark, query = _folded(address.target).partition("?")
-    names = query.split("&")
-    if not MOST_PARAMETERS <= len(names) <= MOST_COMBINED:
-        return []
-    rule = "parameters" if len(names) > MOST_PARAMETERS else ""
-    wider = ("&".join(names[:place] + names[place + 1 :]) for place in range(len(names)))
-    return [_pattern(address, path + mark + query, rule) for query in wider]
 
 
 def without_session(address: Address) -> tuple[str, Pattern] | None:
@@ -211,12 +255,22 @@ def _folded(target: str) -> str:
     query by the names of its parameters.
     """
     path, mark, query = target.partition("?")
+    return _folded_path(path) + mark + _folded_query(query)
+
+
+def _folded_path(path: str) -> str:
     segments = path.split("/")
     found = next((n for n, segment in enumerate(segments) if _is_identifier(segment)), None)
     if found is not None:
         path = "/".join([*segments[:found], "#…"])
     path = HEXADECIMAL.sub(lambda word: "#" if "#" in word[0] else word[0], DIGITS.sub("#", path))
-    return NUMBERED.sub("/#/#/…", path) + mark + _folded_query(query)
+    return NUMBERED.sub("/#/#/…", path)
+
+
+def _names(query: str) -> set[str]:
+    """Of parameters with a value, each once; numbered ones as one."""
+    parts = PARAMETERS.split(query)
+    return {DIGITS.sub("#", part.partition("=")[0]) for part in parts if "=" in part}
 
 
 def _folded_query(query: str) -> str:

@@ -10,6 +10,7 @@ from itertools import islice
 from django.utils import timezone
 
 from crawling.errors import lacked_memory
+from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
@@ -156,6 +157,9 @@ class OutcomeRecorder:
                 self._archive.abandon()
             raise
         self._lengths = {}
+        if self._memory.watch.has_held:
+            self._memory.watch.has_held = False
+            self._context.links.traps.states = states_of(self._shift.process.run_id)
         self._links.take(outcomes, settled)
         self._keep_what_hosts_said()
         self._count_offers(outcomes)

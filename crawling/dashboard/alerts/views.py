@@ -25,6 +25,7 @@ EVENTS = (
     (AlertEvent.FAILED, "it has failed"),
     (AlertEvent.TROUBLE, "it was paused or stopped by a threshold or a failure"),
     (AlertEvent.WAITING, "it has waited for resources for longer than its settings say"),
+    (AlertEvent.HELD, "it holds URLs back as a possible trap, until an operator decides"),
     (AlertEvent.PAGE_CHANGED, "pages that a watch covers have changed"),
     (AlertEvent.PAGE_GONE, "pages that a watch covers are gone"),
     (AlertEvent.PAGE_NEW, "there are new pages that a watch covers"),
@@ -64,7 +65,13 @@ class ListenerForm(forms.Form):
         required=False,
         choices=EVENTS,
         widget=forms.CheckboxSelectMultiple,
-        initial=[AlertEvent.FAILED, AlertEvent.TROUBLE, AlertEvent.WAITING, AlertEvent.UNSAFE],
+        initial=[
+            AlertEvent.FAILED,
+            AlertEvent.TROUBLE,
+            AlertEvent.WAITING,
+            AlertEvent.HELD,
+            AlertEvent.UNSAFE,
+        ],
     )
     is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
 

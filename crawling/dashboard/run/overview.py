@@ -26,7 +26,8 @@ from crawling.dashboard.run.processes import (
     steps_of,
 )
 from crawling.dashboard.run.rates import FetchRates, rates_of
-from crawling.models import CrawlJob, Page, Run, RunStatusCount, Shift, UrlState
+from crawling.frontier.run_limits import sites_of_one_text
+from crawling.models import CrawlJob, Page, Run, RunStatusCount, Shift, TrapPattern, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import fields_of
 from crawling.orders.order import PARTS
@@ -157,6 +158,8 @@ class RunOverview:
     dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
+    #: of which many pages say what others say
+    alike: Sequence[TrapPattern] = ()
     moved: Sequence[MovedSeed] = ()
     fetch_threads: Sequence[FetchThreadRow] = ()
     #: those of the pages whose server answered that they are as an earlier run has them
@@ -352,6 +355,7 @@ def run_page(
         shifts=rows.shifts[:SHIFTS],
         moved=moved_seeds(run),
         traps=undecided(run, most=TRAPS) if rows.counts.quarantined else (),
+        alike=sites_of_one_text(run),
         fetch_threads=fetch_threads_of(live),
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )

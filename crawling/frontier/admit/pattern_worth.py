@@ -2,102 +2,283 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
-from django.db.backends.utils import CursorWrapper
-
-from crawling.frontier.admit.quarantine import hold, log_quarantine
-from crawling.frontier.types import ServerAnswer, UrlOutcome
-from crawling.models import Run, TrapPattern
-from crawling.scope.trap_gate import TrapState
+from crawling.frontier.types import Candidate, ServerAnswer, UrlOutcome
 from crawling.scope.trap_patterns import (
+    FILTER,
     LATEST,
     LEAST_YIELD,
+    ONE_TEXT,
     PROBE_PAGES,
     SUSPICIOUS_PROBE_PAGES,
+    WIDE_REASONS,
     Pattern,
+    filter_patterns,
+    list_of,
+    site_pattern,
+    values_in,
 )
-from crawling.web.simhash import folded, is_alike
+from crawling.web.addresses import Address, canonical_address
+from crawling.web.content.own_words import word_marks
+from crawling.web.documents.written_links import shown_in
+from crawling.web.simhash import is_alike
 
-WORD = re.compile(r"\w++")
-#: texts of a pattern that the next is compared with, and patterns that a shift remembers
+K = TypeVar("K")
+V = TypeVar("V")
+#: texts that the next is compared with, and patterns and lists that a shift remembers
 COMPARED = 64
 MOST_PATTERNS = 5_000
+MOST_LISTS = 64
+#: pages of a list by which its parameters are judged, and parameters that are remembered
+MOST_LIST_PAGES, MOST_PARAMETERS = 500, 200
+#: of two yields that differ by less than this factor none is the lesser
+MUCH_THE_SAME = 1.5
 #: and texts of pages
 MOST_TEXTS = 50_000
-#: a pattern becomes a row once a shift has fetched so many of its pages: most patterns have only
-#: one
+#: and images of a pattern's pages
+MOST_SHOWN = 1_000
+#: a pattern becomes a row once a shift has fetched so many of its pages, or a site once so many
+#: of them were alike: most patterns have only one
 WATCHED_FROM = 5
 
-ADD_YIELDS = """
-INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, fetched, fresh, found_at)
-SELECT %s, new.key, new.pattern, new.rule, 'watched', new.fetched, new.fresh, clock_timestamp()
-FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::int[], %s::int[])
-    AS new(key, pattern, rule, fetched, fresh)
-ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched,
-    fresh = p.fresh + excluded.fresh
-RETURNING p.key, p.state, p.fetched, p.fresh
-"""
+
+class KnownTexts:
+    """The latest texts of some pages that were new, and what those pages showed."""
+
+    def __init__(self) -> None:
+        self._simhashes: deque[int] = deque(maxlen=COMPARED)
+        #: those that are too short for a simhash
+        self._short: deque[bytes] = deque(maxlen=COMPARED)
+        self._shown: dict[str, None] = {}
+
+    def says_something_new(self, key: int | bytes) -> bool:
+        """Whether no text is like this one, which counts as known from now on."""
+        if isinstance(key, bytes):
+            is_new = key not in self._short
+            self._short += [key] if is_new else []
+        else:
+            is_new = not is_alike(key, self._simhashes)
+            self._simhashes += [key] if is_new else []
+        return is_new
+
+    def shows_something_new(self, shown: Collection[str]) -> bool:
+        """The same for images; the first page's may be those of all pages."""
+        is_first, before = not self._shown, len(self._shown)
+        self._shown |= dict.fromkeys(shown)
+        is_new = len(self._shown) > before and not is_first
+        while len(self._shown) > MOST_SHOWN:
+            del self._shown[next(iter(self._shown))]
+        return is_new
 
 
-@dataclass
+class KnownMarks:
+    """The words and parameters of a list's pages, one bit for each of some hashes."""
+
+    SIZE = 1 << 20
+
+    def __init__(self) -> None:
+        self._bits = bytearray(self.SIZE // 8)
+        self._count = 0
+
+    def has_new(self, marks: Collection[int]) -> bool:
+        """Whether one of these was not there; they count as known from now on. Of a list with very
+        many words each page does.
+        """
+        before = self._count
+        for mark in marks:
+            place, bit = divmod(mark % self.SIZE, 8)
+            if not self._bits[place] >> bit & 1:
+                self._bits[place] |= 1 << bit
+                self._count += 1
+        return self._count > before or self._count > self.SIZE // 4
+
+
+@dataclass(eq=False)
 class PatternWorth:
     """What pages of one pattern brought lately."""
 
     pattern: Pattern
-    #: simhashes of the latest texts that were new
-    texts: deque[int] = field(default_factory=lambda: deque(maxlen=COMPARED))
-    #: those of too few letters for a simhash
-    short_texts: deque[bytes] = field(default_factory=lambda: deque(maxlen=COMPARED))
-    #: whether each of the latest pages led to more of its kind
+    texts: KnownTexts = field(default_factory=KnownTexts)
+    #: whether each of the latest pages led to more of its kind, and whether it brought anything new
     leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
+    lately: deque[bool] = field(default_factory=lambda: deque(maxlen=PROBE_PAGES))
     #: pages that its row does not count yet
     fetched: int = 0
     fresh: int = 0
     is_row: bool = False
+    #: of a parameter: the list's pages with it bring nothing
+    is_vain: bool = False
 
     @property
     def probe_pages(self) -> int:
         """So many of its pages are fetched before it is judged."""
-        return SUSPICIOUS_PROBE_PAGES if self.pattern.rule else PROBE_PAGES
+        is_suspicious = self.pattern.rule and self.pattern.rule not in WIDE_REASONS
+        return SUSPICIOUS_PROBE_PAGES if is_suspicious else PROBE_PAGES
 
     @property
     def is_growing(self) -> bool:
         return 2 * sum(self.leads_on) >= min(LATEST, self.probe_pages)
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether its latest pages brought too little, whatever those before them did."""
+        sample = self.lately.maxlen or PROBE_PAGES
+        is_sampled = len(self.lately) == sample
+        return is_sampled and sum(self.lately) < LEAST_YIELD * sample and self.is_growing
+
     def is_poor(self, fetched: int, fresh: int) -> bool:
         """Whether so many pages, of which so many were new, show that it yields too little."""
+        if self.pattern.rule == FILTER:
+            return self.is_vain
+        if self.is_spent or self.pattern.rule == ONE_TEXT:
+            return self.is_spent
         return fetched >= self.probe_pages and fresh < LEAST_YIELD * fetched and self.is_growing
 
-    def count(self, answer: ServerAnswer, url: str, *, is_copy: bool, leads_on: bool) -> None:
-        """Count a page.
-
-        A copy is worth nothing, nor is one that says what one of the latest said.
-        """
+    def count(self, *, is_new: bool, leads_on: bool) -> None:
         self.leads_on.append(leads_on)
+        self.lately.append(is_new)
         self.fetched += 1
-        self.fresh += not is_copy and self._says_something_new(answer, url)
-        self.is_row = self.is_row or self.fetched >= WATCHED_FROM
+        self.fresh += is_new
+        if self.pattern.rule == ONE_TEXT:
+            self.is_row |= self.fetched - self.fresh >= WATCHED_FROM
+        elif self.pattern.rule != FILTER:
+            self.is_row |= self.fetched >= WATCHED_FROM
 
-    def _says_something_new(self, answer: ServerAnswer, url: str) -> bool:
-        if answer.summary.simhash is None:
-            # which holds all of so short a text
-            short = words_beside(answer.summary.abstract, url)
-            is_new = short not in self.short_texts
-            self.short_texts += [short] if is_new else []
-            return is_new
-        is_new = not is_alike(answer.summary.simhash, self.texts)
-        self.texts += [answer.summary.simhash] if is_new else []
-        return is_new
+    def look_again(self, pages: Sequence[ListPage]) -> None:
+        """Let these pages of a parameter be the latest. Others of its list were found to bring
+        nothing, so half of a sample decides.
+        """
+        self.lately = deque((page.is_new for page in pages), maxlen=PROBE_PAGES // 2)
+        self.leads_on = deque((page.leads_on for page in pages), maxlen=LATEST)
 
 
-def words_beside(text: str, url: str) -> bytes:
-    """The words of a short text but for those of its page's own URL, which say nothing new."""
-    words = set(WORD.findall(text)).difference(WORD.findall(url))
-    return folded(" ".join(sorted(words)))
+class ListPage(NamedTuple):
+    """Its parameters, whether it brought an item, an image or a word, whether it brought anything
+    new at all, and whether it led to more of its list.
+    """
+
+    parameters: frozenset[int]
+    brings: bool
+    is_new: bool
+    leads_on: bool
+
+
+class KnownList:
+    """What the pages of a list have shown, whatever their parameters were, and which of those
+    bring nothing: the others are judged by the pages without these.
+    """
+
+    def __init__(self) -> None:
+        self.texts, self.words, self.values = KnownTexts(), KnownMarks(), KnownMarks()
+        self._pages: deque[ListPage] = deque(maxlen=MOST_LIST_PAGES)
+        #: by the keys of parameters
+        self._worths: dict[int, PatternWorth] = {}
+
+    def count(self, patterns: Sequence[Pattern], page: ListPage) -> list[PatternWorth]:
+        """Count a page of these parameters; returns what they are worth."""
+        worths = [self._worth(pattern) for pattern in patterns]
+        vain = [worth for worth in worths if worth.is_vain]
+        for worth in vain or worths:
+            worth.count(is_new=page.is_new, leads_on=page.leads_on)
+        if not vain:
+            self._pages.append(page)
+            while any(worth.is_spent and not worth.is_vain for worth in worths):
+                if not (worst := self._worst()):
+                    break
+                self._leave_out(worst)
+        return worths
+
+    def _worth(self, pattern: Pattern) -> PatternWorth:
+        return _latest(self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PARAMETERS)
+
+    def _worst(self) -> set[int]:
+        """The parameters whose pages brought least: what narrows a list down brings less than what
+        the list needs. What is on all its pages is judged only once it has no others; none: it is
+        too soon.
+        """
+        brought: dict[int, list[bool]] = {}
+        for page in self._pages:
+            for key in page.parameters:
+                brought.setdefault(key, []).append(page.brings)
+        some = {key: pages for key, pages in brought.items() if len(pages) < len(self._pages)}
+        shares = {
+            key: sum(pages) / len(pages)
+            for key, pages in (some or brought).items()
+            if len(pages) >= SUSPICIOUS_PROBE_PAGES
+        }
+        least = MUCH_THE_SAME * min(shares.values(), default=0.0)
+        return {key for key, share in shares.items() if share <= least}
+
+    def _leave_out(self, vain: set[int]) -> None:
+        left = [page for page in self._pages if not vain & page.parameters]
+        self._pages = deque(left, maxlen=MOST_LIST_PAGES)
+        for key, worth in self._worths.items():
+            if key in vain:
+                worth.is_vain = worth.is_row = True
+            elif not worth.is_vain:
+                worth.look_again([page for page in left if key in page.parameters])
+
+
+class FetchedPage:
+    """A page with a text, and what is to be known of it to judge its worth."""
+
+    def __init__(self, outcome: UrlOutcome, answer: ServerAnswer, known: Collection[str]) -> None:
+        self._outcome, self._known = outcome, known
+        self.answer, self.key = answer, answer.text_key or b""
+        self.is_copy = False
+
+    @cached_property
+    def address(self) -> Address:
+        links = self._outcome.page_links
+        return canonical_address(links.url if links else self.answer.final_url)
+
+    @cached_property
+    def shown(self) -> set[str]:
+        links = self._outcome.page_links
+        return shown_in(links.written) if links else set()
+
+    @cached_property
+    def news(self) -> list[Candidate]:
+        """The URLs that it leads to first, but for those that are held."""
+        links = [link for link in self._outcome.links if link.is_link and not link.trap]
+        return [link for link in links if link.address.url not in self._known]
+
+    @cached_property
+    def list_name(self) -> str:
+        return list_of(self.address)
+
+    def leads_to_list(self) -> list[bool]:
+        """Of each of those, whether it is of the page's own list."""
+        return [
+            bool(self.list_name) and list_of(link.address) == self.list_name for link in self.news
+        ]
+
+    def leads_to_others(self) -> bool:
+        """Whether it leads to more of its site which is neither of its pattern nor of its list."""
+        own, origin = self.answer.pattern, self.address.origin
+        return any(
+            link.address.origin == origin and not (is_listed or (own and link.pattern == own.key))
+            for link, is_listed in zip(self.news, self.leads_to_list(), strict=True)
+        )
+
+    def leads_to_more_of(self, pattern: Pattern) -> bool:
+        links = (link for link in self._outcome.links if link.pattern == pattern.key)
+        return any(link.address.url not in self._known for link in links)
+
+    def is_new_to(self, texts: KnownTexts) -> bool:
+        """Whether it says or shows what none of the pages did."""
+        return self.says_new_to(texts) or self.shows_new_to(texts)
+
+    def says_new_to(self, texts: KnownTexts) -> bool:
+        return not self.is_copy and texts.says_something_new(self.key)
+
+    def shows_new_to(self, texts: KnownTexts) -> bool:
+        return not self.is_copy and texts.shows_something_new(self.shown)
 
 
 class PatternWatch:
@@ -105,74 +286,73 @@ class PatternWatch:
 
     def __init__(self) -> None:
         self._worths: dict[int, PatternWorth] = {}
+        #: by what the URLs of each have in common
+        self._lists: dict[str, KnownList] = {}
         #: simhashes of the latest pages of the run, whatever their patterns
         self._texts: dict[int, None] = {}
+        #: patterns were held whose links the shift may still let in
+        self.has_held = False
 
     def count(
         self,
         outcome: UrlOutcome,
         originals: Mapping[bytes, int],
         known: Collection[str],
-    ) -> PatternWorth | None:
-        """Count a page under its pattern, if it has one and was read. known: URLs found again."""
-        counted = self._count(outcome, originals, known)
-        if outcome.answer and outcome.answer.summary.simhash is not None:
-            self._texts[outcome.answer.summary.simhash] = None
+    ) -> list[PatternWorth]:
+        """Count a page under its patterns, if it was read. known: URLs found again."""
+        answer = outcome.answer
+        if answer is None or answer.text_key is None:
+            return []
+        page = FetchedPage(outcome, answer, known)
+        page.is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
+        counted = [self._of_site(page), *self._of_list(page)]
+        if answer.pattern:
+            counted.append(self._of_pattern(page, answer.pattern))
+        if answer.summary.simhash is not None:
+            self._texts[answer.summary.simhash] = None
             if len(self._texts) > MOST_TEXTS:
                 del self._texts[next(iter(self._texts))]
         return counted
 
-    def _count(
-        self, outcome: UrlOutcome, originals: Mapping[bytes, int], known: Collection[str]
-    ) -> PatternWorth | None:
-        answer = outcome.answer
-        if answer is None or answer.pattern is None or not answer.digest:
-            return None
-        worth = self._worths.pop(answer.pattern.key, None) or PatternWorth(answer.pattern)
-        self._worths[answer.pattern.key] = worth
-        if len(self._worths) > MOST_PATTERNS:
-            del self._worths[next(iter(self._worths))]
-        is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
-        if worth.pattern.rule and answer.summary.simhash in self._texts:
-            is_copy = True  # the ids in its markup alone are others
-        alike = [link for link in outcome.links if link.pattern == answer.pattern.key]
-        leads_on = any(link.address.url not in known for link in alike)
-        url = outcome.page_links.url if outcome.page_links else ""
-        worth.count(answer, url, is_copy=is_copy, leads_on=leads_on)
+    def _of_pattern(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
+        worth = self._worth(pattern)
+        # in what is suspicious, a text that any page had is one whose ids alone are others, and
+        # other pages are no sign of worth
+        is_known = bool(pattern.rule) and page.answer.summary.simhash in self._texts
+        is_new = not is_known and page.is_new_to(worth.texts)
+        is_new = is_new or (not pattern.rule and page.leads_to_others())
+        worth.count(is_new=is_new, leads_on=page.leads_to_more_of(pattern))
         return worth
 
+    def _of_site(self, page: FetchedPage) -> PatternWorth:
+        worth = self._worth(site_pattern(page.address))
+        worth.count(is_new=page.is_new_to(worth.texts), leads_on=page.leads_to_others())
+        return worth
 
-def watch_yields(
-    cursor: CursorWrapper,
-    run: Run,
-    outcomes: Sequence[UrlOutcome],
-    originals: Mapping[bytes, int],
-    known: Collection[str],
-    watch: PatternWatch,
-) -> int:
-    """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little;
-    returns how many those were.
+    def _of_list(self, page: FetchedPage) -> list[PatternWorth]:
+        """A list's page brings something new if it leads to an item, shows an image, or has a text
+        with a word or a parameter's value, that none of the list had.
+        """
+        if not page.list_name:
+            return []
+        known = _latest(self._lists, page.list_name, KnownList, MOST_LISTS)
+        has_new_word = known.words.has_new(page.answer.marks)
+        has_new_value = known.values.has_new(word_marks(values_in(page.address)))
+        says_new, shows_new = page.says_new_to(known.texts), page.shows_new_to(known.texts)
+        lists, patterns = page.leads_to_list(), filter_patterns(page.address)
+        brings = not all(lists) or shows_new or (says_new and has_new_word)
+        is_new = brings or (says_new and has_new_value)
+        keys = frozenset(pattern.key for pattern in patterns)
+        return known.count(patterns, ListPage(keys, brings, is_new, any(lists)))
 
-    known: links of the batch that the run had before. The caller holds the run's lock.
-    """
-    counted = [watch.count(outcome, originals, known) for outcome in outcomes]
-    worths = {worth.pattern.key: worth for worth in counted if worth and worth.is_row}
-    if not worths:
-        return 0
-    rows = [
-        (key, *worths[key].pattern[1:], worths[key].fetched, worths[key].fresh)
-        for key in sorted(worths)
-    ]
-    cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
-    held = 0
-    for key, state, fetched, fresh in cursor.fetchall():
-        worths[key].fetched = worths[key].fresh = 0
-        if state == TrapState.WATCHED and worths[key].is_poor(fetched, fresh):
-            TrapPattern.objects.filter(run=run, key=key).update(
-                state=TrapState.QUARANTINED, rule=worths[key].pattern.rule or "yield"
-            )
-            log_quarantine(run.pk, worths[key].pattern)
-            held += hold(cursor, run.pk, key)
-        elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
-            held += hold(cursor, run.pk, key)
-    return held
+    def _worth(self, pattern: Pattern) -> PatternWorth:
+        return _latest(self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PATTERNS)
+
+
+def _latest(kept: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
+    """What is kept under a key, or a new one; the latest so many are kept."""
+    value = kept.pop(key, None) or make()
+    kept[key] = value
+    if len(kept) > most:
+        del kept[next(iter(kept))]
+    return value

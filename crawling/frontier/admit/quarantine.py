@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.alerts.notify import notify_listeners
+from crawling.alerts.wording import AlertEvent
 from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.run_counts import COUNT_DONE, COUNT_STATUSES, FetchCounts, add_counts
 from crawling.frontier.types import Candidate
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.run_log import write
 from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import Pattern, why_held
+from crawling.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, why_held
+from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
 #: a pattern that is known keeps the operator's word
@@ -34,13 +37,33 @@ INSERT INTO crawling_trappattern (run_id, key, pattern, rule, state, found_at)
 SELECT %s, key, pattern, rule, state, clock_timestamp() FROM crawling_trappattern
 WHERE run_id = %s AND state IN ('approved', 'banned') ORDER BY id
 """
-#: patterns that a new run's log names
+#: patterns that a new run's log names, and that a run's listeners are told of
 MOST_TOLD = 20
 
 HOLD = f"""
 WITH held AS (
     UPDATE crawling_url SET state = '{UrlState.QUARANTINED}', due_at = NULL
     WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUEUED}' RETURNING queue_id
+), counted AS (SELECT queue_id, count(*) AS n FROM held GROUP BY queue_id), queues AS (
+    UPDATE crawling_hostqueue q SET queued = q.queued - counted.n FROM counted
+        WHERE q.id = counted.queue_id
+)
+SELECT count(*) FROM held
+"""  # noqa: S608 - the states are constants
+
+#: of an origin or a parameter, whatever other patterns the URLs have; what an operator let in stays
+HOLD_WIDE = f"""
+WITH held AS (
+    UPDATE crawling_url u SET state = '{UrlState.QUARANTINED}', due_at = NULL, pattern = %(key)s
+    WHERE u.queue_id IN (
+        SELECT q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+        WHERE q.run_id = %(run)s AND h.name = %(host)s
+    ) AND u.state = '{UrlState.QUEUED}' AND u.depth > 0 AND u.nesting = 0 AND u.url ~ %(urls)s
+        AND NOT EXISTS (
+            SELECT FROM crawling_trappattern p
+            WHERE p.run_id = %(run)s AND p.key = u.pattern AND p.state = 'approved'
+        )
+    RETURNING u.queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM held GROUP BY queue_id), queues AS (
     UPDATE crawling_hostqueue q SET queued = q.queued - counted.n FROM counted
         WHERE q.id = counted.queue_id
@@ -100,20 +123,25 @@ def catch(
             [patterns[key].rule or "yield" for key in keys],
         ],
     )
-    for key, state, is_new in cursor.fetchall():
-        if is_new:
-            log_quarantine(run.pk, patterns[key])
-        elif state == TrapState.APPROVED:  # in the moment before the shift heard of it
+    known = cursor.fetchall()
+    tell_quarantine(run, [patterns[key] for key, _, is_new in known if is_new])
+    for key, state, is_new in known:
+        if not is_new and state == TrapState.APPROVED:  # in the moment before the shift heard of it
             caught -= let_go(cursor, run.pk, key)
     return caught
 
 
-def hold(cursor: CursorWrapper, run_id: int, key: int) -> int:
+def hold(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:
     """Take what waits of a pattern out of its queues; returns how many URLs that were.
 
     The caller holds the run's lock.
     """
-    cursor.execute(HOLD, [run_id, key])
+    if pattern.rule not in WIDE_REASONS:
+        cursor.execute(HOLD, [run_id, pattern.key])
+    else:
+        host = canonical_address(pattern.text.partition("…")[0]).host_key
+        urls = expression_for(pattern)
+        cursor.execute(HOLD_WIDE, {"run": run_id, "key": pattern.key, "host": host, "urls": urls})
     return int(cursor.fetchone()[0])
 
 
@@ -126,15 +154,31 @@ def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
     return int(cursor.fetchone()[0])
 
 
-def log_quarantine(run_id: int, pattern: Pattern) -> None:
-    """Say in the run's log what is held, and why."""
-    why = why_held(pattern.rule or "yield")
-    write(
-        run_id,
-        f"Quarantined as a possible trap: {pattern.text} ({why}). URLs like it wait until you "
-        "approve or ban them.",
-        level=Level.WARNING,
+def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
+    """Say in the run's log what is held, and why; and to its listeners, once for all of a batch,
+    unless they were told of MOST_TOLD patterns of the run.
+    """
+    for pattern in patterns:
+        told = (
+            f"Quarantined as a possible trap: {pattern.text} ({_why(pattern)}). URLs like it wait "
+            "until you approve or ban them."
+        )
+        write(run.pk, told, level=Level.WARNING)
+    held = TrapPattern.objects.filter(run=run).exclude(state=TrapState.WATCHED)
+    if not patterns or held.count() - len(patterns) >= MOST_TOLD:
+        return
+    more = f" and of {len(patterns) - 1} other patterns" if len(patterns) > 1 else ""
+    first = patterns[0]
+    notify_listeners(
+        run,
+        AlertEvent.HELD,
+        f"URLs like {first.text}{more} wait until they are approved or banned: {_why(first)}.",
+        more={"patterns": [pattern.text for pattern in patterns]},
     )
+
+
+def _why(pattern: Pattern) -> str:
+    return why_held(pattern.rule or "yield")
 
 
 def keep_decisions(earlier: Run, run: Run) -> None:
@@ -172,7 +216,8 @@ def ban_pattern(run: Run, pattern: TrapPattern) -> int:
     The caller holds the run's lock.
     """
     with connection.cursor() as cursor:
-        waiting = hold(cursor, run.pk, pattern.key)
+        of_links = Pattern(pattern.key, pattern.pattern, pattern.rule)
+        waiting = hold(cursor, run.pk, of_links)
         cursor.execute(BAN, [FetchStatus.TRAP, FetchStatus.TRAP.sentence, run.pk, pattern.key])
         done = Counter(queue for (queue,) in cursor.fetchall())
         count = done.total()

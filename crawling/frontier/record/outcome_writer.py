@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ from allocation.isolation import insist
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
-from crawling.frontier.admit.pattern_worth import PatternWatch, watch_yields
+from crawling.frontier.admit.pattern_watch import watch_yields
+from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.quarantine import catch
 from crawling.frontier.admit.rediscovery import note_modified
 from crawling.frontier.admit.refusals import keep_refusals
@@ -26,6 +27,7 @@ from crawling.frontier.admit.schedule import add_queues, count_links, schedule_u
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
 from crawling.frontier.record.batch_parts import in_parts
+from crawling.frontier.record.outcome_log import OutcomeLog
 from crawling.frontier.record.page_rows import (
     KnownContents,
     as_text,
@@ -38,15 +40,10 @@ from crawling.frontier.record.page_rows import (
 from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import UrlOutcome
-from crawling.models import Level, Page, Run, Shift, UrlState
+from crawling.models import Page, Run, Shift, UrlState
 from crawling.orders.ranking import Order
-from crawling.run_log import NewLogLine, write_all
-from crawling.web.addresses import canonical_address
-from crawling.web.statuses import OF_THE_HOST, FetchStatus, explain
+from crawling.web.statuses import FetchStatus
 
-#: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a
-#: shift
-MOST_LOG_LINES = 1_000
 logger = logging.getLogger(__name__)
 
 #: tries to write a batch while others hold its locks, most of a minute in all
@@ -95,60 +92,6 @@ UPDATE crawling_hostqueue q SET queued = q.queued + counted.n,
     due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
 FROM counted WHERE q.id = counted.queue_id
 """  # noqa: S608 - the states are constants
-
-
-class OutcomeLog:
-    """Every failed URL gets a line; an unreachable host gets one, for all its URLs."""
-
-    def __init__(self) -> None:
-        self._hosts: set[str] = set()
-
-    def tell(
-        self,
-        shift: Shift,
-        outcomes: Collection[UrlOutcome],
-        urls: Mapping[int, str],
-        failed_this_minute: int,
-    ) -> None:
-        """Write the lines of a batch, whose URLs are given by id.
-
-        To be called within the transaction that records it.
-        """
-        lines = [
-            line
-            for outcome in outcomes
-            if outcome.status in OF_THE_HOST and not outcome.is_untried
-            for line in self._of_host(outcome, urls[outcome.url_id])
-        ]
-        failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
-        if failed:
-            left = max(0, MOST_LOG_LINES - max(0, failed_this_minute - len(failed)))
-            lines += [
-                NewLogLine(_describe_outcome(outcome), Level.WARNING, urls[outcome.url_id])
-                for outcome in failed[:left]
-                if outcome.status not in OF_THE_HOST
-            ]
-            if 0 < left <= len(failed):
-                sentence = (
-                    f"{MOST_LOG_LINES:,} URLs have failed within this minute; what else fails in "
-                    "it is counted, but not logged."
-                )
-                lines.append(NewLogLine(sentence, Level.WARNING))
-        write_all(shift.process.run_id, lines)
-
-    def _of_host(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
-        host = canonical_address(url).host_key
-        if host not in self._hosts and len(self._hosts) < MOST_LOG_LINES:
-            self._hosts.add(host)
-            yield NewLogLine(f"{host}: {_describe_outcome(outcome)}", Level.WARNING, url)
-
-
-def _describe_outcome(outcome: UrlOutcome) -> str:
-    """The reason in a sentence, and then the system's own message, if it differs."""
-    sentence = explain(outcome.status)
-    if outcome.error.startswith(sentence):
-        return outcome.error
-    return f"{sentence} ({outcome.error})" if outcome.error else sentence
 
 
 @dataclass

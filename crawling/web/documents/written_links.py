@@ -27,6 +27,8 @@ PLACES = ("nav", "header", "footer", "aside", "main", "article")
 IN_PLACES = ",".join(PLACES)
 #: elements whose text is in an attribute, for those who do not see them
 WITH_ALT = frozenset({"img", "area", "input"})
+#: elements that show what lies elsewhere
+SHOWING = frozenset({"img", "image", "source", "video", "audio", "embed", "object"})
 #: what a redirect has its target in, in place of an attribute
 LOCATION = "location"
 #: Nearly all links of nearly all pages: those of these attributes, if no other element has one. A
@@ -343,6 +345,14 @@ def _rows(written: bytes) -> Iterator[tuple[str, str, str, str, str, str]]:
             at += count if is_shown else 0
         for link, rel, text, place in zip(*columns, strict=True):
             yield tag, name, link, rel, text, place
+
+
+def shown_in(written: bytes) -> set[str]:
+    """The images, sounds and films among what was collected, without their queries, in which a
+    server may count requests.
+    """
+    links = (link.partition("?")[0] for tag, _, link, *_ in _rows(written) if tag in SHOWING)
+    return {link for link in links if link and not link.lower().startswith("data:")}
 
 
 def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.frontier.record import outcome_writer
+from crawling.frontier.record import outcome_log
 from crawling.frontier.record.outcome_writer import RecordingState, record
 from crawling.models import Level, LogLine
 from crawling.runs.shift_lifecycle import begin_shift, shift_was_lost
@@ -99,7 +99,7 @@ def test_a_try_that_will_be_repeated_tells_of_its_host_at_once(frontier):
 
 
 def test_a_broken_site_cannot_fill_the_log(frontier, monkeypatch):
-    monkeypatch.setattr(outcome_writer, "MOST_LOG_LINES", 3)
+    monkeypatch.setattr(outcome_log, "MOST_LOG_LINES", 3)
     frontier.sow(*(f"a.test/{number}" for number in range(10)))
     urls = frontier.claim()
 

@@ -1,0 +1,63 @@
+"""Hold the URLs of patterns whose pages yield too little."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.admit.pattern_worth import PatternWatch
+from crawling.frontier.admit.quarantine import hold, tell_quarantine
+from crawling.frontier.types import UrlOutcome
+from crawling.models import Run, TrapPattern
+from crawling.scope.trap_gate import TrapState
+from crawling.scope.trap_patterns import Pattern
+
+ADD_YIELDS = """
+INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, fetched, fresh, found_at)
+SELECT %s, new.key, new.pattern, new.rule, 'watched', new.fetched, new.fresh, clock_timestamp()
+FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::int[], %s::int[])
+    AS new(key, pattern, rule, fetched, fresh)
+ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched,
+    fresh = p.fresh + excluded.fresh
+RETURNING p.key, p.state, p.fetched, p.fresh
+"""
+
+
+def watch_yields(
+    cursor: CursorWrapper,
+    run: Run,
+    outcomes: Sequence[UrlOutcome],
+    originals: Mapping[bytes, int],
+    known: Collection[str],
+    watch: PatternWatch,
+) -> int:
+    """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little;
+    returns how many those were.
+
+    known: links of the batch that the run had before. The caller holds the run's lock.
+    """
+    counted = [worth for outcome in outcomes for worth in watch.count(outcome, originals, known)]
+    worths = {worth.pattern.key: worth for worth in counted if worth.is_row}
+    if not worths:
+        return 0
+    rows = [
+        (key, *worths[key].pattern[1:], worths[key].fetched, worths[key].fresh)
+        for key in sorted(worths)
+    ]
+    cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
+    held, news = 0, list[Pattern]()
+    for key, state, fetched, fresh in cursor.fetchall():
+        worth = worths[key]
+        worth.fetched = worth.fresh = 0
+        if state == TrapState.WATCHED and worth.is_poor(fetched, fresh):
+            TrapPattern.objects.filter(run=run, key=key).update(
+                state=TrapState.QUARANTINED, rule=worth.pattern.rule or "yield"
+            )
+            news.append(worth.pattern)
+            held += hold(cursor, run.pk, worth.pattern)
+        elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
+            held += hold(cursor, run.pk, worth.pattern)
+    tell_quarantine(run, news)
+    watch.has_held |= bool(news)
+    return held

@@ -1,0 +1,71 @@
+"""The lines of a run's log about what became of URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from crawling.frontier.types import UrlOutcome
+from crawling.models import Level, Shift, UrlState
+from crawling.run_log import NewLogLine, write_all
+from crawling.web.addresses import canonical_address
+from crawling.web.statuses import OF_THE_HOST, explain
+
+#: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a
+#: shift
+MOST_LOG_LINES = 1_000
+
+
+class OutcomeLog:
+    """Every failed URL gets a line; an unreachable host gets one, for all its URLs, and so does a
+    robots.txt that names sitemaps which cannot be requested.
+    """
+
+    def __init__(self) -> None:
+        self._hosts: set[str] = set()
+
+    def tell(
+        self,
+        shift: Shift,
+        outcomes: Collection[UrlOutcome],
+        urls: Mapping[int, str],
+        failed_this_minute: int,
+    ) -> None:
+        """Write the lines of a batch, whose URLs are given by id.
+
+        To be called within the transaction that records it.
+        """
+        lines = [
+            line
+            for outcome in outcomes
+            if outcome.status in OF_THE_HOST and not outcome.is_untried
+            for line in self._of_host(outcome, urls[outcome.url_id])
+        ]
+        failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
+        if failed:
+            left = max(0, MOST_LOG_LINES - max(0, failed_this_minute - len(failed)))
+            lines += [
+                NewLogLine(_describe_outcome(outcome), Level.WARNING, urls[outcome.url_id])
+                for outcome in failed[:left]
+                if outcome.status not in OF_THE_HOST
+            ]
+            if 0 < left <= len(failed):
+                sentence = (
+                    f"{MOST_LOG_LINES:,} URLs have failed within this minute; what else fails in "
+                    "it is counted, but not logged."
+                )
+                lines.append(NewLogLine(sentence, Level.WARNING))
+        write_all(shift.process.run_id, lines)
+
+    def _of_host(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
+        host = canonical_address(url).host_key
+        if host not in self._hosts and len(self._hosts) < MOST_LOG_LINES:
+            self._hosts.add(host)
+            yield NewLogLine(f"{host}: {_describe_outcome(outcome)}", Level.WARNING, url)
+
+
+def _describe_outcome(outcome: UrlOutcome) -> str:
+    """The reason in a sentence, and then the system's own message, if it differs."""
+    sentence = explain(outcome.status)
+    if outcome.error.startswith(sentence):
+        return outcome.error
+    return f"{sentence} ({outcome.error})" if outcome.error else sentence

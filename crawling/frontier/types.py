@@ -153,6 +153,8 @@ class UrlOutcome:
     refusals: Sequence[Refusal] = ()
     captured: CapturedExchange | None = None
     page_links: PageLinks | None = None
+    #: sentences for the log, of what its site's robots.txt names and cannot be followed
+    bad_maps: Sequence[str] = ()
     #: where the page leads, of a run with a limited depth
     targets: PageTargetMarks | None = None
     #: when other URLs were changed last, as the page states

@@ -166,13 +166,13 @@ def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
     """What is found on a page; a page without a text has an empty row, since it was read."""
     findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
     is_feed, has_text = page.content_type in MAY_BE_FEEDS, _has_text(page.content_type)
-    if has_text or is_feed:
+    if has_text or is_feed or page.content_type in LISTS:
         try:
             with stored_document(run, page) as document:
                 if page.content_type in TYPES:
                     findings, text, structured = _read_html(page, document, microformats)
-                elif has_text:
-                    text = _read_other(document)
+                else:
+                    findings, text = _read_other(page, document, has_text=has_text)
                 if is_feed:
                     structured = _read_feed(document)
         except ArchiveTrouble as trouble:
@@ -211,10 +211,15 @@ def _read_html(
     return findings, text, reader.rows
 
 
-def _read_other(source: DocumentSource) -> PageText:
+def _read_other(
+    page: Page, source: DocumentSource, *, has_text: bool
+) -> tuple[list[FindingRow], PageText]:
     document = read_document(source)
+    findings = list(_of_links(page, document.notes.bad))
+    if not has_text:
+        return findings, PageText()
     text = " ".join(document.text.split())
-    return PageText(document.title, text=text, language=document.metadata.language)
+    return findings, PageText(document.title, text=text, language=document.metadata.language)
 
 
 def _read_feed(source: DocumentSource) -> list[DataRow]:

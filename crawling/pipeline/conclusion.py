@@ -19,7 +19,7 @@ from crawling.frontier.types import (
 )
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext
-from crawling.pipeline.page_links import COPY, links_of, targets_of, with_head
+from crawling.pipeline.page_links import COPY, bad_maps, links_of, targets_of, with_head
 from crawling.scope.trap_patterns import Pattern, list_of, pattern_with
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.web.content.own_words import MOST_COMPARED, own_words, text_key, word_marks
@@ -108,6 +108,7 @@ def conclude(
             collected(document, with_fragment(target.url, fetched.location) if target else ""),
         ),
         modified=document.modified,
+        bad_maps=bad_maps(address, maps) if maps else (),
         targets=targets_of(claimed, address, document, target, context.links),
     )
 

@@ -25,7 +25,7 @@ from crawling.web.documents.html import (
     refresh_target,
 )
 from crawling.web.fetch.http import Fetched
-from crawling.web.links import Links
+from crawling.web.links import Links, told_links
 from crawling.web.statuses import succeeded
 
 #: of which a robots.txt may name sitemaps
@@ -250,7 +250,12 @@ def with_head(
         links.add(refresh)
     there = {link.url for link in document.links}
     news = [link for link in links.found if link.url not in there]
-    return replace(document, links=[*document.links, *news]) if news else document
+    unread = document.unread or links.left_out
+    return (
+        replace(document, links=[*document.links, *news], unread=unread)
+        if (news or unread is not document.unread)
+        else document
+    )
 
 
 def _fields(headers: Mapping[str, str], name: str) -> list[str]:
@@ -258,6 +263,11 @@ def _fields(headers: Mapping[str, str], name: str) -> list[str]:
     if isinstance(headers, HTTPHeaderDict):
         return headers.getlist(name)
     return [headers[name]] if name in headers else []
+
+
+def bad_maps(address: Address, sitemaps: Sequence[str]) -> list[str]:
+    """What is wrong with sitemaps that the robots.txt of a page's site names, in sentences."""
+    return list(told_links(sitemaps, Links(f"{address.origin}/robots.txt").fault_of))
 
 
 def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -16,7 +17,7 @@ from crawling.web.addresses import (
     read_address,
 )
 from crawling.web.content.encodings import percent_encoded_query
-from crawling.web.documents.base import TruncationReason
+from crawling.web.documents.base import TruncationReason, one_line
 from crawling.web.protocols import default_port
 
 #: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to
@@ -36,6 +37,11 @@ PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-
 MOST_SHARED = 8192
 #: a document with more is a trap or a dump; what is behind them is left out
 MOST_LINKS = 50_000
+#: of a document, links that cannot be followed that are told one by one, characters of each, and
+#: what stands for the others; it sorts behind each of these
+MOST_BAD_LINKS, MOST_OF_A_LINK, OTHERS = 20, 200, "… and others"
+#: and that are kept to be told
+MOST_REJECTED = 100
 #: stands for the address of a link that is longer than a URL may be
 TOO_LONG = Address("", "", "", 0)
 #: characters of all of them, which have to stay in memory
@@ -55,6 +61,8 @@ class Links:
         self.found: list[Address] = []
         self.unread: TruncationReason | None = None
         self._has_long = False
+        self._rejected: list[str] = []
+        self._more_rejected = 0
         self._characters = 0
         self._charset = charset
         self._base = _joined(base, url) if base else url
@@ -82,11 +90,24 @@ class Links:
         self._characters += len(text)
         self.taken.add(text)
         address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
-        if address is TOO_LONG:
-            self._has_long = True
-        elif address and address.url not in self._urls:
+        if not address or address is TOO_LONG:
+            self._has_long = self._has_long or address is TOO_LONG
+            self._reject(text)
+        elif address.url not in self._urls:
             self._urls.add(address.url)
             self.found.append(address)
+
+    def _reject(self, text: str) -> None:
+        if len(self._rejected) < MOST_REJECTED:
+            self._rejected.append(text[: MAX_URL_LENGTH + 1])
+        else:
+            self._more_rejected += 1
+
+    def bad(self) -> dict[str, int]:
+        """What is wrong with links that were added and cannot be followed, as `told_links`."""
+        told = told_links(self._rejected, self.fault_of)
+        others = told.get(OTHERS, 0) + (self._more_rejected if told else 0)
+        return told | ({OTHERS: others} if others else {})
 
     def target_of(self, text: str) -> str:
         """The address of a link that need not be taken up, written without a fragment; "" if it is
@@ -156,6 +177,27 @@ class Links:
             return read_address(_encode_query(text.strip(BLANKS), self._charset), self._base).url
         except BadUrl:
             return ""
+
+
+def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str, int]:
+    """A sentence for each link with a fault, and how many have it; behind the first MOST_BAD_LINKS
+    different ones all others together.
+    """
+    faults: dict[str, str] = {}
+    told: dict[str, int] = {}
+    others = 0
+    for link in links:
+        if link not in faults:
+            faults[link] = fault_of(link)
+        if not (fault := faults[link]):
+            continue
+        shown = link if len(link) <= MOST_OF_A_LINK else f"{link[:MOST_OF_A_LINK]}…"
+        sentence = f"“{one_line(shown)}” {fault}"
+        if sentence in told or len(told) < MOST_BAD_LINKS:
+            told[sentence] = told.get(sentence, 0) + 1
+        else:
+            others += 1
+    return told | ({OTHERS: others} if others else {})
 
 
 def split_fragment(text: str) -> tuple[str, str]:

@@ -40,6 +40,12 @@ class OutcomeLog:
             if outcome.status in OF_THE_HOST and not outcome.is_untried
             for line in self._of_host(outcome, urls[outcome.url_id])
         ]
+        lines += [
+            line
+            for outcome in outcomes
+            if outcome.bad_maps
+            for line in self._of_maps(outcome, urls[outcome.url_id])
+        ]
         failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
         if failed:
             left = max(0, MOST_LOG_LINES - max(0, failed_this_minute - len(failed)))
@@ -55,6 +61,14 @@ class OutcomeLog:
                 )
                 lines.append(NewLogLine(sentence, Level.WARNING))
         write_all(shift.process.run_id, lines)
+
+    def _of_maps(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
+        """Once for each site, though several pages may bring its sitemaps."""
+        robots = f"{canonical_address(url).origin}/robots.txt"
+        if robots not in self._hosts and len(self._hosts) < MOST_LOG_LINES:
+            self._hosts.add(robots)
+            told = f"Sitemaps that it names are not requested: {'; '.join(outcome.bad_maps)}."
+            yield NewLogLine(told, Level.WARNING, robots)
 
     def _of_host(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
         host = canonical_address(url).host_key

@@ -127,6 +127,19 @@ class DocumentMetadata(NamedTuple):
 
 
 NO_METADATA = DocumentMetadata()
+
+
+class LinkNotes(NamedTuple):
+    """What is to be said of a document's links."""
+
+    #: of a feed, a sitemap or a sheet: what is wrong with those that cannot be followed, and how
+    #: many have it
+    bad: Mapping[str, int] = {}
+    #: when pages that it leads to were changed last, as it states it, by URL
+    modified: Mapping[str, datetime] = {}
+
+
+NO_NOTES = LinkNotes()
 #: root elements of sitemaps.org
 SITEMAP_INDEX = "sitemapindex"
 SITEMAP_ROOTS = ("urlset", SITEMAP_INDEX)
@@ -155,8 +168,11 @@ class Document:
     written: bytes = b""
     #: what relative links start from, as it states it
     base: str = ""
-    #: when pages that it leads to were changed last, as it states, by URL
-    modified: Mapping[str, datetime] = field(default_factory=dict)
+    notes: LinkNotes = NO_NOTES
+
+    @property
+    def modified(self) -> Mapping[str, datetime]:
+        return self.notes.modified
 
     @property
     def is_sitemap(self) -> bool:

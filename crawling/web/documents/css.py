@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason
+from crawling.web.documents.base import Document, DocumentSource, LinkNotes, TruncationReason
 from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
@@ -43,7 +43,7 @@ def read(source: DocumentSource) -> Document:
         if not link.lower().startswith("data:"):
             links.add(link)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.left_out
-    return Document(charset=charset, links=links.found, unread=unread)
+    return Document(charset=charset, links=links.found, unread=unread, notes=LinkNotes(links.bad()))
 
 
 def links_in(sheet: str) -> Iterator[str]:

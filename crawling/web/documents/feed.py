@@ -15,6 +15,7 @@ from crawling.web.documents.base import (
     Document,
     DocumentMetadata,
     DocumentSource,
+    LinkNotes,
     one_line,
 )
 from crawling.web.documents.json_feed import BadFeed
@@ -78,7 +79,11 @@ def read(source: DocumentSource) -> Document:
     metadata = DocumentMetadata(author, description, language)
     site = f"{canonical_address(source.url).origin}/"
     modified = stated_changes(document, bases, links, site=site)
-    return Document(title, charset, links.found, text, metadata, modified=modified, unread=unread)
+    return Document(
+        *(title, charset, links.found, text, metadata),
+        unread=unread,
+        notes=LinkNotes(links.bad(), modified),
+    )
 
 
 def _link_of(element: turbohtml.Element, name: str) -> str:

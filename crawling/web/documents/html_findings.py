@@ -10,17 +10,12 @@ from typing import NamedTuple
 
 import turbohtml
 
-from crawling.web.documents.base import one_line
 from crawling.web.documents.written_links import written_in
-from crawling.web.links import MOST_LINKS, Links
+from crawling.web.links import MOST_LINKS, Links, told_links
 
 #: of a page; a fragment is no longer, either
 MOST_IDS = 20_000
 MOST_ID = 500
-#: of a page, those that are told one by one, and characters of each
-MOST_BAD_LINKS, MOST_OF_A_LINK = 20, 200
-#: sorts behind each of these
-OTHERS = "… and others"
 
 
 class HtmlFindings(NamedTuple):
@@ -41,23 +36,8 @@ def find_in_html(document: turbohtml.Document) -> HtmlFindings:
 
 
 def bad_links(document: turbohtml.Document, links: Links) -> dict[str, int]:
-    """What is wrong with links that cannot be followed, and how many say so; behind the first
-    MOST_BAD_LINKS different ones all others together.
+    """What is wrong with links that cannot be followed, as `told_links`.
 
     links: knows the document's base.
     """
-    faults: dict[str, str] = {}
-    told: dict[str, int] = {}
-    others = 0
-    for link in islice(written_in(document), MOST_LINKS):
-        if link not in faults:
-            faults[link] = links.fault_of(link)
-        if not (fault := faults[link]):
-            continue
-        shown = link if len(link) <= MOST_OF_A_LINK else f"{link[:MOST_OF_A_LINK]}…"
-        sentence = f"“{one_line(shown)}” {fault}"
-        if sentence in told or len(told) < MOST_BAD_LINKS:
-            told[sentence] = told.get(sentence, 0) + 1
-        else:
-            others += 1
-    return told | ({OTHERS: others} if others else {})
+    return told_links(islice(written_in(document), MOST_LINKS), links.fault_of)

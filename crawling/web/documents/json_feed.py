@@ -11,6 +11,7 @@ from crawling.web.documents.base import (
     Document,
     DocumentMetadata,
     DocumentSource,
+    LinkNotes,
     TruncationReason,
     one_line,
 )
@@ -51,7 +52,11 @@ def read(source: DocumentSource) -> Document:
     )
     text = " ".join(filter(None, texts))[:MOST_TEXT].replace("\0", "")
     title = one_line(_text(feed, "title"))
-    return Document(title, "UTF-8", links.found, text, about, unread=links.left_out)
+    return Document(
+        *(title, "UTF-8", links.found, text, about),
+        unread=links.left_out,
+        notes=LinkNotes(links.bad()),
+    )
 
 
 def _why_unread(source: DocumentSource) -> TruncationReason:

@@ -19,7 +19,7 @@ from typing import Any
 from xml.parsers import expat
 
 from crawling.web.addresses import MAX_URL_LENGTH, Address, canonical_address
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason
+from crawling.web.documents.base import Document, DocumentSource, LinkNotes, TruncationReason
 from crawling.web.documents.charsets import TextDecoder, decoder_for
 from crawling.web.links import MOST_LINKS, Links
 
@@ -86,8 +86,8 @@ def _read(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
     return Document(
         charset=stream.charset,
         links=found.links(),
-        modified=found.modified,
         unread=found.why_unread,
+        notes=LinkNotes(found.bad_links(), found.modified),
     )
 
 
@@ -138,6 +138,10 @@ class _SitemapLinks:
         pages = self._pages.found
         known = {address.url for address in pages}
         return pages + [other for other in self._alternates.found if other.url not in known]
+
+    def bad_links(self) -> dict[str, int]:
+        pages, others = self._pages.bad(), self._alternates.bad()
+        return {told: pages.get(told, 0) + others.get(told, 0) for told in pages | others}
 
     def begin(self) -> None:
         self._target = self._moment = ""

@@ -20,7 +20,7 @@ from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import clear, new_part, remove_abandoned_parts
 from crawling.links.second_reading import read_again
-from crawling.models import LinksPart, Page, Run, Url, UrlState
+from crawling.models import LinksPart, LogLine, Page, Run, Url, UrlState
 from crawling.rq_jobs import IDLE
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
@@ -194,6 +194,50 @@ def test_links_that_no_one_can_follow_are_told_with_their_page(make_site, crawl_
     by_path = {page.url.url.removeprefix(site.url): page.unread for page in run.pages.all()}
     assert by_path == {"/": "length", "/good": "", "/many": ""}
     assert [url for url, _ in problems(site, run, "unread")] == ["/"]
+
+
+def test_bad_links_of_feeds_sitemaps_sheets_and_heads_are_told(make_site, crawl_to_the_end):
+    long = "/" + "l" * 5000
+    locs = ("http://[::1/", "/good", *(f"http://h:x{number}/" for number in range(30)))
+    entries = "".join(f"<url><loc>{loc}</loc></url>" for loc in locs)
+    atom = '<feed xmlns="http://www.w3.org/2005/Atom"><link href="http://a b/"/></feed>'
+    site = make_site(
+        {
+            "/robots.txt": (
+                *(200, {"Content-Type": "text/plain"}),
+                f"Sitemap: /map.xml\nSitemap: {long}\nSitemap: http://:80/",
+            ),
+            "/": (
+                *(200, {"Content-Type": "text/html", "Link": f"<{long}>; rel=next"}),
+                "<link rel=alternate href=/feed><link rel=alternate href=/feed.json>",
+            ),
+            "/map.xml": (200, {"Content-Type": "application/xml"}, f"<urlset>{entries}</urlset>"),
+            "/feed": (200, {"Content-Type": "application/atom+xml"}, atom),
+            "/feed.json": (
+                *(200, {"Content-Type": "application/feed+json"}),
+                json.dumps(
+                    {"version": "https://jsonfeed.org/version/1.1", "items": [{"url": long}]}
+                ),
+            ),
+        }
+    )
+    run = crawl_to_the_end(f"{site.url}/")
+    catch_up(run.pk)
+    read_again(run.pk)
+
+    told = dict(problems(site, run, "malformed"))
+
+    assert set(told) == {"/map.xml", "/feed", "/feed.json"}
+    assert told["/map.xml"].startswith("“http://[::1/” is no URL; ")
+    assert told["/map.xml"].endswith("; … and others (11 times)")
+    assert told["/feed"] == "“http://a b/” is no URL"
+    assert told["/feed.json"] == f"“{long[:200]}…” is longer than 4,096 characters"
+    assert {url for url, _ in problems(site, run, "unread")} == {"/", "/feed.json"}
+    log = LogLine.objects.get(run=run, message__startswith="Sitemaps that it names").message
+    assert "“http://:80/” is no URL" in log
+    assert f"“{long[:200]}…” is longer than 4,096 characters" in log
+    rows = list(problem_rows(run, [ProblemKind.MALFORMED]))
+    assert {row["page"].removeprefix(site.url) for row in rows} == set(told)
 
 
 def problems(site, run, kind, **options):

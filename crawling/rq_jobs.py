@@ -62,7 +62,7 @@ class RowJob:
     #: a job that failed before it took up its row is queued again
     retried: bool = True
 
-    def enqueue(self, pk: int) -> None:
+    def enqueue(self, pk: int, *, at_front: bool = False) -> None:
         """Raises RedisError."""
         self._queue().enqueue_call(
             self.function,
@@ -70,7 +70,7 @@ class RowJob:
             job_id=self._id(pk),
             timeout=self.seconds,
             failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
-            at_front=self.at_front,
+            at_front=self.at_front or at_front,
         )
 
     def ask(self, pk: int) -> None:
@@ -81,16 +81,31 @@ class RowJob:
             logger.warning("a job cannot be queued", extra={"job": self.name, "error": str(error)})
 
     def enqueue_if_lost(self, pk: int) -> bool:
-        """Queue the job again unless a worker will come to it, or is at it. Raises RedisError."""
-        queue = self._queue()
+        """Queue the job again unless a worker will come to it, or is at it: in front of others, if
+        its worker was killed. Raises RedisError.
+        """
+        queue, had_begun = self._queue(), False
         job = queue.fetch_job(self._id(pk))
         if job is not None:
+            had_begun = job.get_status() == JobStatus.STARTED
             is_kept = job.get_status() == JobStatus.FAILED and not self.retried
             if is_kept or waits(queue, job) or is_in_hand(job):
                 return False
             remove(job)
-        self.enqueue(pk)
+        self.enqueue(pk, at_front=had_begun)
         return True
+
+    def withdraw(self, pk: int) -> None:
+        """Remove the job from Redis, unless a worker has just taken it off the queue: to be called
+        when no worker is at it. Raises RedisError.
+        """
+        queue = self._queue()
+        job = queue.fetch_job(self._id(pk))
+        if job is None:
+            return
+        is_taken = queue.get_job_position(job.id) is None
+        if job.get_status() != JobStatus.QUEUED or not is_taken:
+            remove(job)
 
     @contextmanager
     def alone(self, pk: int) -> Iterator[bool]:

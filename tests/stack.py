@@ -31,8 +31,10 @@ WORKER = [
     "--worker-ttl",
     "60",
 ]
+BACKGROUND_WORKER = "crawling.worker.background_worker.BackgroundWorker"
 BACKGROUND = [
     *("rqworker", "--skip-checks", "background", "imports", "idle"),
+    *("--worker-class", BACKGROUND_WORKER),
     *("--serializer", "json"),
 ]
 SCHEDULER = ["scheduler", "--skip-checks"]

@@ -63,6 +63,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/bulk/": {"POST": OPERATOR},
     "crawls/imports/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/imports/<int:pk>/cancel/": {"POST": OPERATOR},
+    "crawls/inquiries/<int:inquiry_id>/cancel/": {"POST": VIEWER},
+    "crawls/inquiries/<int:inquiry_id>/again/": {"POST": VIEWER},
+    "crawls/<int:pk>/jobs/<str:kind>/cancel/": {"POST": OPERATOR},
     "crawls/views/": {"POST": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/new/allow/": {"POST": ADMINISTRATOR},
@@ -255,6 +258,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/imports": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/imports/<import_id>": {"GET": VIEWER},
     "api/v1/imports/<import_id>/cancel": {"POST": OPERATOR},
+    "api/v1/crawls/<crawl_id>/jobs/<kind>/cancel": {"POST": OPERATOR},
+    "api/v1/inquiries/<inquiry_id>/cancel": {"POST": VIEWER},
+    "api/v1/inquiries/<inquiry_id>/again": {"POST": VIEWER},
     "api/v1/crawls/<crawl_id>/wacz": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/crawls/<crawl_id>/wacz/export": {"GET": OPERATOR},
     "api/v1/crawls/<crawl_id>/seed-sources": {"GET": VIEWER, "POST": OPERATOR},
@@ -402,6 +408,9 @@ IN_JSON = {
     "crawls/bulk/": "POST api/v1/bulk-actions",
     "crawls/imports/": "POST api/v1/imports",
     "crawls/imports/<int:pk>/cancel/": "POST api/v1/imports/<import_id>/cancel",
+    "crawls/inquiries/<int:inquiry_id>/cancel/": "POST api/v1/inquiries/<inquiry_id>/cancel",
+    "crawls/inquiries/<int:inquiry_id>/again/": "POST api/v1/inquiries/<inquiry_id>/again",
+    "crawls/<int:pk>/jobs/<str:kind>/cancel/": "POST api/v1/crawls/<crawl_id>/jobs/<kind>/cancel",
     "crawls/views/": "POST api/v1/views",
     "crawls/new/": "POST api/v1/crawls",
     "crawls/new/allow/": "POST api/v1/access-rules/<kind>",
@@ -624,6 +633,10 @@ EMPTY = {
     "api/v1/imports/<import_id>",
     "api/v1/imports/<import_id>/cancel",
     "crawls/imports/<int:pk>/cancel/",
+    "crawls/inquiries/<int:inquiry_id>/cancel/",
+    "crawls/inquiries/<int:inquiry_id>/again/",
+    "api/v1/inquiries/<inquiry_id>/cancel",
+    "api/v1/inquiries/<inquiry_id>/again",
     "shared/<slug:token>/",
     "api/v1/crawls/<crawl_id>/share-links/<link_id>",
     "api/v1/dns/names/<name>",
@@ -751,7 +764,8 @@ def ask(clients, crawl, settings, tmp_path):
             ("//hosts/", host),
         )
         pk = next((one.pk for part, one in owners if part in f"//{route}"), crawl.pk)
-        path = PATHS[route] % {name: values.get(name, pk) for name in names}
+        kind = {"kind": "wacz"} if "/jobs/" in route else {}
+        path = PATHS[route] % {name: (values | kind).get(name, pk) for name in names}
         is_json = route.startswith("api/") and method != "GET"
         body = {"data": BODIES.get(f"{method} {route}", {})} | (
             {"content_type": "application/json"} if is_json else {}

@@ -61,6 +61,8 @@ ELSEWHERE = {
     "POST crawls/bulk/": BELOW,
     "POST crawls/imports/": NEW,
     "POST crawls/imports/<int:pk>/cancel/": OWN,
+    "POST crawls/inquiries/<int:inquiry_id>/cancel/": OWN,
+    "POST crawls/inquiries/<int:inquiry_id>/again/": OWN,
     "POST crawls/views/": OWN,
     "GET crawls/new/": BELOW,
     "POST crawls/new/": NEW,
@@ -84,6 +86,8 @@ ELSEWHERE = {
     "POST api/v1/crawls": NEW,
     "POST api/v1/imports": NEW,
     "POST api/v1/imports/<import_id>/cancel": OWN,
+    "POST api/v1/inquiries/<inquiry_id>/cancel": OWN,
+    "POST api/v1/inquiries/<inquiry_id>/again": OWN,
     "POST api/v1/bulk-actions": BELOW,
     "POST api/v1/views": OWN,
     "DELETE api/v1/views/<view_id>": OWN,
@@ -242,6 +246,7 @@ def ask(client: Client, method: str, route: str, crawl: CrawlJob, values, **extr
     names = re.findall(r"%\((\w+)\)s", PATHS[route])
     first, *others = names
     known = next((pk for part, pk in values.items() if part in route), 1)
+    values = values | ({"kind": "wacz"} if "/jobs/" in route else {})
     path = PATHS[route] % ({first: crawl.pk} | {name: values.get(name, known) for name in others})
     is_json = route.startswith("api/") and method != "GET"
     body = {"data": BODIES.get(f"{method} {route}", {})}

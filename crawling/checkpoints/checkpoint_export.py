@@ -49,7 +49,7 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
         raise CheckpointTrouble(
             f"{folder} is there already; name a directory that is new or empty."
         )
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
+    unfinished = folder.with_name(f"{_beginning(folder)}{os.getpid()}")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         taken = _write(run, unfinished, with_archive=with_archive)
@@ -59,6 +59,17 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return CheckpointResult(folder, *taken)
+
+
+def forget_unfinished(folder: Path) -> None:
+    """Remove what processes that were killed have left of a checkpoint to be written there."""
+    for left in folder.parent.glob(f"{_beginning(folder)}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _beginning(folder: Path) -> str:
+    """Of the name of an unfinished one."""
+    return f".{folder.name}."
 
 
 def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int, int, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,15 @@ def import_checkpoint(
     resume: bool = False,
     by: User | None = None,
     secrets: Mapping[str, Any] | None = None,
+    confirm: Callable[[Run], None] = lambda run: None,
 ) -> Run:
     """Make a crawl with one run, which is paused, or with `resume` goes on at once; one that had
     ended has ended.
 
     Everything is read and checked before anything is written. A claim that is more than the pool
     has is cut to what it has. secrets: fields of the order with what the checkpoint has masked.
-    Raises CheckpointTrouble, BadOrder.
+    confirm: called as the last step of the transaction that makes the run; there is no run if it
+    raises. Raises CheckpointTrouble, BadOrder.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
@@ -55,7 +57,8 @@ def import_checkpoint(
     try:
         with transaction.atomic(durable=True):
             restore_shared(lambda part: read_lines(folder, part))
-        run = _written(folder, manifest, order, by, RunState.QUEUED if resume else RunState.PAUSED)
+        state = RunState.QUEUED if resume else RunState.PAUSED
+        run = _written(folder, manifest, order, by, state, confirm)
     except (DataError, IntegrityError, KeyError, ValueError) as error:
         raise CheckpointTrouble(
             f"{folder} holds what cannot be: {str(error).splitlines()[0]} Take it anew."
@@ -91,6 +94,7 @@ def _written(
     order: dict[str, Any],
     by: User | None,
     state: RunState,
+    confirm: Callable[[Run], None],
 ) -> Run:
     has_files = False
     try:
@@ -121,6 +125,7 @@ def _written(
                 adopt_files(run.pk, folder / ARCHIVE, manifest.archive)
                 has_files = True
                 read_later_from_archive(run.pk)
+            confirm(run)
     except BaseException:
         if has_files:  # and no run for them
             forget_files(run.pk)

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 
 from crawling.archive.files import this_machine
 from crawling.audit import note
-from crawling.checkpoints.checkpoint_export import take_checkpoint
+from crawling.checkpoints.checkpoint_export import forget_unfinished, take_checkpoint
 from crawling.errors import CheckpointTrouble
 from crawling.models import Checkpoint, Run
 from crawling.models.jobs import WORKING_STATES
@@ -83,35 +83,55 @@ def take_asked(checkpoint_id: int) -> str:
     Harmless when run twice: checkpoints that were taken or failed stay as they are.
     """
     connections.close_all()  # a connection from before the fork belongs to the parent
-    checkpoint = (
-        Checkpoint.objects.select_related("run__crawl")
-        .filter(pk=checkpoint_id, taken_at=None, trouble="")
-        .first()
-    )
-    if checkpoint is None or settings.CHECKPOINT_DIR is None:
-        return "it is no longer needed"
+    with CHECKPOINT.alone(checkpoint_id) as is_alone:
+        asked = Checkpoint.objects.select_related("run__crawl").filter(taken_at=None, trouble="")
+        checkpoint = asked.filter(pk=checkpoint_id).first()
+        if checkpoint is None or not is_alone or settings.CHECKPOINT_DIR is None:
+            return "it is no longer needed"
+        return _take(checkpoint, folder_of(checkpoint))
+
+
+def folder_of(checkpoint: Checkpoint) -> Path:
+    """Where it is to be. Raises CheckpointTrouble without CHECKPOINT_DIR."""
+    if settings.CHECKPOINT_DIR is None:
+        raise CheckpointTrouble("There is no place for checkpoints: set CHECKPOINT_DIR.")
     run = checkpoint.run
-    folder = (
-        settings.CHECKPOINT_DIR
-        / f"crawl{run.crawl_id}-run{run.number}-{checkpoint.asked_at:%Y%m%dT%H%M%SZ}-"
-        f"{checkpoint.pk}"
-    )
+    name = f"crawl{run.crawl_id}-run{run.number}-{checkpoint.asked_at:%Y%m%dT%H%M%SZ}"
+    return settings.CHECKPOINT_DIR / f"{name}-{checkpoint.pk}"
+
+
+def clear_checkpoint(checkpoint_id: int) -> None:
+    """Remove what a job that was killed has left of one that was cancelled."""
+    asked = Checkpoint.objects.select_related("run").filter(pk=checkpoint_id, taken_at=None)
+    checkpoint = asked.first()
+    if checkpoint is None or settings.CHECKPOINT_DIR is None:
+        return
+    forget_unfinished(folder := folder_of(checkpoint))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _take(checkpoint: Checkpoint, folder: Path) -> str:
+    run = checkpoint.run
+    wanted = Checkpoint.objects.filter(pk=checkpoint.pk, trouble="")
     try:
-        settings.CHECKPOINT_DIR.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         taken = take_checkpoint(run, folder, with_archive=False)
     except (CheckpointTrouble, OSError) as error:
         logger.warning(
             "a checkpoint could not be taken", extra={"run": str(run), "error": str(error)}
         )
-        Checkpoint.objects.filter(pk=checkpoint.pk).update(trouble=str(error))
+        wanted.update(trouble=str(error))
         return str(error)
-    Checkpoint.objects.filter(pk=checkpoint.pk).update(
+    is_wanted = wanted.update(
         taken_at=taken.at,
         machine=this_machine(),
         directory=str(taken.folder),
         bytes=taken.bytes,
         urls=taken.urls,
     )
+    if not is_wanted:  # a user has cancelled it
+        shutil.rmtree(taken.folder, ignore_errors=True)
+        return "it is no longer needed"
     _forget_old(run)
     return f"{taken.folder}: {taken.urls:,} URLs"
 

@@ -3,8 +3,8 @@
 from django.urls import path, re_path
 
 from crawling.dashboard.copies import views as copy_views
+from crawling.dashboard.crawls import cancel_views
 from crawling.dashboard.crawls import views as crawls
-from crawling.dashboard.crawls.import_views import cancel as cancel_import
 from crawling.dashboard.crawls.import_views import imports
 from crawling.dashboard.freshness import views as freshness_views
 from crawling.dashboard.graph import views as graph_views
@@ -37,7 +37,10 @@ urlpatterns = [
     path("", crawls.crawls, name="crawls"),
     re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
     path("imports/", imports, name="imports"),
-    path("imports/<int:pk>/cancel/", cancel_import, name="cancel_import"),
+    path("imports/<int:pk>/cancel/", cancel_views.cancel_archive_import, name="cancel_import"),
+    path("inquiries/<int:inquiry_id>/cancel/", cancel_views.cancel_asked, name="cancel_inquiry"),
+    path("inquiries/<int:inquiry_id>/again/", cancel_views.ask_cancelled, name="ask_again"),
+    path("<int:pk>/jobs/<str:kind>/cancel/", cancel_views.cancel_job, name="cancel_job"),
     path("schedules/", schedule_views.schedules, name="schedules"),
     path("bulk/", crawls.bulk, name="bulk"),
     path("views/", crawls.keep_view, name="views"),

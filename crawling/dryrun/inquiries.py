@@ -66,7 +66,9 @@ def ask_once(kind: InquiryKind, question: Mapping[str, Any], *, by: User | None)
     same, now = Inquiry.objects.filter(key=key).order_by("-pk"), timezone.now()
     answered = same.filter(trouble="").exclude(answer=None)
     is_open = Q(ended_at=None, asked_at__gt=now - LONGEST)
-    others = same.filter(is_open | Q(ended_at__gt=now - FAILURE_KEPT))
+    others = same.filter(is_open | Q(ended_at__gt=now - FAILURE_KEPT, cancelled_at=None))
+    if by is not None:  # it stays cancelled for that user, who asks again by a button
+        others |= same.filter(cancelled_by=by)
     return answered.first() or others.first() or ask(kind, question, by=by, key=key)
 
 
@@ -77,6 +79,12 @@ def take_up(inquiry_id: int) -> tuple[Inquiry, dict[str, Any]] | None:
         return None
     inquiry = Inquiry.objects.get(pk=inquiry_id)
     return inquiry, unseal(inquiry.sealed)
+
+
+def ask_again(inquiry: Inquiry, *, by: User | None) -> Inquiry:
+    """Ask what was cancelled. Raises InquiriesBusy, SealBroken."""
+    kind = InquiryKind(inquiry.kind)
+    return ask(kind, question_of(inquiry), by=by, key=inquiry.key)
 
 
 def question_of(inquiry: Inquiry) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.seed_names import look_up_names
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
-from crawling.models import InquiryKind, Page, RobotsFile
+from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
+from crawling.rq_jobs import INQUIRY
 from crawling.runs.held_units import held_units
 from crawling.watches.text_diff import compared
 from crawling.web.addresses import read_address
@@ -34,10 +35,14 @@ FAULT = "The background job failed; the log of the worker says how."
 def answer_inquiry(inquiry_id: int) -> str:
     """Answer it; returns what became of it. Harmless when run twice: the first takes it up."""
     connections.close_all()  # a connection from before the fork belongs to the parent
-    taken = take_up(inquiry_id)
-    if taken is None:
-        return "another worker has it, or it is over"
-    inquiry, question = taken
+    with INQUIRY.alone(inquiry_id) as is_alone:
+        taken = take_up(inquiry_id) if is_alone else None
+        if taken is None:
+            return "another worker has it, or it is over"
+        return _answer(*taken)
+
+
+def _answer(inquiry: Inquiry, question: Mapping[str, Any]) -> str:
     try:
         answer = ANSWERS[InquiryKind(inquiry.kind)](question, inquiry.pk)
     except (CrawlError, AllocationError) as error:

@@ -17,7 +17,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pydantic import TypeAdapter
 
-from crawling.dryrun.inquiries import ask_once
+from crawling.dryrun.inquiries import ask_once, question_of
 from crawling.errors import CrawlError
 from crawling.models import Inquiry, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
@@ -161,8 +161,10 @@ class Comparison:
     as_of: datetime | None = None
     #: of the job that is at work: waiting or working; empty: none is
     job_state: str = ""
-    #: a sentence; empty unless the job failed
+    #: a sentence; empty unless the job failed, or was cancelled
     why_failed: str = ""
+    #: the question that a job is at, or that was cancelled
+    inquiry: Inquiry | None = None
 
 
 Found = TypeVar("Found")
@@ -199,14 +201,29 @@ def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None
     summary = _read(counted, "summary", SUMMARY_OF_ANSWER)
     found = _read(listed, "rows", ROWS_OF_ANSWER)
     rows, following = (None, None) if found is None else cut(found, wanted.limit, _address)
+    asked = (counted, listed)
     return Comparison(
         summary,
         rows,
         following,
         as_of=listed.ended_at,
-        job_state=next((one.state for one in (counted, listed) if one.is_open), ""),
+        job_state=next((one.state for one in asked if one.is_open), ""),
         why_failed=counted.why_failed or listed.why_failed,
+        inquiry=next((one for one in asked if one.cancelled_at or one.is_open), None),
     )
+
+
+def asked_together(inquiry: Inquiry) -> set[int]:
+    """The ids of the questions that a page asks together with one: the summary of two runs and
+    their differences; of any other kind just its own.
+    """
+    if inquiry.kind != InquiryKind.RUN_CHANGES:
+        return {inquiry.pk}
+    wanted = question_of(inquiry) | {"wanted": None}
+    others = Inquiry.objects.filter(kind=inquiry.kind, by=inquiry.by, answer=None)
+    return {inquiry.pk} | {
+        one.pk for one in others if question_of(one) | {"wanted": None} == wanted
+    }
 
 
 def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | None:

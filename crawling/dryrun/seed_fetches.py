@@ -145,7 +145,13 @@ def fetch_seeds(
     rounds = _TestFetchRound(order, resolutions, known, rate, lost, asking, with_answer)
     with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
-        found = {fetch.url: fetch for fetches in done for fetch in fetches}
+        try:
+            found = {fetch.url: fetch for fetches in done for fetch in fetches}
+        except KeyboardInterrupt:  # it is cancelled, and may be asked for again at once
+            lost.set()
+            for host in hosts.values():
+                return_host(host, order.delay_seconds)
+            raise
     return [found[address.url] for address in addresses]
 
 

@@ -14,6 +14,7 @@ from django.db import connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
+from rq import get_current_job
 
 from crawling.archive.files import deletions_held, this_machine
 from crawling.archive.selection import files_here
@@ -113,8 +114,9 @@ def write_asked_export(
         row.update(began_at=Now())
         try:
             _write(found, found.run, package_of(found.run, found.asked_at))
-        except KeyboardInterrupt:  # of a command: the row must not look as if it were being made
-            row.update(trouble=INTERRUPTED)
+        except KeyboardInterrupt:
+            # the row must not look as if it were being made; a job whose worker ends comes again
+            row.update(**{"began_at": None} if get_current_job() else {"trouble": INTERRUPTED})
             raise
 
 
@@ -128,20 +130,35 @@ def _write(row: RunExport, run: Run, package: Package) -> None:
         trouble = str(error)
     except OSError as error:
         trouble = f"The file cannot be written: {error.strerror}."
+    asked = RunExport.objects.filter(pk=row.pk, trouble="")
     if trouble:
-        RunExport.objects.filter(pk=row.pk).update(trouble=trouble)
+        asked.update(trouble=trouble)
         logger.warning("an export was not written", extra={"run": run.pk, "why": trouble})
         return
     with transaction.atomic():
-        RunExport.objects.filter(pk=row.pk).update(
+        is_wanted = asked.update(
             written_at=Now(),
             machine=this_machine(),
             pages=package.pages,
             bytes=package.size,
             layout=package.layout.as_json(),
         )
-        _exports(run, ExportKind(row.kind)).filter(pk__lt=row.pk).update(run=None)
+        if is_wanted:
+            _exports(run, ExportKind(row.kind)).filter(pk__lt=row.pk).update(run=None)
+    if not is_wanted:  # a user has cancelled it
+        storage().delete(row.name)
     remove_abandoned_exports()
+
+
+def clear_export(export_id: int) -> None:
+    """Remove what a job that was killed has left of one that was cancelled. Raises OSError and
+    ArchiveTrouble.
+    """
+    row = RunExport.objects.filter(pk=export_id, written_at=None).first()
+    if row is not None:
+        storage().delete(row.name)
+        if not storage().list(folder := row.name.partition("/")[0]):
+            storage().delete_folder(folder)
 
 
 def latest_export(run: Run, kind: ExportKind) -> RunExport | None:

@@ -40,6 +40,8 @@ class ExportState:
     under_way: RunExport | None
     #: why the last one is not there
     trouble: str
+    #: the last one, if a user has cancelled it
+    cancelled: RunExport | None = None
 
     @property
     def name(self) -> str:
@@ -61,5 +63,6 @@ def state_of(run: Run, kind: ExportKind) -> ExportState:
         under_way = None if trouble else latest
     elif latest and not file:
         trouble = CHANGED
+    cancelled = latest if latest and latest.cancelled_at else None
     is_old = bool(file and is_outdated(file, exported_runs(run, kind)))
-    return ExportState(run, kind, file, is_old, under_way, trouble)
+    return ExportState(run, kind, file, is_old, under_way, trouble, cancelled)

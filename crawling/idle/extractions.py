@@ -36,6 +36,11 @@ BROKEN_OFF = (
     "are replaced."
 )
 DELETED = "The run was deleted."
+CANCELLED = "a user has cancelled it"
+
+
+class ExtractionCancelled(WrongState):
+    """A user has cancelled it; the rows of the pages before are replaced."""
 
 
 def extract_when_idle(extraction_id: int) -> str:
@@ -55,7 +60,7 @@ def extract_when_idle(extraction_id: int) -> str:
 
 def extract_now(extraction: Extraction) -> None:
     """The same in this process and without a grant, for a command. Raises WrongState if a
-    background job is at it, or the run was deleted meanwhile.
+    background job is at it, a user cancels it, or the run was deleted meanwhile.
     """
     with EXTRACTION.alone(extraction.pk) as is_alone:
         if not is_alone:
@@ -80,6 +85,8 @@ def _extract(extraction: Extraction, turn: IdleTurn) -> str:
             _take(extraction, pages)
         except Run.DoesNotExist:
             return DELETED
+        except ExtractionCancelled:
+            return CANCELLED
         if not turn.goes_on():
             return "others wait"
     _end(extraction)
@@ -92,7 +99,9 @@ def _pages(extraction: Extraction) -> list[Page]:
 
 
 def _take(extraction: Extraction, pages: Sequence[Page]) -> None:
-    """Replace the rows of some pages; those that cannot be read keep theirs."""
+    """Replace the rows of some pages; those that cannot be read keep theirs. Raises
+    ExtractionCancelled, and replaces nothing then.
+    """
     extracted: dict[int, list[tuple[str, str]]] = {}
     for page in pages:
         try:
@@ -102,13 +111,15 @@ def _take(extraction: Extraction, pages: Sequence[Page]) -> None:
             logger.warning("a page cannot be read again", extra=facts)
     with transaction.atomic():
         rows = replace_extracted(extraction.run_id, extracted)
-        Extraction.objects.filter(pk=extraction.pk).update(
+        is_wanted = Extraction.objects.filter(pk=extraction.pk, cancelled_at=None).update(
             after=pages[-1].pk,
             attempts=0,
             pages=F("pages") + len(extracted),
             unreadable=F("unreadable") + len(pages) - len(extracted),
             rows=F("rows") + rows,
         )
+        if not is_wanted:
+            raise ExtractionCancelled
     extraction.after = pages[-1].pk
 
 

@@ -12,19 +12,17 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db import connections, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
 from crawling.crawls.creation import LONGEST_NAME
-from crawling.errors import BadOrder, CrawlError, NotFound, WrongState
+from crawling.errors import BadOrder, CrawlError
 from crawling.imports.foreign_files import ARCHIVES, printable
-from crawling.imports.importing import ImportTrouble, import_files
-from crawling.models import ArchiveFile, ArchiveImport
+from crawling.imports.importing import ImportResult, ImportTrouble, import_files
+from crawling.models import ArchiveImport
 from crawling.process.work_folders import remove_abandoned_folders
 from crawling.rq_jobs import IMPORT
-from crawling.teams.permissions import is_restricted
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +32,7 @@ MOST_FILES = 100
 MOST_OFFERED = 500
 #: after so many jobs that did not come to their end there is no other
 MOST_ATTEMPTS = 3
-CANCELLED = "It was cancelled."
+CANCELLED = "A user has cancelled it."
 KILLED = f"The background job was killed {MOST_ATTEMPTS} times; the worker's log says why."
 
 
@@ -96,16 +94,13 @@ def name_of(file: str) -> str:
 
 
 def import_asked(import_id: int) -> None:
-    """What RQ runs. After a kill the next one begins anew, unless the run is there already."""
+    """What RQ runs. After a kill the next one begins anew."""
     connections.close_all()  # a connection from before the fork belongs to the parent
     remove_abandoned_folders()
     with IMPORT.alone(import_id) as is_alone:
         rows = ArchiveImport.objects.filter(pk=import_id, ended_at=None)
         row = rows.select_related("by").first()
-        if row is None or not is_alone or _is_done(row):
-            return
-        if row.cancelled_at:
-            rows.update(ended_at=Now(), trouble=CANCELLED)
+        if row is None or not is_alone:
             return
         if row.attempts >= MOST_ATTEMPTS:
             rows.update(ended_at=Now(), trouble=KILLED)
@@ -114,56 +109,34 @@ def import_asked(import_id: int) -> None:
         _import(row)
 
 
-def cancel_import(import_id: int, *, by: User | None) -> ArchiveImport:
-    """End an import that waits or runs; a job that is at it stops within seconds.
-
-    The user who asked for it may do so, and administrators. Raises NotFound, PermissionDenied, and
-    WrongState if it has ended or its run is being written.
-    """
-    row = ArchiveImport.objects.select_related("by").filter(pk=import_id).first()
-    if row is None:
-        raise NotFound(f"There is no import {import_id}.")
-    if row.by not in (None, by) and is_restricted(by):
-        raise PermissionDenied(
-            f"{row.by} asked for import {import_id}: that user cancels it, or an administrator."
-        )
-    if row.ended_at or row.state == "storing":
-        remedy = "delete its crawl" if row.state in ("storing", "imported") else "it makes no crawl"
-        raise WrongState(f"Import {import_id} is {row.state} already; {remedy}.")
-    rows = ArchiveImport.objects.filter(pk=import_id, ended_at=None)
-    rows.filter(cancelled_at=None).update(cancelled_at=Now())
-    with IMPORT.alone(import_id) as is_alone:
-        if is_alone:  # no job is at it
-            rows.update(ended_at=Now(), trouble=CANCELLED)
-    logger.info("an import is cancelled", extra={"import": import_id, "by": by and by.username})
-    row.refresh_from_db()
-    return row
+def clear_import(import_id: int) -> None:
+    """Remove what a job that was killed has left."""
+    remove_abandoned_folders()
 
 
 def _import(row: ArchiveImport) -> None:
     """Import its files. What went wrong stands in its `trouble`."""
-    rows = ArchiveImport.objects.filter(pk=row.pk)
+    rows = ArchiveImport.objects.filter(pk=row.pk, ended_at=None)
 
     def note(read: int, answers: int) -> None:
-        if not rows.filter(cancelled_at=None).update(read_bytes=read, answers=answers):
+        if not rows.update(read_bytes=read, answers=answers):
+            raise ImportTrouble(CANCELLED)
+
+    def confirm(made: ImportResult) -> None:
+        facts = {"pages": made.pages, "left_out": made.left_out, "remarks": made.remarks}
+        if not rows.update(ended_at=Now(), run=made.run, **facts):
             raise ImportTrouble(CANCELLED)
 
     files = [Path(settings.IMPORT_DIR) / file for file in row.files]
     try:
-        made = import_files(files, name=row.name, namespace=row.namespace, by=row.by, note=note)
+        import_files(
+            files,
+            name=row.name,
+            namespace=row.namespace,
+            by=row.by,
+            note=note,
+            confirm=confirm,
+        )
     except CrawlError as error:
-        rows.update(ended_at=Now(), trouble=str(error))
-        logger.warning("an import failed", extra={"import": row.pk, "why": str(error)})
-        return
-    facts = {"pages": made.pages, "left_out": made.left_out, "remarks": made.remarks}
-    rows.update(ended_at=Now(), run=made.run, **facts)
-
-
-def _is_done(row: ArchiveImport) -> bool:
-    """Whether a job that was killed had made the run already."""
-    file = ArchiveFile.objects.filter(namespace=row.namespace, run__isnull=False).first()
-    if file is None or file.run is None:
-        return False
-    pages = file.run.pages.count()
-    ArchiveImport.objects.filter(pk=row.pk).update(ended_at=Now(), run=file.run, pages=pages)
-    return True
+        if rows.update(ended_at=Now(), trouble=str(error)):
+            logger.warning("an import failed", extra={"import": row.pk, "why": str(error)})

@@ -60,13 +60,15 @@ def import_files(
     namespace: UUID,
     by: User | None,
     note: Callable[[int, int], None] = lambda read, answers: None,
+    confirm: Callable[[ImportResult], None] = lambda result: None,
 ) -> ImportResult:
     """Make a crawl of that name with one run.
 
-    note: is told each second how many bytes of the files are read, and how many answers were there;
-    what it raises ends the import, until the run is written. Raises ImportTrouble,
-    CheckpointTrouble, BadOrder.
+    note: is told each second how many bytes of the files are read, and how many answers were there.
+    confirm: called as the last step of the transaction that makes the run. What either raises ends
+    the import, and nothing is left of it. Raises ImportTrouble, CheckpointTrouble, BadOrder.
     """
+    made: list[ImportResult] = []
     try:
         with work_folder() as work:
             folder = work.path / "checkpoint"
@@ -75,9 +77,18 @@ def import_files(
             if not said["pages"]:
                 raise ImportTrouble(_nothing(files, _shown(said["left_out"])))
             _write(writer, folder, said, name, [printable(file.name) for file in files])
-            run = import_checkpoint(folder, by=by)
+
+            def made_of(run: Run) -> None:
+                made.append(_result(run, said))
+                confirm(made[0])
+
+            import_checkpoint(folder, by=by, confirm=made_of)
     except OSError as error:
         raise ImportTrouble(f"{error.filename}: {error.strerror}.") from error
+    return made[0]
+
+
+def _result(run: Run, said: dict[str, Any]) -> ImportResult:
     left_out, remarks = _shown(said["left_out"]), _shown(said["remarks"])
     write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out, remarks)}".strip())
     return ImportResult(run, said["pages"], left_out, remarks)

@@ -74,6 +74,10 @@ def take_up(graph_id: int) -> LinkGraph | None:
     """Begin it, or continue on the machine that has its files; None: there is nothing to do, or
     the same step was begun too often.
     """
+    found = lost_graphs().select_related("run").filter(pk=graph_id).first()
+    if found is None or found.run is None:
+        return None
+    behind = pages_behind(found.run)  # a user who cancels it waits for the lock of the row
     with transaction.atomic():
         graph = lost_graphs().select_for_update(of=("self",)).filter(pk=graph_id).first()
         if graph is None or graph.run is None:
@@ -89,7 +93,7 @@ def take_up(graph_id: int) -> LinkGraph | None:
                 name=_new_name(graph.run.pk),
                 machine=this_machine(),
                 began_at=Now(),
-                behind=pages_behind(graph.run),
+                behind=behind,
             )
     return LinkGraph.objects.select_related("run").get(pk=graph_id)
 
@@ -177,6 +181,15 @@ def delete_files(name: str) -> None:
     others = LinkGraph.objects.filter(name__startswith=f"{folder}/")
     if not others.exclude(name=name).exists():
         storage().delete_folder(folder)  # with what a killed job left there
+
+
+def clear_graph(graph_id: int) -> None:
+    """Remove what a job that was killed has left of one that was cancelled. Raises OSError and
+    ArchiveTrouble.
+    """
+    graph = LinkGraph.objects.filter(pk=graph_id).first()
+    if graph is not None:
+        delete_files(graph.name)
 
 
 def _new_name(run_id: int) -> str:

@@ -43,7 +43,7 @@ def read_later(parts: Iterable[int]) -> None:
 def ask_nu(run: Run) -> None:
     """Let the pages of all written parts of a run be read by the Nu checker."""
     LinksPart.objects.filter(run=run, written_at__isnull=False, nu_asked_at=None).update(
-        nu_asked_at=Now()
+        nu_asked_at=Now(), cancelled_at=None, cancelled_by=None
     )
 
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from crawling.models.cancelling import Cancellable
 from crawling.models.jobs import Run
 from crawling.storage import storage
 
@@ -101,7 +102,7 @@ def archive_folder(run: str) -> Path:
     return Path(settings.ARCHIVE_DIR) / run
 
 
-class Checkpoint(models.Model):
+class Checkpoint(Cancellable):
     """One checkpoint of a run in CHECKPOINT_DIR; it is there once it has `taken_at`, and never will
     be once it has `trouble`.
     """

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from crawling.models.cancelling import Cancellable
 from crawling.models.jobs import Run
 
 #: of a file in the storage: its run's folder, and a name that is never used again
@@ -17,13 +18,13 @@ EXPORT_NAME = r"^(wacz|mirror|latest-mirror)[0-9]{1,19}/[0-9a-f]{32}[.](wacz-res
 GRAPH_NAME = r"^graph[0-9]{1,19}/[0-9a-f]{32}$"
 
 
-class LinksPart(models.Model):
+class LinksPart(Cancellable):
     """A Parquet file with the links of some pages of a run: of those that name it.
 
     A shift collects links and stores them as they were written; since then the part has
     `collected_at`. A background job makes the file of them; since then it has `written_at`. Another
     reads its pages again from the archive, and adds their texts to the search index. Without a run
-    its files are to be removed.
+    its files are to be removed. What a user may cancel is the reading by the Nu checker.
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="links_parts")
@@ -65,6 +66,11 @@ class LinksPart(models.Model):
                 fields=["run"],
                 condition=Q(nu_asked_at__isnull=False, nu_read_at=None),
                 name="links_parts_unread_by_nu",
+            ),
+            models.Index(
+                fields=["cancelled_at"],
+                condition=Q(cancelled_at__isnull=False),
+                name="links_parts_cancelled",
             ),
         ]
 
@@ -120,7 +126,7 @@ class ExportKind(models.TextChoices):
         return self is ExportKind.LATEST_MIRROR
 
 
-class RunExport(models.Model):
+class RunExport(Cancellable):
     """A run as one file, of which only what is not in the archive is stored.
 
     It is there once it has `written_at`, and never will be once it has `trouble`. Without a run its
@@ -164,7 +170,7 @@ class RunExport(models.Model):
         return self.name
 
 
-class LinkGraph(models.Model):
+class LinkGraph(Cancellable):
     """The link graph of a run as a background job computed it, in files beside the archive.
 
     Since a job took it up it has `began_at`; since the files are there, or `trouble` says why not,
@@ -211,7 +217,9 @@ class LinkGraph(models.Model):
 
     @property
     def state(self) -> str:
-        """waiting, working, computed or failed."""
+        """waiting, working, computed, cancelled or failed."""
+        if self.cancelled_at:
+            return "cancelled"
         if self.ended_at:
             return "failed" if self.trouble else "computed"
         return "working" if self.began_at and not self.waits else "waiting"
@@ -221,7 +229,7 @@ class LinkGraph(models.Model):
         return f"{self.name}.{table}.parquet"
 
 
-class Extraction(models.Model):
+class Extraction(Cancellable):
     """A run's pages read again in the archive for extraction rules.
 
     A job continues behind `after`; since the last page is read it has `ended_at`.
@@ -262,7 +270,9 @@ class Extraction(models.Model):
 
     @property
     def state(self) -> str:
-        """waiting, working, extracted or failed."""
+        """waiting, working, extracted, cancelled or failed."""
+        if self.cancelled_at:
+            return "cancelled"
         if self.ended_at:
             return "failed" if self.trouble else "extracted"
         return "working" if self.began_at else "waiting"

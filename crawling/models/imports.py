@@ -5,10 +5,11 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
+from crawling.models.cancelling import Cancellable
 from crawling.models.jobs import Run
 
 
-class ArchiveImport(models.Model):
+class ArchiveImport(Cancellable):
     """Files of IMPORT_DIR that become a crawl with one run.
 
     It has ended once it has `ended_at`: with a run, unless it has `trouble`.
@@ -37,7 +38,6 @@ class ArchiveImport(models.Model):
         default=dict,
         help_text="how many are there though something about them is amiss, by what that is",
     )
-    cancelled_at = models.DateTimeField(null=True, help_text="when a user asked for its end")
     trouble = models.TextField(blank=True, db_default="", help_text="why there is no run")
 
     class Meta:
@@ -53,12 +53,11 @@ class ArchiveImport(models.Model):
 
     @property
     def state(self) -> str:
-        """waiting, reading, storing, cancelling, imported, cancelled or failed."""
-        if self.ended_at:
-            ended = "cancelled" if self.cancelled_at else "failed"
-            return ended if self.trouble else "imported"
+        """waiting, reading, storing, imported, cancelled or failed."""
         if self.cancelled_at:
-            return "cancelling"
+            return "cancelled"
+        if self.ended_at:
+            return "failed" if self.trouble else "imported"
         if not self.attempts:
             return "waiting"
         return "storing" if self.bytes and self.read_bytes >= self.bytes else "reading"

@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from crawling.models.cancelling import Cancellable
+
 #: a job that has not answered by then never will: its worker, or the queue, was lost
 LONGEST = timedelta(minutes=4)
 
@@ -33,7 +35,7 @@ class InquiryKind(models.TextChoices):
     TABLES = "tables", "tables of a page"
 
 
-class Inquiry(models.Model):
+class Inquiry(Cancellable):
     """A question that is answered by reading what strangers wrote, or by long work: not in the web
     process.
     """
@@ -57,7 +59,9 @@ class Inquiry(models.Model):
 
     @property
     def state(self) -> str:
-        """waiting, working, answered or failed."""
+        """waiting, working, answered, cancelled or failed."""
+        if self.cancelled_at:
+            return "cancelled"
         if self.ended_at:
             return "failed" if self.trouble else "answered"
         if self.asked_at < timezone.now() - LONGEST:
@@ -70,6 +74,6 @@ class Inquiry(models.Model):
 
     @property
     def why_failed(self) -> str:
-        """A sentence; empty unless it failed."""
+        """A sentence; empty unless it failed or was cancelled."""
         late = "No background worker has answered in time. Ask again, or see Health."
-        return (self.trouble or late) if self.state == "failed" else ""
+        return (self.trouble or late) if self.state in ("failed", "cancelled") else ""

@@ -19,6 +19,7 @@ from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.cancelling.cancel import clear_cancelled
 from crawling.exports.rows import JOBS, longest
 from crawling.idle.extraction_rows import open_extractions
 from crawling.link_graph.graphs import lost_graphs
@@ -178,6 +179,7 @@ def resend_background() -> None:
     """Queue again the background jobs whose rows no worker took up, and those that end what a
     killed experiment left.
     """
+    clear_cancelled()
     now = timezone.now()
     late = now - RESEND_AFTER
     for job, rows in (

@@ -56,6 +56,23 @@ def is_restricted(user: User | None) -> bool:
     return not _acts_on_all(user) and acts_on_own_only()
 
 
+def may_end(user: User | None, asker: User | None) -> bool:
+    """Whether a user may cancel what a user, or the command line, asked a job for: one's own, an
+    administrator all, and any operator where operators act on all crawls.
+    """
+    if user is None or asker in (None, user) or _acts_on_all(user):
+        return True
+    return bool(ACTS & user.get_all_permissions()) and not acts_on_own_only()
+
+
+def require_own(user: User | None, asker: User | None, what: str) -> None:
+    """Raises PermissionDenied, with a sentence that says who may cancel it."""
+    if not may_end(user, asker):
+        raise PermissionDenied(
+            f"{asker} asked for {what}: that user cancels it, or an administrator."
+        )
+
+
 def within_reach(user: User | None) -> Q:
     """For a query of crawls: those that the user may act on, as far as the role permits."""
     if _acts_on_all(user):

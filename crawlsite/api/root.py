@@ -17,6 +17,7 @@ from crawling.dashboard.alerts.api import alerts
 from crawling.dashboard.copies.api import copies
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
+from crawling.dashboard.crawls.api_cancelling import inquiries, run_jobs
 from crawling.dashboard.crawls.api_imports import imports
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
 from crawling.dashboard.freshness.api import freshness
@@ -153,6 +154,8 @@ api.add_router("/crawls", stalls, tags=["results"])
 api.add_router("/bulk-actions", bulk, tags=["control"])
 api.add_router("/drafts", drafts, tags=["crawls"])
 api.add_router("/imports", imports, tags=["crawls"])
+api.add_router("/crawls", run_jobs, tags=["results"])
+api.add_router("/inquiries", inquiries, tags=["results"])
 api.add_router("/deleted", deleted, tags=["crawls"])
 api.add_router("/crawls", keeping, tags=["crawls"])
 api.add_router("/templates", templates, tags=["crawls"])

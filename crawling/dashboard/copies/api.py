@@ -17,7 +17,7 @@ from crawling.dashboard.base.api_parameters import (
     RunNumber,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.copies.asked import (
     any_page,
@@ -162,7 +162,7 @@ def _later(request: AuthenticatedRequest, response: HttpResponse, inquiry: Inqui
     if inquiry.why_failed:
         raise ComparisonFailure(inquiry.why_failed)
     response["Retry-After"] = RETRY_AFTER
-    return Status(202, {"state": inquiry.state, "result": request.get_full_path()})
+    return Status(202, open_inquiry(inquiry, request.get_full_path()))
 
 
 @copies.post(
@@ -185,7 +185,7 @@ def create_text(
     inquiry = ask_text(body.text, one, by=request.user)
     response["Retry-After"] = RETRY_AFTER
     result = f"/api/v1/crawls/{crawl_id}/copies/texts/{inquiry.pk}"
-    return Status(202, {"state": inquiry.state, "result": result})
+    return Status(202, open_inquiry(inquiry, result))
 
 
 @copies.get(

@@ -24,7 +24,7 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
@@ -285,7 +285,7 @@ def create_test_fetch(
         raise BadOrder(mistakes)
     here = f"/api/v1/drafts/test-fetches/{inquiry.pk}"
     response["Location"], response["Retry-After"] = here, RETRY_AFTER
-    return Status(202, {"state": inquiry.state, "result": here})
+    return Status(202, open_inquiry(inquiry, here))
 
 
 @drafts.get(

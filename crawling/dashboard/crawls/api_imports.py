@@ -10,8 +10,10 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
+from crawling.cancelling.cancel import cancel_import
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
-from crawling.imports.import_jobs import MOST_FILES, ask_import, cancel_import, offered_files
+from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.imports.import_jobs import MOST_FILES, ask_import, offered_files
 from crawling.models import ArchiveImport
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
@@ -33,14 +35,14 @@ class ImportIn(Schema):
     name: str = Field("", description="of the crawl; default: by the first file")
 
 
-class ImportOut(Schema):
+class ImportOut(CancellableOut):
     id: int
     files: list[str]
     name: str = Field(description="of the crawl, as asked for")
     by: str
     asked_at: datetime
     ended_at: datetime | None
-    state: Literal["waiting", "reading", "storing", "cancelling", "imported", "cancelled", "failed"]
+    state: Literal["waiting", "reading", "storing", "imported", "cancelled", "failed"]
     bytes: int = Field(description="of the files")
     read_bytes: int = Field(description="of them, so far")
     answers: int = Field(description="found in what was read")
@@ -64,7 +66,7 @@ class ImportPage(Schema):
 def list_imports(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = ArchiveImport.objects.select_related("by", "run")
+    found = ArchiveImport.objects.select_related("by", "cancelled_by", "run")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": list(map(import_row, rows)), "next": following, "offered": offered_files()}
 
@@ -72,7 +74,7 @@ def list_imports(
 @imports.get("/{import_id}", response=ImportOut, summary="Get an import")
 @may_view
 def get_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
-    rows = ArchiveImport.objects.select_related("by", "run")
+    rows = ArchiveImport.objects.select_related("by", "cancelled_by", "run")
     return import_row(get_object_or_404(rows, pk=import_id))
 
 
@@ -87,7 +89,7 @@ def create_import(
 @imports.post("/{import_id}/cancel", response=ImportOut, summary="Cancel an import")
 @may_add
 def cancel_archive_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
-    """End an import that waits or reads, and remove what it has read; 409 for any other."""
+    """It ends within seconds, and nothing is left of it; 409 if it has ended."""
     return import_row(cancel_import(import_id, by=request.user))
 
 
@@ -101,6 +103,7 @@ def import_row(row: ArchiveImport) -> dict[str, Any]:
     return {
         "id": row.pk,
         "by": row.by.username if row.by else "",
+        **cancelled_facts(row),
         "crawl": row.run.crawl_id if row.run else None,
         **{name: getattr(row, name) for name in COPIED},
     }

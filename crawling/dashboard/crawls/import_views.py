@@ -6,16 +6,15 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from crawling.dashboard.base.requests import asked_number
-from crawling.errors import BadOrder, NotFound, WrongState
-from crawling.imports.import_jobs import ask_import, cancel_import, offered_files
+from crawling.errors import BadOrder
+from crawling.imports.import_jobs import ask_import, offered_files
 from crawling.imports.importing import describe
 from crawling.models import ArchiveImport
-from crawling.teams.permissions import is_restricted
+from crawling.teams.permissions import may_end
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of
 from serving.requests import asked_text, render_live
@@ -32,14 +31,15 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
         if not errors:
             return redirect("crawling:imports")
     found, before = (
-        ArchiveImport.objects.select_related("run__crawl", "by"),
+        ArchiveImport.objects.select_related("run__crawl", "by", "cancelled_by"),
         asked_number(request, "before"),
     )
     rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    may_import = request.user.has_perm("crawling.add_crawljob")
     here: dict[str, Any] = {
         "rows": [
-            (row, describe(row.left_out, row.remarks), may_cancel)
-            for row, may_cancel in _with_whether_to_cancel(rows, request.user)
+            (row, describe(row.left_out, row.remarks), may_import and may_end(request.user, row.by))
+            for row in rows
         ],
         "older": older,
         "before": before,
@@ -53,28 +53,6 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
     return render_live(
         request, "crawling/imports.html", "crawling/_imports.html", here, depends_on_user=by_user
     )
-
-
-def _with_whether_to_cancel(
-    rows: list[ArchiveImport], user: User
-) -> list[tuple[ArchiveImport, bool]]:
-    """Each with whether the user may cancel it."""
-    may_import, is_free = user.has_perm("crawling.add_crawljob"), not is_restricted(user)
-    return [(row, may_import and (is_free or row.by in (None, user))) for row in rows]
-
-
-@authenticated(needs="crawling.add_crawljob", methods=("POST",))
-def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Cancel an import."""
-    try:
-        row = cancel_import(pk, by=request.user)
-    except NotFound as error:
-        raise Http404(str(error)) from error
-    except WrongState as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, f"The import of {', '.join(row.files)} is cancelled.")
-    return redirect("crawling:imports")
 
 
 @needs("crawling.add_crawljob")

@@ -3,7 +3,7 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
+from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.graph.drawing import HostDrawing, drawing_of
 from crawling.dashboard.graph.graph_state import state_of, wanted_graph
@@ -34,6 +35,7 @@ from crawling.dashboard.graph.ranked_lists import (
 from crawling.link_graph.drawings import MOST_LINES, MOST_NODES
 from crawling.link_graph.graphs import ask_graph
 from crawling.links.parts import MOST_BEHIND
+from crawling.models import Run
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
@@ -53,8 +55,10 @@ Kind = Annotated[ComponentKind, Query(description="weakly or strongly connected"
 MULTIPLE = "as a multiple of the mean of all pages"
 
 
-class LinkGraphOut(Schema):
-    state: str = Field(description="of the latest job: none, waiting, working, computed or failed")
+class LinkGraphOut(CancellableOut):
+    state: str = Field(
+        description="of the latest job: none, waiting, working, computed, cancelled or failed"
+    )
     trouble: str = Field(description="why the latest job failed")
     waits: str = Field(description="why no background job computes it, if one has told")
     computed_at: datetime | None = Field(
@@ -72,6 +76,11 @@ class LinkGraphOut(Schema):
     newer_pages: int = Field(
         description=f"pages that were fetched since; {MOST_BEHIND:,}: so many or more"
     )
+
+
+def _told(run: Run) -> dict[str, Any]:
+    told = state_of(run)
+    return asdict(replace(told, cancelled=None)) | cancelled_facts(told.cancelled)
 
 
 class RankedPageOut(Schema):
@@ -161,7 +170,7 @@ class ComponentList(Schema):
 def get_link_graph(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
-    return asdict(state_of(get_run(crawl_id, run)))
+    return _told(get_run(crawl_id, run))
 
 
 @graph.post(
@@ -176,7 +185,7 @@ def compute_link_graph(
     """A background job does it; until it is done the lists show the graph before."""
     one = get_run(crawl_id, run)
     ask_graph(one)
-    return Status(202, asdict(state_of(one)))
+    return Status(202, _told(one))
 
 
 @graph.get(

@@ -15,7 +15,7 @@ from crawling.models import LinkGraph, Page, Run
 class GraphState:
     """Of the graph that is shown, and of the job that is to compute another."""
 
-    #: none, waiting, working, computed or failed: of the latest job
+    #: none, waiting, working, computed, cancelled or failed: of the latest job
     state: str
     #: why the latest job failed; empty unless it did
     trouble: str = ""
@@ -33,6 +33,8 @@ class GraphState:
     behind: int = 0
     #: pages that were fetched since; MOST_BEHIND: so many or more
     newer_pages: int = 0
+    #: the latest, if a user has cancelled it
+    cancelled: LinkGraph | None = None
 
     @property
     def is_open(self) -> bool:
@@ -49,8 +51,9 @@ def state_of(run: Run) -> GraphState:
     state, trouble, waits = (
         (latest.state, latest.trouble, latest.waits) if latest else ("none", "", "")
     )
+    cancelled = latest if latest and latest.cancelled_at else None
     if graph is None:
-        return GraphState(state, trouble, waits)
+        return GraphState(state, trouble, waits, cancelled=cancelled)
     return GraphState(
         state,
         trouble,
@@ -63,6 +66,7 @@ def state_of(run: Run) -> GraphState:
         graph.strong_components,
         graph.behind,
         Page.objects.filter(run=run, fetched_at__gt=graph.began_at)[:MOST_BEHIND].count(),
+        cancelled,
     )
 
 

@@ -89,7 +89,10 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "endings": ENDINGS,
     }
     if here["kind"] is ProblemKind.NU:
-        here |= {"unread": bool(parts_without_nu(run)), "nu_trouble": why_unavailable()}
+        unread = parts_without_nu(run)
+        here |= {"unread": bool(unread), "nu_trouble": why_unavailable()}
+        here |= {"nu_reading": unread.exclude(nu_asked_at=None).exists()}
+        here |= {"nu_cancelled": unread.exclude(cancelled_at=None).first()}
     else:
         here["unread"] = here["kind"].needs_reading and bool(unread_parts(run))
     if shown == "check":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from crawling.imports.import_jobs import cancel_import, name_of
+from crawling.imports.import_jobs import name_of
 from crawling.imports.importing import describe, import_files
 
 
@@ -17,12 +17,6 @@ def add_import_arguments(parser: ArgumentParser) -> None:
         "files", nargs="+", type=Path, metavar="FILE", help="WARC, ARC or WACZ files"
     )
     parser.add_argument("--name", default="", help="of the crawl; default: by the first file")
-
-
-def cancel_archive(import_id: int) -> str:
-    """Cancel an import of a background job and return what to print. Raises CrawlError."""
-    row = cancel_import(import_id, by=None)
-    return f"Import {row.pk} of {', '.join(row.files)}: {row.state}."
 
 
 def import_archive(options: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from ninja import Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change, may_view
+from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.pages.export_views import TYPES, export_file
 from crawling.errors import ArchiveTrouble, WrongState
@@ -19,7 +20,6 @@ from crawling.exports.state import ExportState, state_of
 from crawling.models.datasets import ExportKind
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
-from serving.schemas import Schema
 
 exports = Router()
 
@@ -30,7 +30,7 @@ def _file(kind: ExportKind) -> dict[str, Any]:
     return {"responses": {200: {"description": f"A {kind.label}", "content": content}}}
 
 
-class ExportOut(Schema):
+class ExportOut(CancellableOut):
     run: int = Field(description="number of the run, or of the latest")
     name: str
     is_ready: bool = Field(description="whether it can be exported")
@@ -177,4 +177,5 @@ def export_row(state: ExportState) -> dict[str, Any]:
         "pages": file.pages if file else None,
         "missing": state.missing,
         "trouble": state.trouble,
+        **cancelled_facts(state.cancelled),
     }

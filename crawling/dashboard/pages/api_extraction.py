@@ -20,7 +20,13 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.base.api_schemas import (
+    RETRY_AFTER,
+    CancellableOut,
+    InquiryOut,
+    cancelled_facts,
+    open_inquiry,
+)
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.dryrun.rule_previews import ask_preview, checked_rules, preview_in, read_rules
 from crawling.errors import ComparisonFailure
@@ -71,10 +77,10 @@ class ExtractionIn(Schema):
     )
 
 
-class ExtractionOut(Schema):
+class ExtractionOut(CancellableOut):
     id: int
     run: int = Field(description="its number")
-    state: str = Field(description="waiting, working, extracted or failed")
+    state: str = Field(description="waiting, working, extracted, cancelled or failed")
     rules: dict[str, str]
     pages: int = Field(description="whose rows were replaced")
     unreadable: int = Field(description="pages that kept their rows")
@@ -115,7 +121,7 @@ def get_rule_preview(
     if inquiry.why_failed:
         raise ComparisonFailure(inquiry.why_failed)
     response["Retry-After"] = RETRY_AFTER
-    return Status(202, {"state": inquiry.state, "result": request.get_full_path()})
+    return Status(202, open_inquiry(inquiry, request.get_full_path()))
 
 
 @extraction.get(
@@ -158,4 +164,5 @@ def _facts(one: Extraction) -> dict[str, Any]:
         "id": one.pk,
         "run": one.run.number,
         **{name: getattr(one, name) for name in FACTS},
+        **cancelled_facts(one),
     }

@@ -24,7 +24,7 @@ from crawling.dashboard.base.api_parameters import (
     Text,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import page_cache
@@ -157,7 +157,8 @@ def list_run_changes(
         raise ComparisonFailure(told.why_failed)
     if told.summary is None or told.rows is None:
         response["Retry-After"] = RETRY_AFTER
-        return Status(202, {"state": told.job_state, "result": request.get_full_path()})
+        assert told.inquiry is not None, "a job is at what is not known yet"
+        return Status(202, open_inquiry(told.inquiry, request.get_full_path()))
     page = {
         "summary": told.summary,
         "items": [_change(crawl_id, row) for row in told.rows],
@@ -196,7 +197,7 @@ def get_page_diff(
     if inquiry.is_open:
         response["Retry-After"] = RETRY_AFTER
         here = f"/api/v1/crawls/{crawl_id}/changes/{old_id}/{new_id}"
-        return Status(202, {"state": inquiry.state, "result": here})
+        return Status(202, open_inquiry(inquiry, here))
     if inquiry.why_failed:
         raise NotFound(f"The texts cannot be compared. {inquiry.why_failed}")
     lines = (inquiry.answer or {})["lines"]

@@ -10,7 +10,7 @@ from ninja import Path, Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page
 from crawling.dryrun.page_tables import StoredTable, ask_tables, tables_in
 from crawling.errors import NotFound
@@ -60,7 +60,7 @@ def get_page_tables(
     if inquiry.why_failed:
         raise NotFound(f"The tables cannot be read. {inquiry.why_failed}")
     response["Retry-After"] = RETRY_AFTER
-    return Status(202, {"state": inquiry.state, "result": request.get_full_path()})
+    return Status(202, open_inquiry(inquiry, request.get_full_path()))
 
 
 def _out(table: StoredTable) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from crawling.rq_jobs import (
     WITHDRAWAL,
 )
 from crawling.seed_sources.sources import SeedSourceFields, create_source
-from tests.stack import background_queue, running_stack, wait_until
+from tests.stack import BACKGROUND_WORKER, background_queue, running_stack, wait_until
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def workers():
     for line in (settings.BASE_DIR / "Procfile").read_text().splitlines():
         name, _, command = line.partition(": ")
         if name in ("background", "idle"):
-            words = shlex.split(command.replace("$BACKGROUND_WORKER_CLASS", "rq.worker.Worker"))
+            words = shlex.split(command.replace("$BACKGROUND_WORKER_CLASS", BACKGROUND_WORKER))
             told[name] = words[words.index("rqworker") :]
     return told
 

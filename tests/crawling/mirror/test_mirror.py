@@ -144,7 +144,7 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
     assert viewer.post(place).status_code == 403
     operator.post(place)
     assert operator.post(api).json()["is_under_way"]
-    assert "being made" in soup(operator.get(place)).get_text()
+    assert "waits for a background" in soup(operator.get(place)).get_text()
     write_asked(RunExport.objects.get().pk)
     content = b"".join(operator.get(f"{api}/export").streaming_content)
     names = ZipFile(BytesIO(content)).namelist()

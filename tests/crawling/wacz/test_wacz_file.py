@@ -241,7 +241,7 @@ def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
     assert viewer.post(place).status_code == 403
 
     operator.post(place)
-    assert "being made" in soup(operator.get(place)).get_text()
+    assert "waits for a background" in soup(operator.get(place)).get_text()
     assert operator.get(api).json()["is_under_way"]
     assert operator.post(api).status_code == 202
     write_asked(RunExport.objects.get().pk)

@@ -96,9 +96,12 @@ def test_macos_gets_workers_that_do_not_fork(environment):
     """Rule 15."""
     assert (
         variables(environment, platform="darwin")["BACKGROUND_WORKER_CLASS"]
-        == "crawling.worker.own_jobs.OwnSpawnWorker"
+        == "crawling.worker.background_worker.BackgroundSpawnWorker"
     )
-    assert variables(environment, platform="linux")["BACKGROUND_WORKER_CLASS"] == "rq.worker.Worker"
+    assert (
+        variables(environment, platform="linux")["BACKGROUND_WORKER_CLASS"]
+        == "crawling.worker.background_worker.BackgroundWorker"
+    )
 
 
 def test_misspelt_setting_in_the_procfile_is_named(tmp_path, environment):

@@ -16,6 +16,7 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
 from crawling.dashboard.management import (
+    cancelling,
     check_site,
     copies,
     crawl_verbs,
@@ -27,7 +28,6 @@ from crawling.dashboard.management import (
 )
 from crawling.dashboard.management.archive_import import (
     add_import_arguments,
-    cancel_archive,
     import_archive,
 )
 from crawling.dashboard.management.capacity_plan import (
@@ -76,6 +76,7 @@ EPILOG = """examples:
   ./crawl share NAME --days 7
   ./crawl wacz NAME --output books.wacz
   ./crawl mirror NAME --output books
+  ./crawl cancel-job NAME mirror
   ./crawl import books.wacz other.warc.gz
   ./crawl watch NAME --pattern /prices/ --selector main
   ./crawl delete NAME
@@ -157,6 +158,7 @@ class Command(BaseCommand):
                 "plan",
                 "import",
                 "cancel-import",
+                "cancel-inquiry",
             ):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command
@@ -201,8 +203,8 @@ class Command(BaseCommand):
         mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
         add_export_arguments(mirror, ExportKind.MIRROR)
         add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
-        cancel = add("cancel-import", "end an import that waits or runs", self._cancel_import)
-        cancel.add_argument("import_id", type=int, metavar="ID", help="its number on Imports")
+        for name, words in cancelling.HELP.items():
+            cancelling.add_cancel_arguments(name, add(name, words, self._cancel))
         add_watch_arguments(
             add("watch", "watch pages: what changed, is gone or new after each run", self._watch)
         )
@@ -317,8 +319,8 @@ class Command(BaseCommand):
     def _import(self, options: dict[str, Any]) -> None:
         self.stdout.write(import_archive(options))
 
-    def _cancel_import(self, options: dict[str, Any]) -> None:
-        self.stdout.write(cancel_archive(options["import_id"]))
+    def _cancel(self, options: dict[str, Any]) -> None:
+        self.stdout.write(cancelling.cancel(options))
 
     def _wacz(self, options: dict[str, Any]) -> None:
         self.stdout.write(export_run(find_crawl(options["crawl"]), ExportKind.WACZ, options))

@@ -18,6 +18,7 @@ from crawling.dashboard.base.api_parameters import (
     may_delete,
     may_view,
 )
+from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs, rules_of
@@ -119,7 +120,7 @@ def delete_run(request: AuthenticatedRequest, crawl_id: CrawlId, run_number: Num
     return Status(204, None)
 
 
-class CheckpointOut(Schema):
+class CheckpointOut(CancellableOut):
     """It can be imported once `taken_at` is set; never if `trouble` is set."""
 
     id: int
@@ -139,8 +140,10 @@ class CheckpointPage(Schema):
 
 
 def _checkpoint_out(row: Checkpoint) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in CheckpointOut.model_fields if name != "run"} | {
-        "run": row.run.number
+    here = CheckpointOut.model_fields.keys() - CancellableOut.model_fields.keys() - {"run"}
+    return {name: getattr(row, name) for name in here} | {
+        "run": row.run.number,
+        **cancelled_facts(row),
     }
 
 

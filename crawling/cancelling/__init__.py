@@ -1,0 +1,1 @@
+"""Users cancel what they have asked background jobs for."""

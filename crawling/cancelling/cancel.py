@@ -1,0 +1,140 @@
+"""A user cancels what a user asked a background job for.
+
+The row ends at once, so its job stores nothing more. A job that waits leaves the queue; the worker
+of one that works ends it within seconds. What either has left is removed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+from redis.exceptions import RedisError
+
+from allocation.errors import AllocationError
+from crawling.audit import note
+from crawling.cancelling.kinds import IMPORTS, INQUIRIES, KINDS, OF_RUNS, JobKind
+from crawling.dryrun.run_comparison import asked_together
+from crawling.errors import ArchiveTrouble, NotFound, WrongState
+from crawling.models import ArchiveImport, Inquiry, Run
+from crawling.models.cancelling import Cancellable
+from crawling.runs.held_units import finish_moment
+from crawling.teams.permissions import require_own
+
+logger = logging.getLogger(__name__)
+
+#: so long the scheduler looks after a job whose worker was killed as it was cancelled
+LOOKED_AFTER = timedelta(minutes=5)
+
+
+def cancel_of_run(run: Run, name: str, *, by: User | None) -> Cancellable:
+    """Cancel what a job is to make of a run, or of its crawl; the row that says so.
+
+    name: of the kind. Raises WrongState if there is nothing to cancel.
+    """
+    kind = OF_RUNS[name]
+    whose = Q(run__crawl=run.crawl_id) if kind.is_of_crawl else Q(run=run)
+    rows = kind.rows.filter(whose)
+    facts = {"run": (None, run.number)}
+    if not _cancel(kind, rows, by, partial(note, by, run.crawl, f"cancelled: {kind.label}", facts)):
+        raise WrongState(
+            f"No job for the {kind.label} of run {run.number} waits or works: it has ended, or was "
+            "cancelled before."
+        )
+    cancelled: Cancellable = rows.exclude(cancelled_at=None).latest("cancelled_at")
+    return cancelled
+
+
+def cancel_import(import_id: int, *, by: User | None) -> ArchiveImport:
+    """Cancel an import, for the user who asked for it or an administrator.
+
+    Raises NotFound, PermissionDenied, and WrongState if it has ended.
+    """
+    row = ArchiveImport.objects.select_related("by").filter(pk=import_id).first()
+    if row is None:
+        raise NotFound(f"There is no import {import_id}.")
+    require_own(by, row.by, f"import {import_id}")
+    rows = IMPORTS.rows.filter(pk=import_id)
+    if not _cancel(IMPORTS, rows, by, partial(note, by, row, "cancelled")):
+        row.refresh_from_db()
+        remedy = "delete its crawl" if row.run_id else "it makes no crawl"
+        raise WrongState(f"Import {import_id} is {row.state} already; {remedy}.")
+    row.refresh_from_db()
+    return row
+
+
+def cancel_inquiry(inquiry: Inquiry, *, by: User | None) -> Inquiry:
+    """Cancel an inquiry, with those that one page has asked together with it, for the user who
+    asked or an administrator. Raises PermissionDenied, and WrongState if it has ended.
+    """
+    require_own(by, inquiry.by, f"inquiry {inquiry.pk}")
+    rows = INQUIRIES.rows.filter(pk__in=asked_together(inquiry))
+    if not _cancel(INQUIRIES, rows, by, partial(note, by, inquiry, "cancelled")):
+        inquiry.refresh_from_db()
+        raise WrongState(f"Inquiry {inquiry.pk} is {inquiry.state} already.")
+    inquiry.refresh_from_db()
+    return inquiry
+
+
+def _cancel(
+    kind: JobKind, rows: QuerySet[Any], by: User | None, tell: Callable[[], None]
+) -> set[int]:
+    """End those rows that are open; the numbers of their jobs."""
+    facts: dict[str, Any] = {"cancelled_at": Now(), "cancelled_by": by, **kind.ends}
+    if any(column.name == "trouble" for column in kind.model._meta.fields):
+        facts["trouble"] = f"It was cancelled by {by or 'the command line'}."
+    with transaction.atomic():
+        found = rows.filter(kind.is_open).order_by("pk").select_for_update(of=("self",))
+        numbers = dict(found.values_list("pk", kind.number))
+        if numbers:
+            kind.rows.filter(pk__in=numbers).update(**facts)
+            tell()
+    for number in set(numbers.values()):
+        _leave(kind, number)
+    return set(numbers.values())
+
+
+def clear_cancelled() -> None:
+    """Remove what jobs have left whose workers were killed as they were cancelled."""
+    for kind in KINDS:
+        recent = kind.rows.filter(cancelled_at__gt=timezone.now() - LOOKED_AFTER)
+        for number in set(recent.values_list(kind.number, flat=True)) - {None}:
+            _leave(kind, number)
+
+
+def is_cancelled(function: str, number: int) -> bool:
+    """Whether a user has cancelled what a job does."""
+    return any(
+        kind.rows.filter(**{kind.number: number}).exclude(cancelled_at=None).exists()
+        for kind in KINDS
+        if kind.job.function == function
+    )
+
+
+def clear_job(function: str, number: int) -> None:
+    """Remove what a job that is no more has left of what a user has cancelled."""
+    for kind in KINDS:
+        if kind.job.function == function:
+            _leave(kind, number)
+
+
+def _leave(kind: JobKind, number: int) -> None:
+    """Take the job off the queue and remove what it has left, unless a process is at it."""
+    try:
+        with kind.job.alone(number) as is_alone:
+            if is_alone:
+                kind.job.withdraw(number)
+                if kind.held_as:
+                    finish_moment(kind.held_as.format(number))
+                kind.clear(number)
+    except (RedisError, OSError, ArchiveTrouble, AllocationError) as error:
+        facts = {"job": kind.job.name, "number": number, "error": str(error)}
+        logger.warning("what a cancelled job has left is not removed yet", extra=facts)

@@ -1,0 +1,110 @@
+"""The kinds of jobs that users may cancel, and the rows that such jobs do the work of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from crawling.checkpoints.checkpoint_store import clear_checkpoint
+from crawling.exports.rows import JOBS, clear_export
+from crawling.imports.import_jobs import clear_import
+from crawling.link_graph.graphs import clear_graph
+from crawling.models import (
+    ArchiveImport,
+    Checkpoint,
+    Extraction,
+    Inquiry,
+    LinkGraph,
+    LinksPart,
+    RunExport,
+)
+from crawling.models.cancelling import Cancellable
+from crawling.models.datasets import ExportKind
+from crawling.rq_jobs import (
+    CHECKPOINT,
+    EXTRACTION,
+    IMPORT,
+    INQUIRY,
+    LINK_GRAPH,
+    NU_READING,
+    RowJob,
+)
+
+UNENDED = Q(ended_at=None)
+UNWRITTEN = Q(written_at=None, trouble="")
+ENDED: Mapping[str, Any] = {"ended_at": Now()}
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """Jobs of a kind, and the rows that they do the work of."""
+
+    #: what a job makes
+    label: str
+    job: RowJob
+    model: type[Cancellable]
+    #: of rows that have not ended
+    is_open: Q
+    #: removes files that a job has left that was killed; harmless if there are none
+    clear: Callable[[int], None] = lambda number: None
+    #: by which the pool knows what a job holds, with its number; empty: it holds nothing
+    held_as: str = ""
+    #: which rows are of this kind
+    of: Q = field(default_factory=Q)
+    #: the column with a job's number
+    number: str = "pk"
+    #: what ends a row, beside its `trouble`
+    ends: Mapping[str, Any] = field(default_factory=lambda: ENDED)
+    #: whether a crawl has one for all its runs
+    is_of_crawl: bool = False
+
+    @property
+    def rows(self) -> QuerySet[Any]:
+        return self.model._default_manager.filter(self.of)
+
+
+def _export(kind: ExportKind) -> JobKind:
+    return JobKind(
+        kind.label,
+        JOBS[kind],
+        RunExport,
+        UNWRITTEN,
+        clear_export,
+        of=Q(kind=kind),
+        ends={},
+        is_of_crawl=kind.is_of_crawl,
+    )
+
+
+#: of a run, by the words of addresses and of the command line
+OF_RUNS: Mapping[str, JobKind] = {
+    **{str(kind): _export(kind) for kind in ExportKind},
+    "link-graph": JobKind(
+        "link graph", LINK_GRAPH, LinkGraph, UNENDED, clear_graph, "link-graph-{}"
+    ),
+    "extraction": JobKind("extraction", EXTRACTION, Extraction, UNENDED, held_as="extraction-{}"),
+    "nu-check": JobKind(
+        "reading by the Nu checker",
+        NU_READING,
+        LinksPart,
+        Q(nu_asked_at__isnull=False, nu_read_at=None),
+        held_as="nu-check-{}",
+        number="run",
+        ends={"nu_asked_at": None},
+    ),
+    "checkpoint": JobKind(
+        "checkpoint",
+        CHECKPOINT,
+        Checkpoint,
+        Q(taken_at=None, trouble=""),
+        clear_checkpoint,
+        ends={},
+    ),
+}
+IMPORTS = JobKind("import", IMPORT, ArchiveImport, UNENDED, clear_import)
+INQUIRIES = JobKind("inquiry", INQUIRY, Inquiry, UNENDED, held_as="{}")
+KINDS = (*OF_RUNS.values(), IMPORTS, INQUIRIES)

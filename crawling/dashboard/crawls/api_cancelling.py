@@ -1,0 +1,99 @@
+"""`/api/v1/crawls/{id}/jobs/{kind}/cancel` and `/api/v1/inquiries/{id}/…`: background jobs that a
+user wants no more.
+"""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from typing import Annotated, Any, Literal
+
+from django.shortcuts import get_object_or_404
+from ninja import Path, Router, Status
+from pydantic import Field
+
+from crawling.cancelling.cancel import cancel_inquiry, cancel_of_run
+from crawling.cancelling.kinds import OF_RUNS
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    CrawlId,
+    RunNumber,
+    may_change,
+    may_view,
+)
+from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.crawls.cancel_views import asked_again
+from crawling.models import Inquiry
+from serving.access import AuthenticatedRequest
+
+run_jobs = Router()
+inquiries = Router()
+JobName = Annotated[
+    Literal[*OF_RUNS],  # type: ignore[valid-type]
+    Path(description="what the job makes of a run, or of the crawl"),
+]
+InquiryId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the answer 202")]
+
+
+class CancelledJobOut(CancellableOut):
+    run: int = Field(description="number of the run")
+    kind: str
+
+
+class InquiryStateOut(CancellableOut):
+    """A question for a background job."""
+
+    id: int
+    kind: str = Field(description="such as test_fetch or run_changes")
+    state: str = Field(description="waiting, working, answered, cancelled or failed")
+    trouble: str = Field(description="why there is no answer")
+
+
+@run_jobs.post(
+    "/{crawl_id}/jobs/{kind}/cancel",
+    response=CancelledJobOut,
+    summary="Cancel a background job that makes something of a run",
+)
+@may_change
+def cancel_crawl_job(
+    request: AuthenticatedRequest, crawl_id: CrawlId, kind: JobName, run: RunNumber = None
+) -> dict[str, Any]:
+    """One that waits leaves the queue at once; one that works ends within seconds, and what it has
+    written is removed. 409 if there is none.
+    """
+    one = get_run(crawl_id, run)
+    row = cancel_of_run(one, kind, by=request.user)
+    return {"run": one.number, "kind": kind, **cancelled_facts(row)}
+
+
+@inquiries.post("/{inquiry_id}/cancel", response=InquiryStateOut, summary="Cancel a question")
+@may_view
+def cancel_asked_question(request: AuthenticatedRequest, inquiry_id: InquiryId) -> dict[str, Any]:
+    """Of a background job: a test fetch, a comparison, a search for copies, a preview of rules. The
+    user who asked may do so, and administrators. 409 if it has ended.
+    """
+    return _state(cancel_inquiry(get_object_or_404(Inquiry, pk=inquiry_id), by=request.user))
+
+
+@inquiries.post(
+    "/{inquiry_id}/again",
+    response={202: InquiryStateOut},
+    summary="Ask a question again that was cancelled",
+)
+@may_view
+def ask_cancelled_question(
+    request: AuthenticatedRequest, inquiry_id: InquiryId
+) -> Status[dict[str, Any]]:
+    """Its `id` is another then. Until then the same request is answered by who cancelled it."""
+    inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
+    return Status(202, _state(asked_again(request, inquiry)))
+
+
+def _state(inquiry: Inquiry) -> dict[str, Any]:
+    return {
+        "id": inquiry.pk,
+        "kind": inquiry.kind,
+        "state": inquiry.state,
+        "trouble": inquiry.why_failed,
+        **cancelled_facts(inquiry),
+    }

@@ -1,0 +1,95 @@
+"""Buttons that cancel what a user asked a background job for, and that ask a question again."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+
+from crawling.cancelling.cancel import cancel_import, cancel_inquiry, cancel_of_run
+from crawling.cancelling.kinds import OF_RUNS
+from crawling.dashboard.base.requests import back, next_page, wanted_run
+from crawling.dryrun.inquiries import ask_again
+from crawling.dryrun.run_comparison import asked_together
+from crawling.errors import InquiriesBusy, NotFound, WrongState
+from crawling.models import Inquiry, InquiryKind
+from serving.access import AuthenticatedRequest, authenticated
+from serving.requests import wants_fragment
+
+#: why a crawl that was never started has nothing to cancel
+HAS_NO_JOBS = "no job makes anything of it"
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponse:
+    """Cancel what a job is to make of a run."""
+    if kind not in OF_RUNS:
+        raise Http404(f"There are no jobs of the kind {kind}.")
+    run = wanted_run(request, pk, HAS_NO_JOBS)
+    try:
+        cancel_of_run(run, kind, by=request.user)
+    except WrongState as error:
+        messages.error(request, str(error))
+    return back(request)
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+def cancel_archive_import(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Cancel an import."""
+    try:
+        cancel_import(pk, by=request.user)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    except WrongState as error:
+        messages.error(request, str(error))
+    return redirect("crawling:imports")
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("POST",))
+def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
+    """Cancel a question that a background job answers."""
+    inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
+    try:
+        cancel_inquiry(inquiry, by=request.user)
+    except WrongState as error:
+        if not wants_fragment(request):  # there its state says so
+            messages.error(request, str(error))
+    return _page_of(request, inquiry, inquiry)
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("POST",))
+def ask_cancelled(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
+    """Ask again what the user has cancelled."""
+    inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
+    try:
+        another = asked_again(request, inquiry)
+    except (InquiriesBusy, WrongState) as error:
+        messages.error(request, str(error))
+        another = inquiry
+    return _page_of(request, inquiry, another)
+
+
+def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
+    """What is asked in the place of a question that was cancelled, and of those that were cancelled
+    with it. Raises PermissionDenied, InquiriesBusy, and WrongState if it was not cancelled.
+    """
+    is_fetch = inquiry.kind == InquiryKind.TEST_FETCH
+    may_ask = request.user.has_perm("crawling.add_crawljob") or not is_fetch
+    if request.user not in (inquiry.by, inquiry.cancelled_by) or not may_ask:
+        raise PermissionDenied(f"Another user asked inquiry {inquiry.pk}.")
+    together = Inquiry.objects.filter(pk__in=asked_together(inquiry)).exclude(cancelled_at=None)
+    new = {one.pk: ask_again(one, by=request.user) for one in together}
+    if inquiry.pk not in new:
+        raise WrongState(f"Inquiry {inquiry.pk} is {inquiry.state}: it was not cancelled.")
+    return new[inquiry.pk]
+
+
+def _page_of(request: AuthenticatedRequest, inquiry: Inquiry, shown: Inquiry) -> HttpResponse:
+    """The page on which the button stood; some name the question in their address."""
+    if inquiry.kind == InquiryKind.TEST_FETCH:
+        return redirect("crawling:tested", shown.pk)
+    page = next_page(request)
+    if inquiry.kind == InquiryKind.TEXT_COPIES and page:
+        return redirect(page.replace(f"/text/{inquiry.pk}/", f"/text/{shown.pk}/"))
+    return back(request)

@@ -1,0 +1,58 @@
+"""`crawl cancel-job`, `crawl cancel-inquiry` and `crawl cancel-import`: end background jobs that
+users asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from crawling.cancelling.cancel import cancel_import, cancel_inquiry, cancel_of_run
+from crawling.cancelling.kinds import OF_RUNS
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.base.requests import get_run
+from crawling.errors import NotFound
+from crawling.models import Inquiry
+
+HELP = {
+    "cancel-job": "end a background job that makes something of a run",
+    "cancel-inquiry": "end a question that a background job answers",
+    "cancel-import": "end an import that waits or runs",
+}
+
+
+def add_cancel_arguments(verb: str, parser: ArgumentParser) -> None:
+    if verb == "cancel-job":
+        parser.add_argument("kind", choices=tuple(OF_RUNS), help="what it makes")
+        parser.add_argument("--run", type=int, help="its number; the latest without it")
+    else:
+        where = "on Imports" if verb == "cancel-import" else "in the answer that it is asked"
+        parser.add_argument("number", type=int, metavar="ID", help=f"its number {where}")
+
+
+def cancel(options: dict[str, Any]) -> str:
+    """Cancel it and return what to print. Raises CrawlError."""
+    said = _CANCEL[options["verb"]](options)
+    return json.dumps({"cancelled": said}) if options["json"] else f"{said}: cancelled."
+
+
+def _job(options: dict[str, Any]) -> str:
+    run, kind = get_run(find_crawl(options["crawl"]).pk, options["run"]), options["kind"]
+    cancel_of_run(run, kind, by=None)
+    return f"{OF_RUNS[kind].label} of run {run.number}"
+
+
+def _inquiry(options: dict[str, Any]) -> str:
+    inquiry = Inquiry.objects.filter(pk=options["number"]).first()
+    if inquiry is None:
+        raise NotFound(f"There is no question {options['number']}.")
+    return f"Question {cancel_inquiry(inquiry, by=None).pk}"
+
+
+def _import(options: dict[str, Any]) -> str:
+    row = cancel_import(options["number"], by=None)
+    return f"Import {row.pk} of {', '.join(row.files)}"
+
+
+_CANCEL = {"cancel-job": _job, "cancel-inquiry": _inquiry, "cancel-import": _import}

@@ -5,6 +5,7 @@ the log-in has ended.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from http import HTTPStatus
@@ -15,14 +16,17 @@ from crawling.pipeline.preconditions import way_to
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.forms.controls import FormPage, read_forms
-from crawling.web.forms.login_form import fill_in, is_same_form, login_form
+from crawling.web.forms.controls import Form, FormPage, read_forms
+from crawling.web.forms.login_form import fill_in, is_same_form, login_form, next_form
 from crawling.web.forms.submission import NotSent, Submission
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import OUTAGES, explain, is_redirect, may_pass, succeeded
 
 #: to the form, and from the form to the page behind it
 MOST_HOPS = 5
+#: forms that a site shows one behind the other: a name, a password, and what comes with them
+MOST_STEPS = 3
+SHOWN_AGAIN = "the site shows its form again, so it did not take what was filled in"
 #: a form is no larger
 MAX_BYTES = 2 * 1024 * 1024
 #: a failed login ends the shift; until then the host gets no request
@@ -118,22 +122,34 @@ class _Login:
             return f"the page with the form could not be had ({why})"
         if form is None:
             return f"the page has no form with the fields {', '.join(sorted(fields))}"
+        for _ in range(MOST_STEPS):
+            trouble, behind = self._send(form, page, fields)
+            following = next_form(behind, form, fields) if behind else None
+            if behind is None or following is None:
+                is_again = behind is not None and is_same_form(behind, form, fields)
+                return SHOWN_AGAIN if is_again else trouble
+            page, form = behind, following
+        return f"the site asks for more in each of {MOST_STEPS} forms"
+
+    def _send(
+        self, form: Form, page: FormPage, fields: Mapping[str, str]
+    ) -> tuple[str, FormPage | None]:
+        """Send a form. Why it failed, empty if it did not; and the page that the site shows
+        behind it, if any.
+        """
         try:
             sent = fill_in(form, page, fields)
         except NotSent as reason:
-            return str(reason)
+            return str(reason), None
         if not self.trusted.may_have_all(sent.address):
-            return f"its form is sent to another site, {sent.address.origin}"
+            return f"its form is sent to another site, {sent.address.origin}", None
         self._wait()
         answer, where = self._follow(self._get(sent.address, sent), sent.address, sent)
         if is_redirect(answer.status):
-            return self._trouble_with_redirect(answer, where, sent)
+            return self._trouble_with_redirect(answer, where, sent), None
         if not succeeded(answer.status):
-            return f"the site answered {answer.error or explain(answer.status)}"
-        behind = _page_of(answer, where)
-        if behind and is_same_form(behind, form, fields):
-            return "the site shows its form again, so it did not take what was filled in"
-        return ""
+            return f"the site answered {answer.error or explain(answer.status)}", None
+        return "", _page_of(answer, where)
 
     def _trouble_with_redirect(self, answer: Fetched, where: Address, sent: Submission) -> str:
         """What is wrong with a redirect that was not followed; to another site nothing is, unless

@@ -23,6 +23,18 @@ def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
     return page.forms[ranks.index(best)] if best[0] else None
 
 
+def next_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> Form | None:
+    """The form of the page behind one, which asks for a password that the first did not ask for;
+    None: there is none, so the page is what the site shows behind its log-in.
+    """
+    left = fields.keys() - _names(form)
+    found = login_form(page, {name: fields[name] for name in left})
+    passwords = (
+        {control.name for control in found.controls if control.kind == "password"} if found else ()
+    )
+    return found if left & set(passwords) else None
+
+
 def _rank(form: Form, fields: Mapping[str, str]) -> tuple[int, bool, int]:
     is_sent = (form.element.attr("method") or "").lower() != "dialog"
     passwords = sum(control.kind == "password" for control in form.controls)

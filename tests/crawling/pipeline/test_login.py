@@ -42,6 +42,32 @@ def again(request):
     return 403, HTML, ""
 
 
+@pytest.mark.parametrize("name", ["", "<input type=hidden name=user value=me>"])
+def test_a_password_that_a_second_form_asks_for_lets_the_crawl_in(
+    make_site, crawl_to_the_end, name
+):
+    def password(request):
+        said = unquote_to_bytes(request.body or b"").decode()
+        if said.startswith("token=1&pass="):
+            return 303, {"Location": "/", "Set-Cookie": "in=yes; Path=/"}, ""
+        return 403, HTML, ""
+
+    site = make_site(
+        {
+            "/login": "<form method=post action=/name><input name=user></form>",
+            "/name": "<form method=post action=/in><input type=hidden name=token value=1>"
+            f"<input type=password name=pass>{name}</form><form action=/find><input name=q></form>",
+            "/in": password,
+            "/": inside,
+            "/inside": inside,
+        }
+    )
+
+    crawl_to_the_end(f"{site.url}/", **logging_in(site))
+
+    assert site.paths == ["/login", "/name", "/in", "/", "/", "/inside"]
+
+
 def test_a_form_behind_redirects_with_a_refusal_lets_the_crawl_in(make_site, crawl_to_the_end):
     latin = {"Content-Type": "text/html; charset=iso-8859-1"}
     site = make_site(

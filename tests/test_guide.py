@@ -29,3 +29,9 @@ def test_links_and_pictures_of_the_guide_lead_somewhere(target):
 @pytest.mark.parametrize("command", sorted(set(re.findall(r"manage\.py (\w+)", GUIDE))))
 def test_the_guide_names_commands_that_there_are(command):
     assert command in get_commands()
+
+
+def test_the_guide_leads_to_the_role_of_a_user_by_the_names_of_pages():
+    assert "*Administration*, *Users*, *Role*" in GUIDE
+    assert "three groups" not in GUIDE
+    assert all(f">{name}<" in PAGES for name in ("Administration", "Users", "Role"))

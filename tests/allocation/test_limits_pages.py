@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from allocation.models import Event
+from allocation.services import NewClass, create_pool
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser, soup
 
@@ -79,3 +80,15 @@ def test_a_class_is_added_and_listed(pool, administrator):
     assert "gpu (new)" in soup(shown).select_one("form.limits").get_text()
     assert "Graphics." in administrator.get(LIMITS).content.decode()
     assert administrator.get(edit(pool, "nothing")).status_code == 404
+
+
+def test_a_preview_of_workers_says_who_sets_them(administrator):
+    classes = [NewClass(key, f"unit of {key}", "For this.", 2) for key in ("worker", "a")]
+    page = edit(create_pool(name="pool", classes=classes, policy="banker"))
+
+    more = administrator.post(page, {"worker": "3", "a": "2", "preview": "1"})
+    same = administrator.post(page, {"worker": "2", "a": "3", "preview": "1"})
+
+    told = "The scheduler sets the units of worker to the workers that run"
+    assert told in soup(more).select_one("form.limits").get_text()
+    assert told not in soup(same).select_one("form.limits").get_text()

@@ -8,7 +8,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from crawling.crawls.creation import start_run
-from crawling.models import Run, RunCount
+from crawling.models import Run, RunCount, RunStatusCount
+from crawling.web.statuses import FetchStatus
 from tests.browser.house import make_crawl
 
 #: keeps what is written on canvases
@@ -42,6 +43,57 @@ def test_ticks_of_a_chart_differ_and_one_minute_is_a_bar(browse, make_web):
     drawings = written.count("0")  # each begins its vertical axis there
     assert {text for text in written if ":" in text} == {f"{minute:%H:%M}"}
     assert written.count(f"{minute:%H:%M}") == drawings
+
+
+#: columns of a drawing that have anything opaque of a line's own colour
+DRAWN = """() => {
+  const chart = document.querySelector("figure.chart canvas");
+  const { width, height } = chart;
+  const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(chart, 0, 0);
+  const pixels = copy.getImageData(0, 0, width, height).data;
+  const columns = new Set();
+  for (let at = 0; at < pixels.length; at += 4) {
+    const [red, green, blue, opaque] = pixels.slice(at, at + 4);
+    if (opaque > 200 && Math.max(red, green, blue) - Math.min(red, green, blue) > 60)
+      columns.add((at / 4) % width);
+  }
+  return columns.size / width;
+}"""
+
+
+def test_minutes_without_a_page_draw_no_bar(browse, make_web):
+    run = start_run(make_crawl("Idle", make_web().url))
+    minute = timezone.now().replace(second=0, microsecond=0) - timedelta(hours=1)
+    Run.objects.filter(pk=run.pk).update(
+        started_at=minute, finished_at=minute + timedelta(minutes=50), state="finished"
+    )
+    RunCount.objects.update(minute=minute, fetched=20)
+
+    page = browse("viewer", f"/crawls/{run.crawl_id}/charts/")
+
+    expect(page.locator("figure.chart canvas").first).to_be_visible()
+    page.wait_for_function(f"({DRAWN})() > 0")
+    assert page.evaluate(DRAWN) < 0.1
+
+
+def test_a_long_status_is_told_to_its_end(browse, make_web):
+    run = start_run(make_crawl("Told whole", make_web().url))
+    RunStatusCount.objects.create(run=run, state="f", status=FetchStatus.ADDRESS_REFUSED, urls=3)
+
+    page = browse("viewer", f"/crawls/{run.crawl_id}/")
+
+    told = page.get_by_role("table").get_by_text(FetchStatus.ADDRESS_REFUSED.sentence)
+    expect(told).to_be_visible()
+    frame = told.locator("xpath=ancestor::td").evaluate(
+        "cell => [cell.scrollWidth - cell.clientWidth, getComputedStyle(cell).overflow]"
+    )
+    assert frame[0] <= 1 or frame[1] == "visible"
+    box, around = (
+        told.bounding_box(),
+        page.locator("section:has(> #statuses) .scroll").bounding_box(),
+    )
+    assert box["x"] + box["width"] <= around["x"] + around["width"] + 1
 
 
 def test_the_filter_of_the_log_stays_on_one_line(browse, make_web):

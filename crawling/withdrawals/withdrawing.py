@@ -6,6 +6,7 @@ Their records leave the files later: `crawling.withdrawals.file_removal`.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,8 @@ LONGEST_TEXT = 5_000
 LONGEST_REASON = 300
 #: addresses that a preview shows
 EXAMPLES = 20
+#: pages of other crawls that a preview looks at
+LOOKED_AT = 50_000
 QUOTING = (
     InquiryKind.TEXT_DIFF,
     InquiryKind.RUN_CHANGES,
@@ -59,6 +62,16 @@ QUOTING = (
     InquiryKind.RULES,
     InquiryKind.TABLES,
 )
+
+
+@dataclass(frozen=True)
+class OtherCrawl:
+    """One whose pages a withdrawal leaves as they are."""
+
+    id: int
+    name: str
+    #: how many of them have such an address, or the payload of a page that would be withdrawn
+    pages: int
 
 
 @dataclass(frozen=True)
@@ -76,8 +89,8 @@ class WithdrawalPreview:
     file_bytes: int
     #: other pages with the same payload, which they keep
     sharing: int
-    #: some names of other crawls among those, whose pages stay searchable
-    other_crawls: list[str]
+    #: those with most such pages; each has a withdrawal of its own
+    other_crawls: list[OtherCrawl]
 
 
 def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
@@ -97,7 +110,7 @@ def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> Withdr
         _files(runs).count(),
         files["bytes"] or 0,
         _sharing(ids).count(),
-        _other_crawls(crawl, ids),
+        _other_crawls(crawl, rule, ids),
     )
 
 
@@ -302,9 +315,27 @@ def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
     return Page.objects.filter(same, is_revisit=True).exclude(pk__in=pages)
 
 
-def _other_crawls(crawl: CrawlJob, pages: Sequence[int]) -> list[str]:
-    names = _sharing(pages).exclude(run__crawl=crawl).order_by("run__crawl__name")
-    return list(names.values_list("run__crawl__name", flat=True).distinct()[:EXAMPLES])
+def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[OtherCrawl]:
+    """Of very many pages, as many count as are looked at in a moment."""
+    found = {pk: whose for pk, whose, url in _elsewhere(crawl, rule) if rule.covers(url)}
+    sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
+    counts = Counter((found | dict(sharing[:LOOKED_AT])).values()).most_common(EXAMPLES)
+    names = CrawlJob.objects.in_bulk([whose for whose, _ in counts])
+    return [
+        OtherCrawl(whose, names[whose].name, count) for whose, count in counts if whose in names
+    ]
+
+
+def _elsewhere(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
+    """Ids, crawls and URLs of pages of other crawls that a rule may cover, as an index finds them.
+    Redirects, which have no text, are left out.
+    """
+    pages = Page.objects.exclude(run__crawl=crawl).exclude(status__range=(300, 399)).order_by()
+    if rule.kind is UrlRuleKind.HOST:
+        pages = pages.filter(url__queue__host__name=rule.text)
+    elif text := rule.text if rule.kind is UrlRuleKind.PAGE else required_text(rule.text):
+        pages = pages.filter(final_url__icontains=text)
+    return pages.values_list("pk", "run__crawl", "final_url")[:LOOKED_AT]
 
 
 def _locked(crawl: CrawlJob, number: int) -> Withdrawal:

@@ -47,6 +47,14 @@ class WithdrawalIn(PreviewIn):
     )
 
 
+class OtherCrawlOut(Schema):
+    id: int
+    name: str
+    pages: int = Field(
+        description="those with such an address, or with the payload of a page to withdraw"
+    )
+
+
 class WithdrawalPreviewOut(Schema):
     kind: str
     text: str
@@ -55,8 +63,9 @@ class WithdrawalPreviewOut(Schema):
     files: int = Field(description="archive files that are read for their records")
     file_bytes: int
     sharing: int = Field(description="other pages with the same payload, which they keep")
-    other_crawls: list[str] = Field(
-        description="some names of other crawls among those, whose pages stay searchable"
+    other_crawls: list[OtherCrawlOut] = Field(
+        description="other crawls with such pages, which stay stored and searchable until they are "
+        "withdrawn there; those with most pages first"
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from io import StringIO
+from itertools import count
 
+import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.urls import reverse
@@ -73,3 +75,42 @@ def test_page_json_and_command_withdraw_and_undo(make_site, crawl_to_the_end):
     assert f"host {host}  all runs  3 pages  removed" in said.getvalue()
     again = operator.post(f"{api}/{last.pk}/rewrite", content_type="application/json")
     assert again.status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("page", "{url}/a"), ("pattern", "/[a]$"), ("host", "{host}"), ("pattern", ".")],
+)
+def test_the_preview_leads_to_other_crawls_that_have_such_pages_by_payloads_of_their_own(
+    make_site, crawl_to_the_end, kind, text
+):
+    number = count()
+
+    def fresh_text(_):
+        return 200, {"Content-Type": "text/html"}, f"<a href=/a>to a</a>{next(number)}"
+
+    site = make_site({"/": fresh_text, "/a": fresh_text})
+    one, other = (crawl_to_the_end(f"{site.url}/", name=name).crawl for name in ("one", "other"))
+    fresh = crawl_to_the_end(
+        f"{make_site({'/': 'b'}, address='127.0.0.2').url}/", name="fresh"
+    ).crawl
+    asked = {"kind": kind, "text": text.format(url=site.url, host=site.url.removeprefix("http://"))}
+    operator, place = browser("operator"), reverse("crawling:withdrawals", args=[one.pk])
+
+    page = soup(operator.post(place, {**asked, "run": "", "preview": ""}))
+    said = StringIO()
+    call_command("withdrawals", "preview", str(one.pk), f"--{kind}", asked["text"], stdout=said)
+    told = operator.post(
+        f"/api/v1/crawls/{one.pk}/withdrawals/preview", asked, content_type="application/json"
+    ).json()
+
+    such = 1 if text.endswith(("/a", "$")) else 2
+    named = [(row["id"], row["pages"]) for row in told["other_crawls"] if row["id"] != fresh.pk]
+    assert named == [(other.pk, such)]
+    assert (fresh.pk in {row["id"] for row in told["other_crawls"]}) == (text == ".")
+    lead = page.find("a", string=other.name, href=lambda to: f"/{other.pk}/withdrawals" in to)
+    form = soup(operator.get(lead["href"])).find("input", id="text")
+    assert form["value"] == asked["text"]
+    assert f"not withdrawn: {such} such pages of crawl {other.pk}, {other.name}" in said.getvalue()
+    operator.post(place, {**asked, "run": "", "reason": "x", "withdraw": ""})
+    assert Page.objects.filter(run__crawl=other).count() == 2

@@ -17,7 +17,13 @@ from crawling.dashboard.pages.api_withdrawals import withdrawal_row
 from crawling.models import CrawlJob, Withdrawal
 from crawling.scope.url_rules import UrlRuleKind
 from crawling.withdrawals.file_removal import due_withdrawals, remove_records
-from crawling.withdrawals.withdrawing import preview, remove_now, undo, withdraw
+from crawling.withdrawals.withdrawing import (
+    WithdrawalPreview,
+    preview,
+    remove_now,
+    undo,
+    withdraw,
+)
 
 Options = dict[str, Any]
 
@@ -68,11 +74,7 @@ class Command(BaseCommand):
         run = get_run(crawl.pk, options["run"]) if options["run"] else None
         would = preview(crawl, run, kind=kind, text=text)
         if verb == "preview":
-            self.stdout.write(
-                json.dumps(asdict(would))
-                if options["json"]
-                else "\n".join([f"{would.pages:,} stored pages", *would.examples])
-            )
+            self.stdout.write(json.dumps(asdict(would)) if options["json"] else _told(would))
             return
         confirm(f"{would.pages:,} stored pages.", "Withdraw them?", options)
         reason, at_once = options["reason"], options["at_once"]
@@ -96,3 +98,11 @@ class Command(BaseCommand):
             f"{one.asked_at:%Y-%m-%d %H:%M}  {one.by or 'the command line'}: {one.reason}"
             f"{f'  ({one.trouble})' if one.trouble else ''}"
         )
+
+
+def _told(would: WithdrawalPreview) -> str:
+    others = [
+        f"not withdrawn: {other.pages:,} such pages of crawl {other.id}, {other.name}"
+        for other in would.other_crawls
+    ]
+    return "\n".join([f"{would.pages:,} stored pages", *would.examples, *others])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -19,6 +19,7 @@ from django.db import connection
 from django.utils import timezone
 from redis.exceptions import RedisError
 from rq import Queue, Worker
+from rq.exceptions import InvalidJobOperation
 from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.worker_registration import clean_worker_registry
@@ -240,7 +241,7 @@ def waits(queue: Queue, job: Job) -> bool:
 
 
 def remove(job: Job) -> None:
-    """Delete a job whose worker may be lost.
+    """Delete a job whose worker may be lost; harmless if another process was faster.
 
     RQ's own method raises ValueError for a minute: the execution has expired, but its id is still
     registered.
@@ -251,5 +252,6 @@ def remove(job: Job) -> None:
                 job, pipeline
             )
             pipeline.execute()
-    job.delete()
+    with suppress(InvalidJobOperation):  # it is gone
+        job.delete()
     Queue(job.origin, job.connection).intermediate_queue.remove(job.id)

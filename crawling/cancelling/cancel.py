@@ -119,22 +119,26 @@ def is_cancelled(function: str, number: int) -> bool:
     )
 
 
-def clear_job(function: str, number: int) -> None:
-    """Remove what a job that is no more has left of what a user has cancelled."""
-    for kind in KINDS:
-        if kind.job.function == function:
-            _leave(kind, number)
+def clear_job(function: str, number: int) -> bool:
+    """Remove what a job that is no more has left of what a user has cancelled; whether that is
+    done.
+    """
+    return all(_leave(kind, number) for kind in KINDS if kind.job.function == function)
 
 
-def _leave(kind: JobKind, number: int) -> None:
-    """Take the job off the queue and remove what it has left, unless a process is at it."""
+def _leave(kind: JobKind, number: int) -> bool:
+    """Take the job off the queue and remove what it has left, unless a process is at it; whether
+    that is done.
+    """
     try:
         with kind.job.alone(number) as is_alone:
             if is_alone:
-                kind.job.withdraw(number)
                 if kind.held_as:
                     finish_moment(kind.held_as.format(number))
                 kind.clear(number)
+                kind.job.withdraw(number)
+            return is_alone
     except (RedisError, OSError, ArchiveTrouble, AllocationError) as error:
         facts = {"job": kind.job.name, "number": number, "error": str(error)}
         logger.warning("what a cancelled job has left is not removed yet", extra=facts)
+        return False

@@ -21,6 +21,9 @@ from crawling.worker.own_jobs import OwnJob, OwnSpawnWorker
 LOOK_SECONDS = 1
 #: a job that is told to end may give back what it holds meanwhile; then it is killed
 GRACE_SECONDS = 2.0
+#: how often, and at which distance, what a killed job has left is tried to be removed; the
+#: scheduler goes on with it
+CLEAR_TRIES, CLEAR_SECONDS = 10, 0.2
 
 
 class _EndsCancelledJobs(Worker):
@@ -66,10 +69,17 @@ class _EndsCancelledJobs(Worker):
         if not self._told_at:
             return
         try:
+            self._clear(job)
             remove(job)
-            clear_job(str(job.func_name), job.args[0])
         except (DatabaseError, RedisError) as error:  # the scheduler comes to it
             self.log.warning("job %s: what it left is not removed yet: %s", job.id, error)
+
+    def _clear(self, job: Job) -> None:
+        """The session of a process that was killed, and so its lock, ends a moment later."""
+        for _ in range(CLEAR_TRIES):
+            if clear_job(str(job.func_name), job.args[0]):
+                return
+            time.sleep(CLEAR_SECONDS)
 
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
         """RQ logs it as an error."""

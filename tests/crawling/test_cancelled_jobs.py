@@ -27,7 +27,7 @@ from crawling.imports.import_jobs import ask_import, import_asked
 from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice, RunExport
 from crawling.models.datasets import ExportKind
 from crawling.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
-from crawling.rq_jobs import IMPORT, IMPORTS
+from crawling.rq_jobs import IMPORT, IMPORTS, WACZ, remove
 from crawling.scheduler.messages import resend_background
 from crawling.wacz.packing import write_asked as write_wacz
 from tests.crawling.imports.warc_files import answer, warc
@@ -307,6 +307,17 @@ def test_the_scheduler_removes_what_a_job_left_that_was_killed_as_it_was_cancell
 
     assert left_on_disk(place, run) == []
     assert take_asked(row.pk) == "it is no longer needed"
+
+
+def test_a_job_that_another_process_has_removed_stops_no_worker(queue):
+    """The scheduler and the worker both remove a job that was cancelled."""
+    WACZ.enqueue(-1)
+    job = queue.fetch_job("wacz--1")
+
+    remove(job)
+    remove(job)
+
+    assert queue.fetch_job("wacz--1") is None
 
 
 def test_a_work_process_ends_with_its_worker(place, run, ada):

@@ -124,6 +124,11 @@ class _Note(NamedTuple):
     about: str
 
 
+def is_note(record: ForeignRecord) -> bool:
+    """Whether it is what a crawler noted, by its address."""
+    return bool(NOTE.fullmatch(record.get("WARC-Target-URI").strip("<> ")))
+
+
 def _note(text: str) -> _Note | None:
     """The address of a note; None: it is that of an answer. Raises SkippedRecord."""
     uri = text.strip("<> ")

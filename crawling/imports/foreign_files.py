@@ -14,7 +14,7 @@ from typing import IO
 from zipfile import BadZipFile, ZipFile
 
 from crawling.archive.unpacker import MOST_RECORD
-from crawling.imports.foreign_answers import ForeignAnswer, SkippedRecord, described
+from crawling.imports.foreign_answers import ForeignAnswer, SkippedRecord, described, is_note
 from crawling.imports.foreign_records import (
     Digests,
     ForeignRecord,
@@ -100,6 +100,8 @@ class ForeignFile:
         """The answer of a record; None: the record is about the file. Raises SkippedRecord."""
         if record.kind == "warcinfo":
             return None
+        if record.kind == "metadata" and is_note(record):  # wget's list of its own notes
+            record.kind = "resource"
         _check(record)
         answer = described(record)
         has_stated_digest = _take_block(record, answer)

@@ -367,6 +367,7 @@ def test_notes_of_crawlers_go_with_their_page_and_are_none(bring, place):
         ("resource", picture, None, b"PNG", {"Content-Type": "image/png"}),
         ("response", "dns:127.0.0.1", None, b"127.0.0.1", {"Content-Type": "text/dns"}),
         ("resource", log, None, b"GET", plain),
+        ("metadata", f"{log}s", None, b"wget.log", plain),
     ]
 
     result = bring("run.warc.gz", warc(*notes, answer(A, OLD), answer(B, NEW), revisit(B, 2021)))
@@ -375,9 +376,9 @@ def test_notes_of_crawlers_go_with_their_page_and_are_none(bring, place):
     assert [url for url, *_ in contents(run)] == [A, B]
     assert (result.left_out, contents(run)[1][2]) == ({}, NEW)
     about = run.further_records.exclude(target="").values_list("target", "url__url")
-    assert set(about) == {(text, B), (bare, B), ("dns:127.0.0.1", A), (log, A)}
+    assert set(about) == {(text, B), (bare, B), ("dns:127.0.0.1", A), (log, A), (f"{log}s", A)}
     indexed = [facts["url"] for _, facts in index_of(opened(made(run)))]
-    assert sorted(indexed) == sorted([text, bare, "dns:127.0.0.1", log, A, B, B])
+    assert sorted(indexed) == sorted([text, bare, "dns:127.0.0.1", log, f"{log}s", A, B, B])
     (file,) = run.archive_files.all()
     assert {line.split()[0] for line in index_lines(file)} >= {text, "dns:127.0.0.1"}
     call_command("archive", "check", str(run.crawl_id), stdout=StringIO())
@@ -387,10 +388,14 @@ def test_notes_of_crawlers_go_with_their_page_and_are_none(bring, place):
     ]
     assert {text, bare} < set(targets)
     with withdrawn(run, B):
-        assert {one.target for one in run.further_records.all()} == {"dns:127.0.0.1", log}
+        assert {one.target for one in run.further_records.all()} == {
+            "dns:127.0.0.1",
+            log,
+            f"{log}s",
+        }
 
     (place / "only.warc").write_bytes(warc(*notes, packed=False))
-    with pytest.raises(ImportTrouble, match="4 that are notes of a crawler"):
+    with pytest.raises(ImportTrouble, match="5 that are notes of a crawler"):
         import_files([place / "only.warc"], name="x", namespace=uuid4(), by=None)
 
 

@@ -27,14 +27,16 @@ BLANKS = "".join(map(chr, range(33)))
 UNSEEN_ENDS = frozenset(BLANKS)
 #: they count for nothing wherever they stand in a URL
 NEWLINES = str.maketrans("", "", "\t\n\r")
-LONGEST_PLAIN = 1000
 #: the scheme of documents within a link, which have no bound
 EMBEDDED = "data:"
 #: most links: names of which nothing has to be changed when they are joined to a base; none is a
 #: dot
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
-#: links of all pages whose addresses are remembered; a thousand characters each at the most
-MOST_SHARED = 8192
+#: links of all pages whose addresses are remembered, and the characters of such a link at the most
+MOST_SHARED = 16_384
+LONGEST_SHARED = 300
+#: a link that is empty or only a query leads to the document itself, whatever its directory
+BY_DOCUMENT = ("", "?")
 #: a document with more is a trap or a dump; what is behind them is left out
 MOST_LINKS = 50_000
 #: of a document, links that cannot be followed that are told one by one, characters of each, and
@@ -67,7 +69,6 @@ class Links:
         self._charset = charset
         self._base = _joined(base, url) if base else url
         self._start = _start(self._base)
-        self._origin = self._start.origin if self._start else ""
         # Each distinct text is joined once: joining is what costs here.
         self.taken = {""} if self._base == url else set()
         self._urls = {url}
@@ -89,7 +90,7 @@ class Links:
             return
         self._characters += len(text)
         self.taken.add(text)
-        address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
+        address = self._address_of(text)
         if not address or address is TOO_LONG:
             self._has_long = self._has_long or address is TOO_LONG
             self._reject(text)
@@ -116,54 +117,33 @@ class Links:
         text = text.strip(BLANKS)
         if not text:
             return self._base
-        address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
+        address = self._address_of(text)
         return address.url if address else ""
 
-    def _plain(self, text: str) -> Address | None:
-        """The address of a link that needs no parser, which would take ten times as long; None for
-        every other.
-        """
-        start = self._start
-        if start is None or len(text) > LONGEST_PLAIN:
-            return None
-        directory = start.url
-        while text.startswith("../") and text[3:4] != "/":
-            text, directory = text[3:], self._above(directory)
-        if not PLAIN.fullmatch(text):
-            return None
-        return Address(
-            (self._origin if text[0] == "/" else directory) + text,
-            start.scheme,
-            start.hostname,
-            start.port,
-        )
-
-    def _above(self, directory: str) -> str:
-        """The directory that one is in; the root is in itself."""
-        end = directory.rfind("/", 0, -1) + 1
-        return directory[:end] if end > len(self._origin) else directory
-
-    def _joined_before(self, text: str) -> Address | None:
-        """The address of any link; None for what is none.
+    def _address_of(self, text: str) -> Address | None:
+        """The address of any link without a fragment; None for what is none.
 
         Pages of one directory have links in common, to their site and to others. What depends on no
-        more than the directory is not parsed for each page again.
+        more than the directory is not read for each page again.
         """
-        if len(text) > LONGEST_PLAIN:
-            return _address_of(text, self._base)
-        scheme, mark, _ = text.partition("://")
-        if mark and scheme.isascii() and scheme.isalpha():
-            return _shared(text, None)
-        if self._start is None or not text or ":" in text or text[0] == "?":
-            return _address_of(text, self._base)
-        return _shared(text, self._start.url)
+        if "?" in text:
+            text = _encode_query(text, self._charset)
+        if len(text) <= LONGEST_SHARED:
+            if self._start and ":" not in text and text[:1] not in BY_DOCUMENT:
+                return _relative(text, self._start.url)
+            scheme, mark, _ = text.partition("://")
+            if mark and scheme.isascii() and scheme.isalpha():
+                return _absolute(text)
+        return _address_of(text, self._base)
 
     def fault_of(self, text: str) -> str:
         """What is wrong with a link, as a predicate; "" if nothing is, or it leads to what is not
         fetched here, as `mailto:` does.
         """
         text, _ = split_fragment(text.strip(BLANKS))
-        if not text or text[: len(EMBEDDED)].lower() == EMBEDDED or self._plain(text):
+        if not text or text[: len(EMBEDDED)].lower() == EMBEDDED:
+            return ""
+        if (address := self._address_of(text)) and address is not TOO_LONG:
             return ""
         try:
             read_address(_encode_query(text, self._charset), self._base)
@@ -221,13 +201,35 @@ def _address_of(text: str, base: str | None) -> Address | None:
         return None
 
 
-_shared = lru_cache(MOST_SHARED)(_address_of)
+@lru_cache(MOST_SHARED)
+def _absolute(text: str) -> Address | None:
+    return _address_of(text, None)
+
+
+@lru_cache(MOST_SHARED)
+def _relative(text: str, directory: str) -> Address | None:
+    return _plain(text, canonical_address(directory)) or _address_of(text, directory)
+
+
+def _plain(text: str, start: Address) -> Address | None:
+    """The address of a link that needs no parser, which would take ten times as long; None for
+    every other. start: the directory that it is relative to.
+    """
+    directory, origin = start.url, start.origin
+    while text.startswith("../") and text[3:4] != "/":
+        text, end = text[3:], directory.rfind("/", 0, -1) + 1
+        # the root is in itself
+        directory = directory[:end] if end > len(origin) else directory
+    if not PLAIN.fullmatch(text):
+        return None
+    url = (origin if text[0] == "/" else directory) + text
+    return Address(url, start.scheme, start.hostname, start.port)
 
 
 def _start(base: str) -> Address | None:
     """The directory that a base is in; None where joining is not writing one behind the other."""
     address = canonical_address(base)
-    if address.scheme not in WEB or len(address.url) > MAX_URL_LENGTH - LONGEST_PLAIN:
+    if address.scheme not in WEB or len(address.url) > MAX_URL_LENGTH - LONGEST_SHARED:
         return None
     return address._replace(url=address.url.partition("?")[0].rpartition("/")[0] + "/")
 

@@ -300,17 +300,40 @@ class LinkPlacement:
         return [place.tag if place else "" for place in around]
 
     def _anchors_in_places(self, document: turbohtml.Document) -> dict[turbohtml.Element, str]:
-        """From each place to its links: from each link to its place would take ten times as
-        long."""
-        found: dict[turbohtml.Element, str] = {}
+        """The links of a place stand together in the document: to look for the first of them, and
+        for the first one behind it, takes a fifth of the time of a walk through it.
+        """
+        anchors, spans = document.find_all("a"), list[tuple[int, int, int, str]]()
         for name in PLACES:
             for place in document.find_all(name):
-                if self.budget.is_spent(len(found)):
-                    return found
-                for element in place.find_all("a"):
-                    around = element.closest(IN_PLACES) if element in found else None
-                    found[element] = around.tag if around else name
+                if self.budget.is_spent(len(spans)):
+                    break
+                if first := place.find("a"):
+                    behind = _anchor_behind(place)
+                    end = anchors.index(behind) if behind else len(anchors)
+                    depth = sum(1 for _ in place.ancestors)
+                    spans.append((anchors.index(first), -end, depth, name))
+        found: dict[turbohtml.Element, str] = {}
+        for begin, end, _, name in sorted(spans):  # a place within another is the later one
+            if self.budget.is_spent(len(found)):
+                break
+            found.update(dict.fromkeys(anchors[begin:-end], name))
         return found
+
+
+def _anchor_behind(place: turbohtml.Element) -> turbohtml.Element | None:
+    """The first link in the document behind an element."""
+    node: turbohtml.Node | None = place
+    while node:
+        after = node
+        while following := after.next_sibling:
+            after = following
+            if isinstance(after, turbohtml.Element):
+                anchor = after if after.tag == "a" else after.find("a")
+                if anchor:
+                    return anchor
+        node = node.parent
+    return None
 
 
 def with_fragment(target: str, location: str) -> str:

@@ -12,6 +12,7 @@ from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.html import read
 from crawling.web.documents.written_links import (
+    IN_PLACES,
     MARK,
     LinkPlacement,
     WrittenLink,
@@ -88,3 +89,30 @@ def test_the_short_way_to_links_finds_what_the_general_one_does(html):
             )
         )
         assert found == expected
+
+
+WITHIN = (
+    "<nav>", "</nav>", "<main>", "</main>", "<article>", "</article>", "<aside>", "</aside>",
+    "<div>", "</div>", "<a href=/1>x</a>", "<a href=/2>x", "<p>", "text", "<table><tr><td>",
+    "</table>", "<b>",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WITHIN), max_size=20).map("".join))
+def test_the_place_of_a_link_is_the_innermost_around_it(html):
+    document = turbohtml.parse(html, positions=False)
+    anchors = document.find_all("a")
+    around = [anchor.closest(IN_PLACES) for anchor in anchors]
+
+    found = LinkPlacement(document).of("a", anchors)
+
+    assert (found or [""] * len(anchors)) == [place.tag if place else "" for place in around]
+
+
+def test_places_within_and_behind_each_other_cost_no_more_than_they_may():
+    for html in ("<nav>" * 5_000 + "<a href=/>x</a>" * 5_000, "<nav></nav><p>" * 20_000):
+        document = turbohtml.parse(html, positions=False)
+        began = time.thread_time()
+        LinkPlacement(document)
+
+        assert time.thread_time() - began < 2

@@ -28,7 +28,7 @@ SMALL_BYTES, SMALL_TAGS = 32 * 1024, 1300
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
 MOST_MEMORY_BYTES = 60 * 1024 * 1024
-#: between two looks at processor time and memory, each of which takes as long as 10 KB of a page;
+#: of the processor between two looks at memory, each of which takes as long as 10 KB of a page;
 #: most pages take less
 LOOK_SECONDS = 0.002
 #: the head of a `data:` URL (RFC 2397), which stays, and its content
@@ -121,13 +121,13 @@ class _InlinedData:
 class _Limits:
     """Of one document; others are not read meanwhile, so what memory grows by is its own.
 
-    Both are counted from the first look on, when it may have taken LOOK_SECONDS and a few MB.
+    Memory is counted from the first look on, when it may have taken a few MB.
     """
 
     def __init__(self) -> None:
-        self._looks_at = time.monotonic() + LOOK_SECONDS
-        self._began: float | None = None
-        self._memory = 0
+        self._began = time.thread_time()
+        self._looks_at = self._began + LOOK_SECONDS
+        self._memory: int | None = None
 
     def reached(self, read: int, *, fed: int) -> TruncationReason | None:
         """The limit that a document has reached of which so many bytes were read, and so many fed
@@ -135,17 +135,16 @@ class _Limits:
         """
         if fed >= MOST_BYTES:
             return TruncationReason.SIZE
-        now = time.monotonic()
-        if now < self._looks_at:  # nor has a thread used more of the processor than passed
+        now = time.thread_time()
+        if now < self._looks_at:
             return None
         self._looks_at = now + LOOK_SECONDS
-        if self._began is None:
-            self._began, self._memory = time.thread_time(), resident_bytes()
-        if time.thread_time() - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
+        if now - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
             return TruncationReason.TIME
-        if resident_bytes() - self._memory > MOST_MEMORY_BYTES:
-            return TruncationReason.MEMORY
-        return None
+        if self._memory is None:
+            self._memory = resident_bytes()
+        grown = resident_bytes() - self._memory
+        return TruncationReason.MEMORY if grown > MOST_MEMORY_BYTES else None
 
 
 def encoding_of(body: DocumentStream, charset: str | None) -> str:

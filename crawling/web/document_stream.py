@@ -1,4 +1,4 @@
-"""A document that can be read any number of times: in memory up to 64 KiB, in a file beyond that
+"""A document that can be read any number of times: in memory up to 128 KiB, in a file beyond that
 (SEEDS W7).
 """
 
@@ -11,7 +11,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 #: a body is in memory up to this size, and in a file beyond it
-SPOOL_BYTES = 64 * 1024
+SPOOL_BYTES = 128 * 1024
 PIECE_BYTES = 64 * 1024
 #: A document is in memory up to this size while it is read. Its digests, encoding and parser read
 #: it in turn, and each look into a file gives the interpreter away. Its tree takes ten times more.

@@ -33,16 +33,22 @@ class SeenUrls:
 
         are_links: those of a page, of which each other one is a link that `take_links` counts.
         """
-        new = []
+        new, known = [], []
         with self._lock:
+            depths = self._depths
             for address in addresses:
-                known = self._depths.get(address.url)
-                if known is None or depth < known:
+                url = address.url
+                least = depths.pop(url, None)
+                if least is None:
+                    new.append(address)
+                    continue
+                depths[url] = least  # put back at the end: popular URLs stay
+                if depth < least:
                     new.append(address)
                 else:
-                    # put back at the end: popular URLs stay
-                    self._depths[address.url] = self._depths.pop(address.url)
-                    self._links[address.url] += are_links
+                    known.append(url)
+            if are_links:
+                self._links.update(known)
         return new
 
     def remember(self, addresses: Iterable[Address], depth: int) -> None:

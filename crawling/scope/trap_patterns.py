@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
@@ -183,9 +184,18 @@ def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | N
     """
     if key is None:
         return suspicion(address, year=year) or pattern_of(address)
+    for one in _patterns(address, year):
+        if one and one.key == key:
+            return one
+    return None
+
+
+def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
+    """Those that a URL may have been let in under, the commonest first."""
+    yield pattern_of(address)
+    yield suspicion(address, year=year)
     bare = without_session(address)
-    patterns = (pattern_of(address), suspicion(address, year=year), bare[1] if bare else None)
-    return next((one for one in patterns if one and one.key == key), None)
+    yield bare[1] if bare else None
 
 
 def why_held(rule: str) -> str:

@@ -18,7 +18,7 @@ SPECIAL = re.compile(r'["\\\0]')
 
 
 class QuickListDumper(ListDumper):
-    """Writes lists of whole numbers and of plain texts in one go, and leaves all others to
+    """Writes lists of numbers and of plain texts in one go, and leaves all others to
     psycopg."""
 
     def dump(self, obj: list[Any]) -> Buffer | None:
@@ -30,6 +30,8 @@ def literal(values: Sequence[Any]) -> bytes:
     kinds = set(map(type, values))
     if kinds in NUMBERS:
         return f"{{{','.join(map(str, values))}}}".replace("None", "NULL").encode()
+    if kinds == {float}:
+        return f"{{{','.join(map(repr, values))}}}".encode()
     if kinds == {str} and not SPECIAL.search("".join(values)):
         return ('{"' + '","'.join(values) + '"}').encode()
     return b""

@@ -48,8 +48,14 @@ def test_numbers(values):
     assert back(values, "bigint") == values
 
 
+@given(st.lists(st.floats(allow_nan=False), max_size=6))
+@example([1.5, float("inf"), float("-inf"), 5e-324, -0.0])
+def test_fractions(values):
+    assert back(values, "float8") == values
+
+
 def test_what_is_no_list_of_one_kind_is_left_to_psycopg():
-    assert back([1.5, float("inf")], "float8") == [1.5, float("inf")]
+    assert back([1.5, None], "float8") == [1.5, None]
     assert back([True, False], "bool") == [True, False]
 
 

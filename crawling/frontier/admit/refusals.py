@@ -22,6 +22,8 @@ MOST_ROWS = 20_000
 #: refused URLs that a shift remembers
 CAPACITY = 50_000
 
+FIND_KNOWN = "SELECT fingerprint FROM crawling_verdict WHERE run_id = %s AND fingerprint = ANY(%s)"
+
 ADD_LINKS = """
 UPDATE crawling_verdict v SET links = v.links + met.n, depth = least(v.depth, met.depth),
     hops = least(v.hops, met.hops)
@@ -110,11 +112,8 @@ def keep_refusals(
     for refusal in refusals:
         once.setdefault(refusal.url, refusal)
     marks = {fingerprint(url): refusal for url, refusal in once.items()}
-    known = set(
-        Verdict.objects.filter(run=run_id, fingerprint__in=marks).values_list(
-            "fingerprint", flat=True
-        )
-    )
+    cursor.execute(FIND_KNOWN, [run_id, list(marks)])
+    known = {mark for (mark,) in cursor.fetchall()}
     met = [marks[mark] for mark in known]
     if met:
         _add_links(cursor, run_id, met)

@@ -488,12 +488,6 @@ def test_files_of_the_directory_are_asked_for_on_the_page_and_imported_once(pool
     assert "File is not a zip file" in page.get_text()
     assert CrawlJob.objects.count() == 1
 
-    # killed between the commit of the run and that of the row
-    ArchiveImport.objects.filter(pk=done["id"]).update(ended_at=None, run=None)
-    import_asked(done["id"])
-    assert operator.get(f"{api}/{done['id']}").json()["crawl"] == done["crawl"]
-    assert CrawlJob.objects.count() == 1
-
 
 def test_files_that_are_none_of_the_directory_are_refused(db, place):
     (place / "link.warc").symlink_to("/etc/passwd")

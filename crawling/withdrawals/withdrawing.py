@@ -65,7 +65,7 @@ QUOTING = (
 
 
 @dataclass(frozen=True)
-class OtherCrawl:
+class CrawlCopies:
     """One whose pages a withdrawal leaves as they are."""
 
     id: int
@@ -90,7 +90,7 @@ class WithdrawalPreview:
     #: other pages with the same payload, which they keep
     sharing: int
     #: those with most such pages; each has a withdrawal of its own
-    other_crawls: list[OtherCrawl]
+    other_crawls: list[CrawlCopies]
 
 
 def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
@@ -315,14 +315,14 @@ def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
     return Page.objects.filter(same, is_revisit=True).exclude(pk__in=pages)
 
 
-def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[OtherCrawl]:
+def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[CrawlCopies]:
     """Of very many pages, as many count as are looked at in a moment."""
     found = {pk: whose for pk, whose, url in _elsewhere(crawl, rule) if rule.covers(url)}
     sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
     counts = Counter((found | dict(sharing[:LOOKED_AT])).values()).most_common(EXAMPLES)
     names = CrawlJob.objects.in_bulk([whose for whose, _ in counts])
     return [
-        OtherCrawl(whose, names[whose].name, count) for whose, count in counts if whose in names
+        CrawlCopies(whose, names[whose].name, count) for whose, count in counts if whose in names
     ]
 
 

@@ -47,7 +47,7 @@ class WithdrawalIn(PreviewIn):
     )
 
 
-class OtherCrawlOut(Schema):
+class CrawlCopiesOut(Schema):
     id: int
     name: str
     pages: int = Field(
@@ -63,7 +63,7 @@ class WithdrawalPreviewOut(Schema):
     files: int = Field(description="archive files that are read for their records")
     file_bytes: int
     sharing: int = Field(description="other pages with the same payload, which they keep")
-    other_crawls: list[OtherCrawlOut] = Field(
+    other_crawls: list[CrawlCopiesOut] = Field(
         description="other crawls with such pages, which stay stored and searchable until they are "
         "withdrawn there; those with most pages first"
     )

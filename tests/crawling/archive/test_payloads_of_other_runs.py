@@ -25,7 +25,7 @@ from crawling.housekeeping.retention_view import fates_of
 from crawling.housekeeping.run_removal import ask_removal, remove_rows, remove_run
 from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
 from crawling.shift.archive_stage import sought_by
-from crawling.withdrawals.withdrawing import OtherCrawl, preview
+from crawling.withdrawals.withdrawing import CrawlCopies, preview
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.frontier.test_hostile_text import answer
 from tests.crawling.pages import browser, soup
@@ -224,7 +224,7 @@ def test_the_preview_of_a_withdrawal_names_other_crawls_with_the_payload(sharing
     url = Page.objects.get(run=first).url.url
 
     assert preview(first.crawl, None, kind="page", text=url).other_crawls == [
-        OtherCrawl(second.crawl_id, second.crawl.name, 1)
+        CrawlCopies(second.crawl_id, second.crawl.name, 1)
     ]
     its = Page.objects.get(run=second).url.url
     assert preview(second.crawl, None, kind="page", text=its).other_crawls == []

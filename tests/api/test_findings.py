@@ -245,7 +245,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
         2,
     )
 
-    status, entry = operator(
+    status, entry = administrator(
         "POST", "blocklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "its owner asked"}
     )
     assert (status, entry["by"], operator("DELETE", f"blocklist/{entry['id']}")[0]) == (
@@ -255,7 +255,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
     )
     assert decided()["rule"] == "blocklist"
     assert (
-        operator(
+        administrator(
             "POST", "blocklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"}
         )[0]
         == 422

@@ -48,8 +48,8 @@ def test_many_crawls_are_steered_and_tagged_at_once_and_what_could_not_be_is_tol
 def test_a_host_is_blocked_and_let_go_and_found_by_its_name(administrator, operator, order):
     start_run(create_crawl(order(SEED)))
     host = Host.objects.get()
-    assert operator("PUT", f"hosts/{host.pk}/block", {"reason": " "})[0] == 422
-    status, known = operator("PUT", f"hosts/{host.pk}/block", {"reason": "asked for"})
+    assert administrator("PUT", f"hosts/{host.pk}/block", {"reason": " "})[0] == 422
+    status, known = administrator("PUT", f"hosts/{host.pk}/block", {"reason": "asked for"})
     assert (status, known["blocked"], known["visitors"][0]["name"]) == (200, "asked for", "a crawl")
     assert [one["name"] for one in operator.get("hosts?state=blocked&q=127")["items"]] == [
         host.name
@@ -129,20 +129,20 @@ def test_how_things_stand_and_why_a_run_is_not_fetching(operator, order):
     assert operator("GET", "pages?q=ma")[0] == 422
 
 
-def test_who_crawls_is_said_and_what_is_wrong_with_it_is_told(operator):
-    assert operator("PUT", "identity", {"product_token": "two words", "contact_url": "x"})[1][
+def test_who_crawls_is_said_and_what_is_wrong_with_it_is_told(administrator):
+    assert administrator("PUT", "identity", {"product_token": "two words", "contact_url": "x"})[1][
         "errors"
     ].keys() == {
         "product_token",
         "contact_url",
     }
     assert (
-        operator(
+        administrator(
             "PUT", "identity", {"product_token": "bot", "contact_url": "mailto:ops@example.org"}
         )[0]
         == 200
     )
-    assert operator.get("identity")["user_agent"] == "bot/1.0 (+mailto:ops@example.org)"
+    assert administrator.get("identity")["user_agent"] == "bot/1.0 (+mailto:ops@example.org)"
 
 
 def test_an_edit_is_taken_back_and_later_edits_of_other_fields_stay(operator, crawl):

@@ -40,7 +40,7 @@ def user(name: str) -> User:
 
 
 def test_the_identity_is_set_on_its_page_and_shown_to_site_owners_without_a_log_in(roles):
-    browser("operator").post(
+    browser("administrator").post(
         IDENTITY,
         {
             "product_token": "librarybot",
@@ -69,7 +69,7 @@ def test_the_identity_is_set_on_its_page_and_shown_to_site_owners_without_a_log_
 def test_a_wrong_identity_is_refused_at_its_field_and_what_was_typed_stays(roles, field, text):
     before = identity().user_agent
     fields = {"product_token": "librarybot", "contact_url": "mailto:bot@example.org"}
-    page = soup(browser("operator").post(IDENTITY, fields | {field: text}))
+    page = soup(browser("administrator").post(IDENTITY, fields | {field: text}))
 
     assert page.select_one(f"#id_{field}_error") is not None
     control = page.select_one(f"#id_{field}")
@@ -79,14 +79,14 @@ def test_a_wrong_identity_is_refused_at_its_field_and_what_was_typed_stays(roles
 
 def test_a_contact_may_be_typed_as_an_e_mail_address(roles):
     fields = {"product_token": "librarybot", "contact_url": "librarian@example.org"}
-    browser("operator").post(IDENTITY, fields)
+    browser("administrator").post(IDENTITY, fields)
 
     assert identity().user_agent == "librarybot/1.0 (+mailto:librarian@example.org)"
 
 
 def test_a_program_that_sets_the_name_alone_leaves_the_purpose(roles):
     set_identity("bot", "mailto:bot@example.org", purpose="Archive.", addresses="192.0.2.1")
-    answer = browser("operator").put(
+    answer = browser("administrator").put(
         "/api/v1/identity",
         {"product_token": "newbot", "contact_url": "mailto:bot@example.org"},
         content_type="application/json",

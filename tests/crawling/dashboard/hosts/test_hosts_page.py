@@ -35,28 +35,29 @@ def test_a_blocked_host_is_fetched_by_no_crawl_until_it_is_let_go(
     site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
     first = crawl_to_the_end(f"{site.url}/")
     host, operator = Host.objects.get(), browser("operator")
+    boss = browser("administrator")
     page = reverse("hosts:host", args=[host.pk])
     asked_before = len(site.log)
-    operator.post(reverse("hosts:block", args=[host.pk]), {"reason": "Its owner asked us to."})
+    boss.post(reverse("hosts:block", args=[host.pk]), {"reason": "Its owner asked us to."})
 
     second = work_off(start_run(first.crawl))
 
     assert len(site.log) == asked_before
     [url] = Url.objects.filter(run=second)
     assert (url.state, "Its owner asked us to." in url.error) == ("x", True)
-    assert "operator blocked it" in soup(operator.get(page)).get_text(" ", strip=True)
+    assert "administrator blocked it" in soup(operator.get(page)).get_text(" ", strip=True)
     assert names(operator.get(HOSTS, {"state": "blocked"})) == [host.name]
     assert (
         operator.post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"}).status_code == 403
     )
-    browser("administrator").post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"})
+    boss.post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"})
     work_off(start_run(first.crawl))
     assert len(site.log) > asked_before
     assert LogEntry.objects.filter(change_message__contains="the blocklist").count() == 2
 
 
 def test_a_block_without_a_reason_is_refused_in_words(db):
-    host, operator = Host.objects.create(name="a.test"), browser("operator")
+    host, operator = Host.objects.create(name="a.test"), browser("administrator")
 
     answer = operator.post(reverse("hosts:block", args=[host.pk]), {"reason": " "}, follow=True)
 

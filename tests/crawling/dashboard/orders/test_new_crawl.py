@@ -296,7 +296,7 @@ def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, 
     assert send(seeds=real, **said).status_code == 302
     assert identity().user_agent == "mybot/1.0 (+mailto:me@example.org)"
     assert LogEntry.objects.filter(
-        content_type__model="identity", user__username="operator"
+        content_type__model="identity", user__username="administrator"
     ).exists()
     assert not soup(operator.get(reverse(NEW))).find(attrs={"name": "contact_url"})
 

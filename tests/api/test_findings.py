@@ -250,7 +250,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
     )
     assert (status, entry["by"], operator("DELETE", f"blocklist/{entry['id']}")[0]) == (
         201,
-        "operator",
+        "administrator",
         403,
     )
     assert decided()["rule"] == "blocklist"

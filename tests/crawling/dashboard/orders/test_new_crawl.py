@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl
+from crawling.crawls.teams import set_team_rule
 from crawling.dashboard.orders.forms.create import MAX_FILE_BYTES
 from crawling.errors import BadOrder
 from crawling.installation import identity
@@ -275,6 +276,7 @@ def test_a_preset_is_claimed_and_single_classes_override_it(send):
 
 
 def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, operator):
+    set_team_rule(own_crawls_only=False)  # which lets operators set it
     assert soup(operator.get(reverse(NEW))).find(attrs={"name": "contact_url"})
     real = "https://example.org/"
     unsaid = send(seeds=real)
@@ -296,7 +298,7 @@ def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, 
     assert send(seeds=real, **said).status_code == 302
     assert identity().user_agent == "mybot/1.0 (+mailto:me@example.org)"
     assert LogEntry.objects.filter(
-        content_type__model="identity", user__username="administrator"
+        content_type__model="identity", user__username="operator"
     ).exists()
     assert not soup(operator.get(reverse(NEW))).find(attrs={"name": "contact_url"})
 

@@ -132,7 +132,8 @@ def test_large_runs_are_compared_by_a_job_that_page_json_and_command_wait_for(
     assert waiting.select_one('noscript meta[http-equiv="refresh"]')
     later = viewer.get(address)
     assert (later.status_code, later["Retry-After"]) == (202, "1")
-    assert later.json() == {"state": "waiting", "result": address}
+    number = Inquiry.objects.order_by("-pk").last().pk  # of the summary, which is asked first
+    assert later.json() == {"id": number, "state": "waiting", "result": address}
 
     answer()
     page = soup(viewer.get(place))

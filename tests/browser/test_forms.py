@@ -7,6 +7,7 @@ from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
 from crawling.crawls.creation import create_crawl
+from crawling.crawls.teams import set_team_rule
 from crawling.models import AllowedNetwork, BlocklistEntry, CrawlJob
 
 PASSWORD = "a long password"  # of a test's user
@@ -15,6 +16,7 @@ LISTED = "/crawls/blocklist/"
 
 @pytest.fixture
 def operator(browse, user_of) -> Page:
+    set_team_rule(own_crawls_only=False)  # so that the blocklist has its form
     user = user_of("operator")
     user.set_password(PASSWORD)
     user.save()

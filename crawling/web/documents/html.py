@@ -99,8 +99,7 @@ def read(source: DocumentSource) -> Document:
     links = Links(source.url, charset=charset, base=base)
     is_silent = source.reading.obey_nofollow and _is_silent(metas, source.reading.robots_token)
     has_link = _take_links(judged, source, links, is_silent=is_silent) or bool(followed)
-    for url in followed:
-        links.add(url)
+    links.add_all(followed)
     title, canonical, root = title_of(document), _canonical(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules) if rules else []

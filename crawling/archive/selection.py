@@ -25,6 +25,7 @@ from crawling.archive.reader import (
 from crawling.archive.records import WarcRecord, packed, warcinfo
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page, Run
+from crawling.process.remembered import forget_oldest
 
 #: what follows a page's record and belongs to it
 COMPANIONS = ("request", "metadata")
@@ -105,8 +106,7 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
                 lately[place] = None
                 # what else another run has of it is that run's
                 yield from exchange_of(one) if one.run_id == page.run_id else packed_record(one)
-        while len(lately) > MOST_REMEMBERED:
-            del lately[next(iter(lately))]
+        forget_oldest(lately, MOST_REMEMBERED)
 
 
 def _with_further(pages: Iterable[Page]) -> Iterator[Page]:

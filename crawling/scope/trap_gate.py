@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from crawling.process.remembered import forget_oldest
 from crawling.scope.trap_patterns import (
     MOST_SESSIONS,
     Pattern,
@@ -98,6 +99,5 @@ class TrapGate:
         with self._lock:
             count = self._bare.pop(url, 0) + 1
             self._bare[url] = count
-            if len(self._bare) > MOST_BARE:
-                del self._bare[next(iter(self._bare))]
+            forget_oldest(self._bare, MOST_BARE)
         return pattern if count > MOST_SESSIONS else None

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from crawling.frontier.types import Candidate, ServerAnswer, UrlOutcome
+from crawling.process.remembered import forget_oldest
 from crawling.scope.trap_patterns import (
     FILTER,
     LATEST,
@@ -71,8 +72,7 @@ class KnownTexts:
         is_first, before = not self._shown, len(self._shown)
         self._shown |= dict.fromkeys(shown)
         is_new = len(self._shown) > before and not is_first
-        while len(self._shown) > MOST_SHOWN:
-            del self._shown[next(iter(self._shown))]
+        forget_oldest(self._shown, MOST_SHOWN)
         return is_new
 
 
@@ -310,8 +310,7 @@ class PatternWatch:
             counted.append(self._of_pattern(page, answer.pattern))
         if answer.summary.simhash is not None:
             self._texts[answer.summary.simhash] = None
-            if len(self._texts) > MOST_TEXTS:
-                del self._texts[next(iter(self._texts))]
+            forget_oldest(self._texts, MOST_TEXTS)
         return counted
 
     def _of_pattern(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
@@ -353,6 +352,5 @@ def _latest(kept: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
     """What is kept under a key, or a new one; the latest so many are kept."""
     value = kept.pop(key, None) or make()
     kept[key] = value
-    if len(kept) > most:
-        del kept[next(iter(kept))]
+    forget_oldest(kept, most)
     return value

@@ -14,6 +14,7 @@ from django.db.models import Sum
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.types import Refusal
 from crawling.models import Verdict, VerdictCount
+from crawling.process.remembered import forget_oldest
 from crawling.scope.filters import Rule, Ruling
 from crawling.web.addresses import Address, fingerprint
 
@@ -85,10 +86,8 @@ class Refusals:
             self._known[link.url] = refusal
             if is_final:
                 self._final.add(link.url)
-            if len(self._known) > CAPACITY:
-                oldest = next(iter(self._known))
-                del self._known[oldest]
-                self._final.discard(oldest)
+            gone = forget_oldest(self._known, CAPACITY)
+            self._final.difference_update(gone)
             return refusal
 
     def forget(self) -> None:

@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 
+from crawling.process.remembered import forget_oldest
 from crawling.web.addresses import Address
 
 CAPACITY = 200_000
@@ -57,8 +58,7 @@ class SeenUrls:
             for address in addresses:
                 known = self._depths.pop(address.url, depth)
                 self._depths[address.url] = min(known, depth)
-            while len(self._depths) > self._capacity:
-                del self._depths[next(iter(self._depths))]
+            forget_oldest(self._depths, self._capacity)
 
     def take_links(self) -> Counter[str]:
         """How many links there were since the last time to URLs that the frontier was not told of

@@ -13,6 +13,7 @@ from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import ArchiveLocation, UrlOutcome
 from crawling.models import ExtractedRow, Page, Shift
+from crawling.process.remembered import forget_oldest
 
 CAPACITY = 50_000
 
@@ -181,8 +182,7 @@ class KnownContents:
     def learn(self, originals: Mapping[bytes, int]) -> None:
         """Remember what a transaction that was committed found or made."""
         self._urls.update(originals)
-        while len(self._urls) > self._capacity:
-            del self._urls[next(iter(self._urls))]
+        forget_oldest(self._urls, self._capacity)
 
 
 def original_url(run_id: int, fingerprint: int, digest: bytes) -> int | None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pycurl
 
+from crawling.process.remembered import forget_oldest
 from crawling.web.addresses import bracketed
 from crawling.web.fetch import transfer
 from crawling.web.fetch.transfer import BUFFER_BYTES
@@ -74,8 +75,7 @@ class ConnectionPool:
             raise
         with self._lock:
             self._idle[site] = curl
-            if len(self._idle) > MOST_SITES:
-                del self._idle[next(iter(self._idle))]
+            forget_oldest(self._idle, MOST_SITES)
 
     def clear(self) -> None:
         with self._lock:

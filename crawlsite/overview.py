@@ -25,6 +25,7 @@ from crawling.models import Run
 from crawling.runs.resource_use import with_use
 from crawlsite.health.probes import parts
 from crawlsite.preferences import preference_of
+from crawlsite.refusal_pages import administrators
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.requests import render_live, wants_fragment
@@ -39,7 +40,7 @@ class FirstStep:
 
     name: str
     sentence: str
-    #: what its link says and where it leads
+    #: what its link says and where it leads; "": others have to do it
     link: str
     address: str
     is_done: bool = False
@@ -55,17 +56,8 @@ def first_steps(user: User) -> list[FirstStep]:
     if Run.objects.filter(crawl__in=own, total__fetched__gt=0).exists():
         return []
     latest = own.order_by("-pk").first()
-    contact = identity().contact_url
     return [
-        FirstStep(
-            "Say who you are",
-            f"Every request names {contact}."
-            if contact
-            else "Every request names the crawler and a contact, so that site owners reach you.",
-            "Set the identity",
-            reverse("administration:identity"),
-            bool(contact),
-        ),
+        _identity_step(user),
         FirstStep(
             "Create a crawl",
             "Enter a URL and choose Save and start. Every other field has a default.",
@@ -80,6 +72,23 @@ def first_steps(user: User) -> list[FirstStep]:
             reverse("crawling:crawl", args=[latest.pk]) if latest else reverse("crawling:crawls"),
         ),
     ]
+
+
+def _identity_step(user: User) -> FirstStep:
+    contact = identity().contact_url
+    what = "Every request names the crawler and a contact, so that site owners reach you."
+    if contact:
+        what = f"Every request names {contact}."
+    may_set = user.has_perm("crawling.change_identity")
+    if not contact and not may_set:
+        what += f" Only administrators set them: {', '.join(administrators())}."
+    return FirstStep(
+        "Say who you are",
+        what,
+        "Set the identity" if may_set else "",
+        reverse("administration:identity"),
+        bool(contact),
+    )
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     """
     user = request.user
     has_role = not user.is_authenticated or user.is_superuser or user.groups.exists()
-    facts = {"has_role": has_role, "administrators": _administrators() if not has_role else []}
+    facts = {"has_role": has_role, "administrators": administrators() if not has_role else []}
     facts["reason"] = str(exception) or getattr(request, "refused_acts", "")
     return render(request, "403.html", facts, status=403)
 
 
-def _administrators() -> list[str]:
+def administrators() -> list[str]:
     """User names of some who can give roles, the first made first."""
     can_give = Q(is_superuser=True) | Q(groups__name=ADMINISTRATOR)
     found = User.objects.filter(can_give, is_active=True).order_by("pk").distinct()

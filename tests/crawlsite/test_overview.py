@@ -97,6 +97,21 @@ def test_what_is_reserved_and_what_of_it_is_in_use_are_told_apart(operator, orde
     assert told["memory"].endswith("reserved, 0 in use")
 
 
+def test_memory_in_use_beyond_what_is_reserved_is_explained_beside_the_figure(operator, order):  # noqa: F811
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    shift = begin_shift(run.processes.get(), epoch=1, worker="w")
+    held = soup(operator.get(HOME)).select(".bars > li")
+    note_work(shift, [], {"memory": 4000})
+
+    bars = {bar.span.get_text(): bar for bar in soup(operator.get(HOME)).select(".bars > li")}
+
+    assert "more than reserved" not in str(held)
+    assert "more than reserved, for a moment" in bars["memory"].get_text()
+    assert [name for name, bar in bars.items() if "more than reserved" in bar.get_text()] == [
+        "memory"
+    ]
+
+
 def test_a_refresh_is_the_changing_part_alone_and_304_while_nothing_changes(operator):
     first = operator.get(HOME, headers={"HX-Request": "true"})
 
@@ -188,6 +203,24 @@ def test_whoever_hides_the_steps_sees_them_no_more_until_they_are_wanted(operato
     usual = {"theme": "auto", "density": "comfortable", "rows": "0", "refresh_seconds": "2"}
     operator.post(reverse("preferences"), usual | {"time_zone": "UTC", "first_steps": "on"})
     assert steps(operator)
+
+
+def test_an_operator_is_told_who_sets_the_identity_and_led_to_no_page_that_refuses(
+    operator,
+    pool,  # noqa: F811
+):
+    of_administrator = browser("administrator")
+    asked = {
+        client: soup(client.get(HOME)).select(".first-steps li")[0]
+        for client in (operator, of_administrator)
+    }
+
+    assert "Only administrators set them: administrator." in asked[operator].p.get_text()
+    assert asked[operator].a is None
+    for client in (operator, of_administrator):
+        for link in soup(client.get(HOME)).select(".first-steps a"):
+            assert client.get(link["href"]).status_code == 200
+    assert asked[of_administrator].a["href"] == reverse("administration:identity")
 
 
 def test_whoever_cannot_create_crawls_sees_no_steps(db):

@@ -15,18 +15,14 @@ from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
 from allocation.isolation import insist
-from crawling.frontier.admit.crawl_rules import rules_key
-from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
 from crawling.frontier.admit.pattern_watch import watch_yields
 from crawling.frontier.admit.pattern_worth import PatternWatch
-from crawling.frontier.admit.quarantine import catch
 from crawling.frontier.admit.rediscovery import note_modified
-from crawling.frontier.admit.refusals import keep_refusals
-from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls, within_budget
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
 from crawling.frontier.record.batch_parts import in_parts
+from crawling.frontier.record.link_admission import admit_links
 from crawling.frontier.record.outcome_log import OutcomeLog
 from crawling.frontier.record.page_rows import (
     KnownContents,
@@ -41,7 +37,6 @@ from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Page, Run, Shift, UrlState
-from crawling.orders.ranking import Order
 from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
@@ -148,7 +143,8 @@ def record(
         commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
         copies = _write_pages(run.pk, kept, originals, memory.links_part)
-        found = _admit_links(cursor, run, kept, settled, numbers)
+        ranks = {url: row.rank for url, row in settled.items()}
+        found = admit_links(cursor, run, kept, ranks, numbers)
         if run.crawl.reuse.get("visits_a_day"):
             _note_modified(cursor, run, kept)
         held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
@@ -187,44 +183,6 @@ def _write_pages(
     copy_in(Page, pages)
     keep_extracted(run_id, outcomes)
     return sum(page["duplicate_of"] is not None for page in pages)
-
-
-class LinkAdmission(NamedTuple):
-    """How many URLs are new, how many of them a trap caught, which addresses were known, and how
-    many links to those are still to be counted.
-    """
-
-    new: int
-    caught: int
-    known: set[str]
-    links: Mapping[str, int]
-
-
-def _admit_links(
-    cursor: CursorWrapper,
-    run: Run,
-    outcomes: Sequence[UrlOutcome],
-    settled: Mapping[int, SettledUrl],
-    numbers: Sequence[int],
-) -> LinkAdmission:
-    """Queue the links of the pages, and record links that rules or the budget exclude."""
-    links, refusals = within_budget(run, [link for outcome in outcomes for link in outcome.links])
-    refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
-    if refusals:
-        keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
-    gains = credit_gains(cursor, run, outcomes, {url: row.rank for url, row in settled.items()})
-    if trapped := [link for link in links if link.trap]:
-        # of both at once: new hosts in one order, or two runs may wait for each other
-        add_queues(cursor, run.pk, links, numbers=numbers)
-    known: set[str] = set()
-    wanted = [link for link in links if not link.trap]
-    discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
-    caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
-    # best-first has counted those to URLs that wait, and left the others
-    counted = gains if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
-    met = {url: int(counted[url]) for url in known if url in counted}
-    return_unspent(run, gains)
-    return LinkAdmission(discovered + caught, caught, known, met)
 
 
 def _note_modified(cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome]) -> None:

@@ -1,0 +1,58 @@
+"""Let the links of recorded pages into the frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier.admit.credits import credit_gains, return_unspent
+from crawling.frontier.admit.quarantine import catch
+from crawling.frontier.admit.refusals import keep_refusals
+from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls, within_budget
+from crawling.frontier.types import UrlOutcome
+from crawling.models import Run
+from crawling.orders.ranking import Order
+
+
+class LinkAdmission(NamedTuple):
+    """How many URLs are new, how many of them a trap caught, which addresses were known, and how
+    many links to those are still to be counted.
+    """
+
+    new: int
+    caught: int
+    known: set[str]
+    links: Mapping[str, int]
+
+
+def admit_links(
+    cursor: CursorWrapper,
+    run: Run,
+    outcomes: Sequence[UrlOutcome],
+    ranks: Mapping[int, float],
+    numbers: Sequence[int],
+) -> LinkAdmission:
+    """Queue the links of the pages, and record links that rules or the budget exclude.
+
+    ranks: of the pages, by the ids of their URLs. The caller holds the run's lock.
+    """
+    links, refusals = within_budget(run, [link for outcome in outcomes for link in outcome.links])
+    refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
+    if refusals:
+        keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
+    gains = credit_gains(cursor, run, outcomes, ranks)
+    if trapped := [link for link in links if link.trap]:
+        # of both at once: new hosts in one order, or two runs may wait for each other
+        add_queues(cursor, run.pk, links, numbers=numbers)
+    known: set[str] = set()
+    wanted = [link for link in links if not link.trap]
+    discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
+    caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
+    # best-first has counted those to URLs that wait, and left the others
+    counted = gains if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
+    met = {url: int(counted[url]) for url in known if url in counted}
+    return_unspent(run, gains)
+    return LinkAdmission(discovered + caught, caught, known, met)

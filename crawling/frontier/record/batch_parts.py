@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from crawling.frontier.types import UrlOutcome
 
-#: links and refusals that are written in one transaction, unless one page has more
-MOST_LINKS = 20_000
+#: links and refusals that are written in one transaction
+MOST_LINKS = 5_000
 
 Part = tuple[Sequence[UrlOutcome], Mapping[int, int]]
 
@@ -17,21 +17,22 @@ def in_parts(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iter
     files with it, by id: up to the first document of the next part. So each document before a
     committed length has its page, and no page has a document beyond it.
     """
-    if sum(map(_links, outcomes)) <= MOST_LINKS:
+    if sum(map(links_of, outcomes)) <= MOST_LINKS:
         yield outcomes, lengths
         return
     part: list[UrlOutcome] = []
     links = 0
     for outcome in sorted(outcomes, key=_place):
-        if part and links + _links(outcome) > MOST_LINKS:
+        if part and links + links_of(outcome) > MOST_LINKS:
             yield part, _lengths_before(_place(outcome), lengths)
             part, links = [], 0
         part.append(outcome)
-        links += _links(outcome)
+        links += links_of(outcome)
     yield part, lengths
 
 
-def _links(outcome: UrlOutcome) -> int:
+def links_of(outcome: UrlOutcome) -> int:
+    """How many links and refusals a page has."""
     return len(outcome.links) + len(outcome.refusals)
 
 

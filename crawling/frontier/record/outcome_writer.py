@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from django.db import DataError, connection
@@ -22,7 +23,11 @@ from crawling.frontier.admit.rediscovery import note_modified
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
 from crawling.frontier.record.batch_parts import in_parts
-from crawling.frontier.record.link_admission import admit_links
+from crawling.frontier.record.link_admission import (
+    admit_first_links,
+    admit_links,
+    without_first_links,
+)
 from crawling.frontier.record.outcome_log import OutcomeLog
 from crawling.frontier.record.page_rows import (
     KnownContents,
@@ -204,8 +209,31 @@ def record_all(
     """
     settled: set[int] = set()
     for part, its_lengths in in_parts(outcomes, lengths):
-        settled.update(_record_part(shift, part, numbers, memory, its_lengths))
+        rest = [_without_first_links(shift, outcome, numbers, memory) for outcome in part]
+        settled.update(_record_part(shift, rest, numbers, memory, its_lengths))
     return settled
+
+
+def _without_first_links(
+    shift: Shift, outcome: UrlOutcome, numbers: Sequence[int], memory: RecordingState
+) -> UrlOutcome:
+    """A page that has more links than a part may have, without those that were admitted in
+    transactions of their own. Should its own one fail, another fetch finds them as known ones.
+    """
+    while (rest := without_first_links(outcome)) is not outcome:
+        try:
+            found = insist(
+                partial(admit_first_links, shift, outcome, numbers),
+                attempts=ATTEMPTS,
+                through_breaks=True,
+            )
+        except DataError:  # the page's own transaction tells which, and does without it
+            break
+        if found is None:
+            break
+        memory.links.update(found.links)
+        outcome = rest
+    return outcome
 
 
 def _record_part(

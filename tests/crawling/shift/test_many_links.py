@@ -116,6 +116,73 @@ def test_pages_with_very_many_links_are_recorded_in_parts_that_each_are_whole(db
     frontier.check()
 
 
+def new_urls_by_transaction():
+    """How many URLs each transaction inserts that takes the run's lock."""
+    inserted = []
+
+    def look(execute, sql, params, many, context):
+        if "FOR NO KEY UPDATE" in sql:
+            inserted.append(0)
+        if "INSERT INTO crawling_url (" in sql:
+            inserted[-1] += len(params["urls"])
+        return execute(sql, params, many, context)
+
+    return inserted, connection.execute_wrapper(look)
+
+
+@pytest.mark.parametrize("order", ["breadth_first", "best_first", "focused", "opic"])
+def test_the_links_of_one_page_are_admitted_in_parts_before_it_is_recorded(db, monkeypatch, order):
+    monkeypatch.setattr(batch_parts, "MOST_LINKS", 20)
+    frontier = Frontier(order=order)
+    first, second = claimed(frontier, 2)
+    inserted, looking = new_urls_by_transaction()
+
+    with looking:
+        settled = write(frontier, [page(first, 50), page(second, 5)])
+
+    # OPIC shares what a page has among all its links at once
+    assert inserted == ([0, 50, 5] if order == "opic" else [20, 20, 10, 5])
+    assert set(settled) == {first.id, second.id}
+    assert frontier.states() == {"s": 2, "q": 55}
+    assert frontier.counts()["discovered"] == 57
+    assert [*frontier.run.urls.filter(state="q").values_list("backlinks", flat=True)] == [1] * 55
+    frontier.check()
+
+
+def test_a_page_that_is_fetched_again_after_its_first_links_counts_once(db, monkeypatch):
+    monkeypatch.setattr(batch_parts, "MOST_LINKS", 20)
+    frontier = Frontier()
+    [url] = claimed(frontier, 1)
+    killed = page(url, 50)
+    monkeypatch.setattr(outcome_writer, "record", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(frontier, [killed])
+    monkeypatch.undo()
+    assert frontier.states() == {"p": 1, "q": 40}
+
+    settled = write(frontier, [page(url, 50)])
+
+    assert set(settled) == {url.id}
+    assert frontier.states() == {"s": 1, "q": 50}
+    assert frontier.counts()["discovered"] == 51
+    frontier.check()
+
+
+def interrupted(*args, **options):
+    raise KeyboardInterrupt
+
+
+def test_links_of_a_page_that_another_shift_has_by_now_are_not_admitted(db, monkeypatch):
+    monkeypatch.setattr(batch_parts, "MOST_LINKS", 20)
+    frontier = Frontier()
+    [url] = claimed(frontier, 1)
+    frontier.give_back()
+
+    assert not write(frontier, [page(url, 50)])
+    assert frontier.states() == {"q": 1}
+    frontier.check()
+
+
 @pytest.mark.parametrize("order", ["breadth_first", "best_first", "opic"])
 def test_no_statement_has_rows_of_more_links_than_are_made_in_a_moment(db, monkeypatch, order):
     monkeypatch.setattr(schedule, "MOST_ROWS", 40)
@@ -180,9 +247,9 @@ def stand_still():
 )
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_whose_connection_breaks_is_recorded_once(monkeypatch, happens, before):
-    monkeypatch.setattr(run_lock, "LONGEST_IDLE", "50ms")
     frontier = Frontier()
     urls = claimed(frontier, 3)
+    monkeypatch.setattr(run_lock, "LONGEST_IDLE", "50ms")
     broken = []
 
     def break_once(execute, sql, params, many, context):

@@ -214,7 +214,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "capacity-planner/": {"GET": VIEWER},
     "experiments/": {"GET": VIEWER, "POST": OPERATOR},
     "experiments/<int:pk>/": {"GET": VIEWER},
-    "experiments/<int:pk>/stop/": {"POST": OPERATOR},
+    "experiments/<int:pk>/cancel/": {"POST": OPERATOR},
     "resources/<int:pool>/history.csv": {"GET": VIEWER},
     "experiments/<int:pk>/tries.csv": {"GET": VIEWER},
     "resources/<int:pool>/history/": {"GET": VIEWER},
@@ -370,7 +370,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/capacity-plan": {"GET": VIEWER},
     "api/v1/experiments": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/experiments/<experiment_id>": {"GET": VIEWER},
-    "api/v1/experiments/<experiment_id>/stop": {"POST": OPERATOR},
+    "api/v1/experiments/<experiment_id>/cancel": {"POST": OPERATOR},
     "api/v1/alerts": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "api/v1/alerts/<alert_id>": {
         "GET": ADMINISTRATOR,
@@ -486,7 +486,7 @@ IN_JSON = {
     "dns/limit/": "PATCH api/v1/dns/servers/<name>",
     "dns/^(?P<deed>retry|pin|unpin)/$": "POST api/v1/dns/names/<name>/<action>",
     "experiments/": "POST api/v1/experiments",
-    "experiments/<int:pk>/stop/": "POST api/v1/experiments/<experiment_id>/stop",
+    "experiments/<int:pk>/cancel/": "POST api/v1/experiments/<experiment_id>/cancel",
 }
 NEW_PASSWORD = ("new_password1", "new_password2")
 ORDER = {"name": "another", "seeds": ["http://127.0.0.1:8900/"]}

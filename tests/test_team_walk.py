@@ -82,7 +82,7 @@ ELSEWHERE = {
     "POST resources/what-if/": QUESTION,
     "POST dns/^(?P<deed>retry|pin|unpin)/$": ALL,
     "POST experiments/": ALL,
-    "POST experiments/<int:pk>/stop/": BELOW,
+    "POST experiments/<int:pk>/cancel/": BELOW,
     "POST api/v1/crawls": NEW,
     "POST api/v1/imports": NEW,
     "POST api/v1/imports/<import_id>/cancel": OWN,
@@ -104,7 +104,7 @@ ELSEWHERE = {
     "POST api/v1/banker/check": QUESTION,
     "POST api/v1/dns/names/<name>/<action>": ALL,
     "POST api/v1/experiments": ALL,
-    "POST api/v1/experiments/<experiment_id>/stop": BELOW,
+    "POST api/v1/experiments/<experiment_id>/cancel": BELOW,
     "DELETE api/v1/deleted/<kind>/<item_id>": BELOW,
     "POST api/v1/deleted/<kind>/<item_id>/restore": BELOW,
 }
@@ -388,21 +388,21 @@ def test_pages_offer_no_operator_what_concerns_the_crawls_of_all(teams, crawl):
     assert shown("administrator") == forms
 
 
-def test_an_experiment_is_stopped_by_its_maker_and_administrators(teams):
+def test_an_experiment_is_cancelled_by_its_maker_and_administrators(teams):
     made = make_experiment(
         requests=10, bound_seconds=1, seed=1, policies=["banker"], by=teams["ada"]
     )
 
     refused = [
-        call(teams["ben"], "POST", f"experiments/{made.pk}/stop"),
-        client_of(teams["ben"]).post(f"/experiments/{made.pk}/stop/"),
+        call(teams["ben"], "POST", f"experiments/{made.pk}/cancel"),
+        client_of(teams["ben"]).post(f"/experiments/{made.pk}/cancel/"),
     ]
     page = client_of(teams["ben"]).get(f"/experiments/{made.pk}/").content.decode()
 
     assert [answer.status_code for answer in refused] == [403, 403]
-    assert "ada made this experiment" in refused[0].json()["detail"]
-    assert "Stop the experiment" not in page
-    assert call(teams["administrator"], "POST", f"experiments/{made.pk}/stop").status_code == 200
+    assert "ada asked for experiment" in refused[0].json()["detail"]
+    assert "Cancel" not in page
+    assert call(teams["administrator"], "POST", f"experiments/{made.pk}/cancel").status_code == 200
 
 
 def test_the_rule_can_be_lifted(teams, crawl):

@@ -21,11 +21,19 @@ from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
 from crawling.audit import note
-from crawling.cancelling.kinds import IMPORTS, INQUIRIES, KINDS, OF_RUNS, JobKind
+from crawling.cancelling.kinds import (
+    EXPERIMENTS,
+    IMPORTS,
+    INQUIRIES,
+    KINDS,
+    OF_RUNS,
+    JobKind,
+)
 from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import ArchiveTrouble, NotFound, WrongState
 from crawling.models import ArchiveImport, Inquiry, Run
 from crawling.models.cancelling import Cancellable
+from crawling.models.experiments import Experiment, ExperimentState
 from crawling.runs.held_units import finish_moment
 from crawling.teams.permissions import require_own
 
@@ -84,9 +92,32 @@ def cancel_inquiry(inquiry: Inquiry, *, by: User | None) -> Inquiry:
     return inquiry
 
 
+def cancel_experiment(experiment: Experiment, *, by: User | None) -> Experiment:
+    """Cancel an experiment, for its maker or an administrator: what it has tried is kept.
+
+    Raises PermissionDenied, and WrongState if it has ended.
+    """
+    require_own(by, experiment.by, str(experiment))
+    rows = EXPERIMENTS.rows.filter(pk=experiment.pk)
+    if not _end(EXPERIMENTS, rows, by, partial(note, by, experiment, "cancelled")):
+        raise WrongState(f"{experiment} has ended, or was cancelled before.")
+    experiment.refresh_from_db()
+    if experiment.state == ExperimentState.CANCELLED:  # it waited
+        _leave(EXPERIMENTS, experiment.pk)
+    return experiment
+
+
 def _cancel(
     kind: JobKind, rows: QuerySet[Any], by: User | None, tell: Callable[[], None]
 ) -> set[int]:
+    """End those rows that are open, and take their jobs away; the numbers of the jobs."""
+    numbers = _end(kind, rows, by, tell)
+    for number in numbers:
+        _leave(kind, number)
+    return numbers
+
+
+def _end(kind: JobKind, rows: QuerySet[Any], by: User | None, tell: Callable[[], None]) -> set[int]:
     """End those rows that are open; the numbers of their jobs."""
     facts: dict[str, Any] = {"cancelled_at": Now(), "cancelled_by": by, **kind.ends}
     if any(column.name == "trouble" for column in kind.model._meta.fields):
@@ -97,8 +128,6 @@ def _cancel(
         if numbers:
             kind.rows.filter(pk__in=numbers).update(**facts)
             tell()
-    for number in set(numbers.values()):
-        _leave(kind, number)
     return set(numbers.values())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from crawling.checkpoints.checkpoint_store import clear_checkpoint
@@ -24,8 +24,10 @@ from crawling.models import (
 )
 from crawling.models.cancelling import Cancellable
 from crawling.models.datasets import ExportKind
+from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import (
     CHECKPOINT,
+    EXPERIMENT,
     EXTRACTION,
     IMPORT,
     INQUIRY,
@@ -36,6 +38,7 @@ from crawling.rq_jobs import (
 
 UNENDED = Q(ended_at=None)
 UNWRITTEN = Q(written_at=None, trouble="")
+WAITS = Q(state=ExperimentState.QUEUED)
 ENDED: Mapping[str, Any] = {"ended_at": Now()}
 
 
@@ -106,5 +109,16 @@ OF_RUNS: Mapping[str, JobKind] = {
     ),
 }
 IMPORTS = JobKind("import", IMPORT, ArchiveImport, UNENDED, clear_import)
+#: not of KINDS: its job looks itself, as it may need half a minute to delete its crawls in order
+EXPERIMENTS = JobKind(
+    "experiment",
+    EXPERIMENT,
+    Experiment,
+    Q(state__in=(ExperimentState.QUEUED, ExperimentState.RUNNING), cancelled_at=None),
+    ends={
+        "state": Case(When(WAITS, then=Value(ExperimentState.CANCELLED)), default=F("state")),
+        "finished_at": Case(When(WAITS, then=Now()), default=F("finished_at")),
+    },
+)
 INQUIRIES = JobKind("inquiry", INQUIRY, Inquiry, UNENDED, held_as="{}")
 KINDS = (*OF_RUNS.values(), IMPORTS, INQUIRIES)

@@ -10,7 +10,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
+from crawling.cancelling.cancel import cancel_experiment
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
+from crawling.dashboard.base.api_schemas import CancellableOut
 from crawling.experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
@@ -25,7 +27,6 @@ from crawling.experiments.form import (
     start_experiment,
 )
 from crawling.experiments.report import as_dict, experiment_view, experiment_views
-from crawling.experiments.store import ask_to_stop
 from crawling.models.experiments import Experiment
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
@@ -120,14 +121,14 @@ class ResultWithRequests(ResultOut):
     requests: list[RequestOut]
 
 
-class ExperimentHead(Schema):
+class ExperimentHead(CancellableOut):
     id: int
     kind: str = Field(description="threads, or shifts of crawls")
     requests: int
     bound_seconds: float
     seed: int
     policies: list[str]
-    state: str = Field(description="queued, running, finished or broken_off")
+    state: str = Field(description="queued, running, finished, broken_off or cancelled")
     reason: str
     created_at: datetime
     started_at: datetime | None
@@ -153,7 +154,7 @@ class ExperimentPage(Schema):
 def list_experiments(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = Experiment.objects.select_related("by")
+    found = Experiment.objects.select_related("by", "cancelled_by")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     views = experiment_views(rows)
     return {"items": [as_dict(view, with_requests=False) for view in views], "next": following}
@@ -178,16 +179,25 @@ def create_experiment(
 def get_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:
     return as_dict(
         experiment_view(
-            get_object_or_404(Experiment.objects.select_related("by"), pk=experiment_id)
+            get_object_or_404(
+                Experiment.objects.select_related("by", "cancelled_by"), pk=experiment_id
+            )
         ),
         with_requests=True,
     )
 
 
-@experiments.post("/{experiment_id}/stop", response=ExperimentDetail, summary="Stop an experiment")
+@experiments.post(
+    "/{experiment_id}/cancel", response=ExperimentDetail, summary="Cancel an experiment"
+)
 @may_add
-def stop_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:
-    """Its units are released and its crawls deleted; the requests tried so far are kept."""
-    experiment = get_object_or_404(Experiment.objects.select_related("by"), pk=experiment_id)
-    ask_to_stop(experiment, by=request.user)
-    return as_dict(experiment_view(experiment), with_requests=True)
+def cancel_one_experiment(
+    request: AuthenticatedRequest, experiment_id: ExperimentId
+) -> dict[str, Any]:
+    """One that waits leaves the queue at once; one that runs ends within a minute: its units are
+    released and its crawls deleted, and the requests tried so far are kept. Its maker may do so,
+    and administrators. 409 if it has ended.
+    """
+    experiment = get_object_or_404(Experiment, pk=experiment_id)
+    cancelled = cancel_experiment(experiment, by=request.user)
+    return as_dict(experiment_view(cancelled), with_requests=True)

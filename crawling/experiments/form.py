@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -99,6 +100,12 @@ def start_experiment(*, by: User, **asked: Any) -> Experiment:
     experiment = make_checked(by=by, **asked)
     transaction.on_commit(partial(_enqueue, experiment))
     return experiment
+
+
+def choice_of(policies: Sequence[str]) -> str:
+    """What to ask for to get these policies; empty: nothing gives them."""
+    given = tuple(policies)
+    return next((name for name, means in CHOICES.items() if means == given), "")
 
 
 def _enqueue(experiment: Experiment) -> None:

@@ -11,6 +11,7 @@ from django.db.models import Count, Max, Min, Q, Sum
 from django.utils import timezone
 
 from allocation.models import Pool
+from crawling.dashboard.base.api_schemas import cancelled_facts
 from crawling.models.experiments import (
     Experiment,
     ExperimentKind,
@@ -23,6 +24,7 @@ from crawling.models.experiments import (
 #: after so long without a heartbeat the experiment's process is dead
 SILENT = timedelta(seconds=30)
 FIRST = Q(attempt=1)
+ENDED = (ExperimentState.FINISHED, ExperimentState.BROKEN_OFF, ExperimentState.CANCELLED)
 NUMBERS = {
     "requests_done": Count("pk", filter=FIRST),
     "waited_seconds": Sum("waited_seconds", filter=FIRST),
@@ -110,7 +112,7 @@ class ExperimentView:
 
     @property
     def is_over(self) -> bool:
-        return self.state in (ExperimentState.FINISHED, ExperimentState.BROKEN_OFF)
+        return self.state in ENDED
 
     @property
     def done(self) -> int:
@@ -240,13 +242,14 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
             "Its process has ended unexpectedly; its units are released when its leases expire, "
             "and the background worker deletes crawls that it left.",
         )
-    if experiment.state == ExperimentState.RUNNING and experiment.stop_asked_at:
-        return ExperimentState.RUNNING, "It is being stopped."
+    if experiment.state == ExperimentState.RUNNING and experiment.cancelled_at:
+        return ExperimentState.RUNNING, "It ends within a minute, and gives back what it holds."
     reasons = {
         ExperimentState.QUEUED: "It waits for the background worker.",
         ExperimentState.RUNNING: "Its requests are running.",
         ExperimentState.FINISHED: "All its requests have been tried.",
-        ExperimentState.BROKEN_OFF: "It was stopped; its units are released.",
+        ExperimentState.BROKEN_OFF: "Its process was ended; its units are released.",
+        ExperimentState.CANCELLED: "Its units are released; what it has tried is kept.",
     }
     return ExperimentState(experiment.state), reasons[ExperimentState(experiment.state)]
 
@@ -284,6 +287,7 @@ def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
         "started_at": experiment.started_at,
         "finished_at": experiment.finished_at,
         "by": experiment.by.get_username() if experiment.by else None,
+        **cancelled_facts(experiment),
         "results": [_result(column, with_requests=with_requests) for column in view.columns],
     }
 

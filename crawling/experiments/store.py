@@ -1,4 +1,4 @@
-"""The only writer of experiments and their requests."""
+"""The only writer of experiments and their requests; only `crawling.cancelling` ends them, too."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import Case, Value, When
 from django.utils import timezone
 
 from crawling.audit import note
-from crawling.errors import WrongState
 from crawling.models.experiments import (
     Experiment,
     ExperimentKind,
@@ -20,9 +19,9 @@ from crawling.models.experiments import (
     ExperimentRequest,
     ExperimentState,
 )
-from crawling.teams.permissions import is_restricted
 
 GOING_ON = (ExperimentState.QUEUED, ExperimentState.RUNNING)
+CANCELLED = ExperimentState.CANCELLED
 
 
 @dataclass(frozen=True)
@@ -77,35 +76,11 @@ def start_experiment_row(experiment: Experiment) -> bool:
 
 
 def sign_of_life(experiment: Experiment) -> bool:
-    """Say that it goes on; whether it may: no user has stopped it."""
+    """Say that it goes on; whether it may: no user has cancelled it."""
     going_on = Experiment.objects.filter(
-        pk=experiment.pk, state=ExperimentState.RUNNING, stop_asked_at=None
+        pk=experiment.pk, state=ExperimentState.RUNNING, cancelled_at=None
     )
     return going_on.update(seen_at=timezone.now()) == 1
-
-
-@transaction.atomic
-def may_stop(experiment: Experiment, by: User | None) -> bool:
-    """Whether a user who may make experiments, or the command line (None), may stop this one."""
-    return experiment.by in (None, by) or not is_restricted(by)
-
-
-def ask_to_stop(experiment: Experiment, *, by: User | None) -> None:
-    """Let its process stop it; one that is queued ends at once. Raises WrongState, and
-    PermissionDenied where operators stop their own only.
-    """
-    if not may_stop(experiment, by):
-        raise PermissionDenied(
-            f"{experiment.by} made this experiment: its maker stops it, or an administrator."
-        )
-    going_on = Experiment.objects.filter(pk=experiment.pk, state__in=GOING_ON, stop_asked_at=None)
-    if not going_on.update(stop_asked_at=timezone.now()):
-        raise WrongState(f"{experiment} has ended or is being stopped already.")
-    Experiment.objects.filter(pk=experiment.pk, state=ExperimentState.QUEUED).update(
-        state=ExperimentState.BROKEN_OFF, finished_at=timezone.now()
-    )
-    note(by, experiment, "stop")
-    experiment.refresh_from_db()
 
 
 def record(experiment: Experiment, policy: str, tried: AttemptResult) -> None:
@@ -129,12 +104,14 @@ def finish(experiment: Experiment) -> None:
 
 
 def break_off(experiment: Experiment) -> None:
-    """End an experiment that was stopped. One that has ended stays as it is."""
+    """End an experiment that has not tried all. One that has ended stays as it is."""
     _end(experiment, ExperimentState.BROKEN_OFF)
 
 
 def _end(experiment: Experiment, state: ExperimentState) -> None:
+    """One that a user has cancelled is cancelled, however far it came."""
+    ended = Case(When(cancelled_at=None, then=Value(state)), default=Value(CANCELLED))
     Experiment.objects.filter(pk=experiment.pk, state__in=GOING_ON).update(
-        state=state, finished_at=timezone.now()
+        state=ended, finished_at=timezone.now()
     )
     experiment.refresh_from_db()

@@ -8,6 +8,6 @@ app_name = "experiments"
 urlpatterns = [
     path("", experiments.experiments, name="experiments"),
     path("<int:pk>/tries.csv", experiments.numbers, name="numbers"),
-    path("<int:pk>/stop/", experiments.stop, name="stop"),
+    path("<int:pk>/cancel/", experiments.cancel, name="cancel"),
     path("<int:pk>/", experiments.experiment, name="experiment"),
 ]

@@ -13,11 +13,12 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
+from crawling.cancelling.cancel import cancel_experiment
 from crawling.dashboard.base.requests import asked_number
 from crawling.errors import CrawlError
 from crawling.experiments.crawl_workload import WORKERS
 from crawling.experiments.figure import WaitingFigure, draw
-from crawling.experiments.form import ExperimentForm, start_experiment
+from crawling.experiments.form import ExperimentForm, choice_of, start_experiment
 from crawling.experiments.report import (
     ExperimentView,
     FirstTries,
@@ -27,9 +28,9 @@ from crawling.experiments.report import (
     first_tries,
     request_results,
 )
-from crawling.experiments.store import ask_to_stop, may_stop
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS, WAITS_DEPEND
 from crawling.models.experiments import Experiment
+from crawling.teams.permissions import may_end
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import cell_file, send
 from serving.paging import page_of
@@ -69,11 +70,12 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Tables 1, 2 and 3, figure 3, and what they mean; of tables 1 and 2 the requests of
     `?page=`.
     """
-    found = get_object_or_404(Experiment.objects.select_related("by"), pk=pk)
+    found = get_object_or_404(Experiment.objects.select_related("by", "cancelled_by"), pk=pk)
     (view,), tries = experiment_views([found]), first_tries(found)
     context = {
         "view": view,
-        "may_stop": may_stop(found, request.user),
+        "may_cancel": may_end(request.user, found.by),
+        "choice": choice_of(found.policies),
         "tables": _tables(view, tries, request.GET.get("page")),
         "figure": _figure(view, tries),
         "paper": PAPER_ROWS,
@@ -100,11 +102,11 @@ def _start(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
-def stop(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Stop an experiment that goes on."""
+def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Cancel an experiment that goes on."""
     found = get_object_or_404(Experiment, pk=pk)
     try:
-        ask_to_stop(found, by=request.user)
+        cancel_experiment(found, by=request.user)
     except CrawlError as error:
         messages.error(request, str(error))
     return redirect(found)
@@ -118,7 +120,10 @@ def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
 
 
 def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> HttpResponse:
-    found, before = Experiment.objects.select_related("by"), asked_number(request, "before")
+    found, before = (
+        Experiment.objects.select_related("by", "cancelled_by"),
+        asked_number(request, "before"),
+    )
     rows, older = page_of(found if before is None else found.filter(pk__lt=before), A_PAGE)
     context = {"views": experiment_views(rows), "older": older, "before": before, "form": form}
     return render_live(

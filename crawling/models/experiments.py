@@ -1,6 +1,6 @@
 """Experiments with policies (SEEDS P4, P5) and what became of each of their requests.
 
-Written by `crawling.experiments.store` only.
+Written by `crawling.experiments.store`, but for what `crawling.cancelling` ends.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.urls import reverse
+
+from crawling.models.cancelling import Cancellable
 
 
 class ExperimentPolicy(models.TextChoices):
@@ -35,15 +37,18 @@ class ExperimentKind(models.TextChoices):
 
 
 class ExperimentState(models.TextChoices):
-    """Broken off: it was stopped, or its operating-system process died; then nothing more comes."""
+    """Broken off: its operating-system process ended before the experiment; then nothing more
+    comes. Cancelled: by a user; what was tried until then is kept.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
     FINISHED = "finished"
     BROKEN_OFF = "broken_off", "broken off"
+    CANCELLED = "cancelled"
 
 
-class Experiment(models.Model):
+class Experiment(Cancellable):
     """One experiment: the same requests under each of its policies, which take turns in rounds,
     each with a pool of its own.
     """
@@ -62,7 +67,6 @@ class Experiment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True, help_text="last heartbeat of its process")
-    stop_asked_at = models.DateTimeField(null=True, help_text="when a user stopped it")
     finished_at = models.DateTimeField(null=True)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -52,7 +52,9 @@ SPECIAL = {
     ("post", "/api/v1/blocklist"): "crawling.add_blocklistentry",
     ("delete", "/api/v1/blocklist/{entry_id}"): "crawling.delete_blocklistentry",
     ("post", "/api/v1/experiments"): "crawling.add_crawljob",
-    ("post", "/api/v1/experiments/{experiment_id}/stop"): "crawling.add_crawljob",
+    ("post", "/api/v1/experiments/{experiment_id}/cancel"): "crawling.add_crawljob",
+    ("post", "/api/v1/inquiries/{inquiry_id}/cancel"): "crawling.view_crawljob",
+    ("post", "/api/v1/inquiries/{inquiry_id}/again"): "crawling.view_crawljob",
     ("get", "/api/v1/hosts/{host_id}/name-wait"): "dnscache.view_dnsentry",
     ("get", "/api/v1/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
     ("post", "/api/v1/drafts/test-scope"): "crawling.add_crawljob",
@@ -185,6 +187,7 @@ def address_of(path: str, crawl: int) -> str:
         .replace("{host_id}", "1")
         .replace("{template_id}", "1")
         .replace("{import_id}", "1")
+        .replace("{inquiry_id}", "1")
         .replace("{token_id}", "1")
         .replace("{view_id}", "1")
         .replace("{page_id}", "1")

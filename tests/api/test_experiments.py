@@ -90,12 +90,13 @@ def test_an_experiment_on_shifts_is_refused_by_field_or_without_a_scheduler(oper
     assert not Experiment.objects.exists()
 
 
-def test_an_experiment_is_stopped_once(operator):
+def test_an_experiment_is_cancelled_once(operator):
     pk = operator("POST", "experiments", {"kind": "threads"})[1]["id"]
 
-    status, told = operator("POST", f"experiments/{pk}/stop")
-    assert (status, told["state"], told["kind"]) == (200, "broken_off", "threads")
-    assert operator("POST", f"experiments/{pk}/stop")[0] == 409
+    status, told = operator("POST", f"experiments/{pk}/cancel")
+    assert (status, told["state"], told["cancelled_by"]) == (200, "cancelled", "operator")
+    assert operator("POST", f"experiments/{pk}/cancel")[0] == 409
+    assert operator("POST", "experiments/999999/cancel")[0] == 404
 
 
 def test_an_experiment_that_never_was_is_not_found(viewer):

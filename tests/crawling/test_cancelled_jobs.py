@@ -19,18 +19,24 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from allocation.models import Process, ProcessState
-from crawling.cancelling.cancel import cancel_of_run, clear_cancelled
+from crawling.cancelling.cancel import cancel_experiment, cancel_of_run, clear_cancelled
 from crawling.cancelling.kinds import OF_RUNS
 from crawling.checkpoints.checkpoint_store import take_asked
 from crawling.errors import WrongState
+from crawling.experiments import store
 from crawling.imports.import_jobs import ask_import, import_asked
+from crawling.links.catch_up import catch_up
+from crawling.links.nu_checker import CHECKER
+from crawling.links.progress import parts_without_nu
 from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice, RunExport
 from crawling.models.datasets import ExportKind
+from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
 from crawling.rq_jobs import IMPORT, IMPORTS, WACZ, remove
 from crawling.scheduler.messages import resend_background
 from crawling.wacz.packing import write_asked as write_wacz
 from tests.crawling.imports.warc_files import answer, warc
+from tests.crawling.links.test_nu_reading import needs_checker
 from tests.crawling.pages import browser, log_in, soup
 from tests.stack import (
     BACKGROUND,
@@ -52,6 +58,8 @@ ASKED = {
     "checkpoint": ("checkpoints", None, "checkpoints"),
 }
 SECONDS = 8.0
+#: where the tests have it; each test has an empty folder of state
+CHECKER_FOLDER = CHECKER.folder(project.STATE_DIR).parent
 
 
 @pytest.fixture
@@ -434,3 +442,83 @@ def test_a_button_without_scripts_leads_back_to_its_page(place, run, ada):
 
     assert led.url == here
     assert row_of("wacz").cancelled_at
+
+
+def start_experiment(client: Client) -> Experiment:
+    asked = {"policy": "naive", "requests": 100, "bound_seconds": 60.0}
+    made = client.post("/api/v1/experiments", json.dumps(asked), content_type="application/json")
+    assert made.status_code == 201, made.content
+    return Experiment.objects.get()
+
+
+def test_an_experiment_that_waits_leaves_the_queue_once_it_is_cancelled(queue):
+    ada = browser("operator")
+    experiment = start_experiment(ada)
+    address = f"/api/v1/experiments/{experiment.pk}/cancel"
+    assert another("operator").post(address).status_code == 403
+    assert jobs_in_redis() == [f"experiment-{experiment.pk}"]
+
+    told = ada.post(address)
+
+    assert told.json()["state"] == "cancelled"
+    assert told.json()["cancelled_by"] == "operator"
+    assert jobs_in_redis() == []
+    assert another("administrator").post(address).status_code == 409
+    entry = LogEntry.objects.latest("pk")
+    assert (entry.user.username, "cancelled" in entry.change_message) == ("operator", True)
+
+
+def test_an_experiment_at_work_gives_back_its_units_and_keeps_what_it_has_tried(place, queue):
+    ada, out = browser("operator"), StringIO()
+    experiment = start_experiment(ada)
+    with at_work(place) as worker:
+        wait_until(experiment.tries.exists)
+        call_command("crawl", "cancel-experiment", str(experiment.pk), stdout=out)
+        shown = soup(ada.get(f"/experiments/{experiment.pk}/")).find(id="live").text
+        wait_until(lambda: work_process_of(worker) is None)
+        wait_until(lambda: jobs_in_redis() == [])
+    experiment.refresh_from_db()
+    assert (out.getvalue(), experiment.state) == (
+        f"Experiment {experiment.pk}: cancelled.\n",
+        ExperimentState.CANCELLED,
+    )
+    assert "Cancelled by the command line" in shown
+    assert 0 < experiment.tries.count() < 100
+    assert not Process.objects.filter(state=ProcessState.ACTIVE).exists()
+    with pytest.raises(CommandError, match="cancelled before"):
+        call_command("crawl", "cancel-experiment", str(experiment.pk))
+
+
+def test_an_experiment_that_is_cancelled_at_its_last_moment_is_not_shown_as_finished(queue):
+    experiment = start_experiment(browser("operator"))
+    assert store.start_experiment_row(experiment)
+    cancel_experiment(experiment, by=None)
+
+    store.finish(experiment)
+
+    assert experiment.state == ExperimentState.CANCELLED
+
+
+@needs_checker
+def test_a_reading_by_the_nu_checker_ends_at_work_and_is_asked_for_anew(place, run, ada):
+    (place / "state").mkdir(exist_ok=True)
+    (place / "state" / CHECKER.name).symlink_to(CHECKER_FOLDER)
+    catch_up(run.pk)
+    check = f"/api/v1/crawls/{run.crawl_id}/links/check?nu=true"
+    assert ada.post(check).status_code == 202
+    with at_work(place) as worker:
+        with pages_held():
+            wait_until(waits_for_pages)
+            began = time.monotonic()
+            told = cancel(ada, run, "nu-check")
+            wait_until(lambda: work_process_of(worker) is None)
+            took = time.monotonic() - began
+            wait_until(lambda: jobs_in_redis() == [])
+        assert (told.status_code, told.json()["cancelled_by"]) == (200, "operator")
+        assert took < SECONDS
+        assert (left_on_disk(place, run), units_held()) == ([], 0)
+        shown = soup(ada.get(f"/crawls/{run.crawl_id}/links/?kind=nu")).select_one("main").text
+        assert "Cancelled by operator, " in shown
+        ada.post(check)  # the same worker does it
+        wait_until(lambda: not parts_without_nu(run).exists())
+    assert cancel(ada, run, "nu-check").status_code == 409

@@ -1,5 +1,5 @@
-"""`crawl cancel-job`, `crawl cancel-inquiry` and `crawl cancel-import`: end background jobs that
-users asked for.
+"""`crawl cancel-job`, `cancel-inquiry`, `cancel-import` and `cancel-experiment`: end background
+jobs that users asked for.
 """
 
 from __future__ import annotations
@@ -8,17 +8,31 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from crawling.cancelling.cancel import cancel_import, cancel_inquiry, cancel_of_run
+from crawling.cancelling.cancel import (
+    cancel_experiment,
+    cancel_import,
+    cancel_inquiry,
+    cancel_of_run,
+)
 from crawling.cancelling.kinds import OF_RUNS
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.errors import NotFound
 from crawling.models import Inquiry
+from crawling.models.experiments import Experiment
 
 HELP = {
     "cancel-job": "end a background job that makes something of a run",
     "cancel-inquiry": "end a question that a background job answers",
     "cancel-import": "end an import that waits or runs",
+    "cancel-experiment": "end an experiment that waits or runs",
+}
+
+#: where a user finds the number
+_SHOWN = {
+    "cancel-inquiry": "in the answer that it is asked",
+    "cancel-import": "on Imports",
+    "cancel-experiment": "on Experiments",
 }
 
 
@@ -27,8 +41,7 @@ def add_cancel_arguments(verb: str, parser: ArgumentParser) -> None:
         parser.add_argument("kind", choices=tuple(OF_RUNS), help="what it makes")
         parser.add_argument("--run", type=int, help="its number; the latest without it")
     else:
-        where = "on Imports" if verb == "cancel-import" else "in the answer that it is asked"
-        parser.add_argument("number", type=int, metavar="ID", help=f"its number {where}")
+        parser.add_argument("number", type=int, metavar="ID", help=f"its number {_SHOWN[verb]}")
 
 
 def cancel(options: dict[str, Any]) -> str:
@@ -55,4 +68,16 @@ def _import(options: dict[str, Any]) -> str:
     return f"Import {row.pk} of {', '.join(row.files)}"
 
 
-_CANCEL = {"cancel-job": _job, "cancel-inquiry": _inquiry, "cancel-import": _import}
+def _experiment(options: dict[str, Any]) -> str:
+    experiment = Experiment.objects.filter(pk=options["number"]).first()
+    if experiment is None:
+        raise NotFound(f"There is no experiment {options['number']}.")
+    return f"Experiment {cancel_experiment(experiment, by=None).pk}"
+
+
+_CANCEL = {
+    "cancel-job": _job,
+    "cancel-inquiry": _inquiry,
+    "cancel-import": _import,
+    "cancel-experiment": _experiment,
+}

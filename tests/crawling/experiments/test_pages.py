@@ -203,12 +203,21 @@ def test_an_operator_starts_an_experiment_and_the_background_worker_runs_it(tmp_
     assert experiment_view(experiment).done == 6
 
 
-def test_an_operator_stops_an_experiment_on_its_page():
+def test_an_operator_cancels_an_experiment_on_its_page_and_runs_it_again():
     experiment = store.make_experiment(requests=2, bound_seconds=5, seed=9, policies=["naive"])
     operator, path = browser("operator"), experiment.get_absolute_url()
     (button,) = soup(operator.get(path)).select("#live button")
 
-    page = soup(operator.post(button["formaction"], follow=True))
+    page = soup(operator.post(button["formaction"], follow=True)).find(id="live")
 
-    assert "broken off" in page.find(id="live").get_text()
-    assert not page.select("#live button")
+    assert button.get_text() == "Cancel"
+    assert "Cancelled by operator, " in page.get_text()
+    assert page.select_one(".state-stopped").get_text() == "cancelled"
+    assert not page.select(".state-failed, .error")
+    again = page.select_one("form")
+    fields = {field["name"]: field["value"] for field in again.select("input[name]")}
+    operator.post(again["action"], fields)
+    another = Experiment.objects.first()
+    same = ("kind", "policies", "requests", "bound_seconds", "seed")
+    assert [getattr(another, name) for name in same] == [getattr(experiment, name) for name in same]
+    assert (another.state, another.by.username) == ("queued", "operator")

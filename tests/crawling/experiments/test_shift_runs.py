@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from allocation.models import Pool, Process, RequestKind
 from allocation.services import create_pool, register_process, request_resources, take_lease
+from crawling.cancelling.cancel import cancel_experiment
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.default_pool import default_classes
 from crawling.errors import BadOrder, WrongState
@@ -118,12 +119,12 @@ def test_what_a_killed_experiment_has_left_is_removed_once_it_is_silent(killed):
     assert not AllowedNetwork.objects.exists()
 
 
-def test_a_user_stops_an_experiment_that_runs_and_one_that_waits():
+def test_an_experiment_that_runs_and_one_that_waits_are_cancelled():
     waits, runs = (
         store.make_experiment(requests=2, bound_seconds=60, seed=1, policies=["naive", "banker"])
         for _ in range(2)
     )
-    store.ask_to_stop(waits, by=None)
+    cancel_experiment(waits, by=None)
     assert not run_experiment(waits)
 
     def run() -> bool:
@@ -135,14 +136,14 @@ def test_a_user_stops_an_experiment_that_runs_and_one_that_waits():
     with ThreadPoolExecutor(1) as thread:
         done = thread.submit(run)
         wait_until(Process.objects.filter(is_waiting=True).exists)
-        store.ask_to_stop(runs, by=None)
+        assert cancel_experiment(runs, by=None).state == ExperimentState.RUNNING
         assert not done.result(30)
 
     pool = Pool.objects.get()  # the second policy was not begun
     assert pool.available == pool.capacity
-    assert {row.state for row in Experiment.objects.all()} == {ExperimentState.BROKEN_OFF}
+    assert {row.state for row in Experiment.objects.all()} == {ExperimentState.CANCELLED}
     with pytest.raises(WrongState, match="has ended"):
-        store.ask_to_stop(runs, by=None)
+        cancel_experiment(runs, by=None)
 
 
 def test_unsafe_grants_are_counted_and_who_waits_for_growth_is_not_deadlocked():

@@ -159,6 +159,7 @@ class Command(BaseCommand):
                 "import",
                 "cancel-import",
                 "cancel-inquiry",
+                "cancel-experiment",
             ):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command

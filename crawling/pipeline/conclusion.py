@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -45,6 +46,8 @@ from crawling.web.statuses import (
 NOTHING = Document()
 MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
 ABSTRACT_LENGTH = 300
+#: the end of a line that an element within a sentence has made
+AT_A_MARK = re.compile(r"\n(?=[,.;:!?)\]])|(?<=[(\[])\n")
 
 
 def conclude(
@@ -283,13 +286,17 @@ def _digests(fetched: Fetched) -> tuple[int, bytes]:
     return signed(fingerprint.intdigest()), digest.digest() if is_content else b""
 
 
+def _abstract(text: str) -> str:
+    return one_line(AT_A_MARK.sub("", text[: 4 * ABSTRACT_LENGTH]), ABSTRACT_LENGTH)
+
+
 def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:
     return DocumentSummary(
         charset=document.charset or (stated_charset or "").replace("\0", ""),
         title=document.title,
         author=document.metadata.author,
         description=document.metadata.description,
-        abstract=one_line(document.text, ABSTRACT_LENGTH),
+        abstract=_abstract(document.text),
         language=document.metadata.language,
         canonical=document.metadata.canonical,
         links=len(document.links),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 import turbohtml
 
@@ -107,7 +107,9 @@ def read(source: DocumentSource) -> Document:
     # all are found before one goes: the tree finds elements by name until it changes
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
         element.decompose()
-    text = document.text[:MOST_TEXT].replace("\0", "")
+    # where nothing stands between blocks `document.text` runs the words of two together
+    pieces = islice(document.strings, MOST_TEXT)
+    text = "\n".join(pieces)[:MOST_TEXT].replace("\0", "")
     return Document(
         title=one_line(title),
         charset=charset.lower(),

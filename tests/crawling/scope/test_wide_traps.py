@@ -132,6 +132,28 @@ def test_lists_are_held_by_parameters_that_bring_nothing_in_any_order(make_site,
     assert run.state == "finished"
 
 
+def complete(request):
+    """As `narrowed`, and each list has all filters in one order: there are 648 lists."""
+    chosen = dict(parse_qsl(request.path.partition("?")[2]))
+    shown = chance(sorted(chosen.items())).sample(range(ITEMS), 12)
+    lists = [chosen | {name: value} for name, values in FILTERS.items() for value in values]
+    text = "".join(f'<p><a href="/item/{n}">{words("item", n, count=3)}</a></p>' for n in shown)
+    return html(text, *(f"/list?{urlencode(one)}" for one in lists))
+
+
+def test_lists_are_held_though_each_has_all_parameters_and_no_line_breaks(
+    make_site, crawl_to_the_end
+):
+    first = urlencode({name: values[0] for name, values in FILTERS.items()})
+    start = f'<a href="/list?{first}">x'
+    site = endless(make_site, {"/list": complete, "/item": item, "/": start})
+    run = crawl_to_the_end(f"{site.url}/", max_pages=2_000)
+
+    assert "filter" in {trap.rule for trap in held(run)}
+    assert {f"/item/{n}" for n in range(ITEMS)} <= set(site.paths)
+    assert sum("/list" in path for path in site.paths) < 4 * PROBE_PAGES
+
+
 def paged(request):
     """Items by pages, which no other list leads to, and ever more ways to sort the same."""
     chosen = dict(parse_qsl(request.path.partition("?")[2]))

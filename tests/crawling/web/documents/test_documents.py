@@ -130,6 +130,16 @@ def test_a_page_row_tells_what_the_page_says_of_itself(make_site, crawl_to_the_e
     assert (page.expires_at - page.fetched_at).total_seconds() == 60
 
 
+def test_words_of_neighbouring_blocks_stand_apart_in_a_page_without_line_breaks(
+    make_site, crawl_to_the_end
+):
+    text = "<h1>Books</h1><p>Two <a href=/a>new</a>, one<br>old (<b>here</b>).</p><ul><li>a<li>b"
+    site = make_site({"/": f"<title>List</title>{text}<table><td>c<td>d"})
+    crawl_to_the_end(f"{site.url}/", max_pages=1)
+
+    assert Page.objects.get().abstract == "Books Two new, one old (here). a b c d"
+
+
 def test_a_page_that_its_scripts_make_says_so(make_site, crawl_to_the_end):
     site = make_site({"/": "<title>App</title><div id=root></div><script src=/app.js></script>"})
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from re import escape
 from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
@@ -164,8 +165,8 @@ def expression_for(pattern: Pattern) -> str:
     parameter.
     """
     before, is_filter, name = pattern.text.partition(OTHERS)
-    path = re.escape(before).replace(r"\#", "[0-9A-Fa-f]+").replace("…", ".*")
-    name = re.escape(name.removesuffix("=#")).replace(r"\#", "[0-9]+")
+    path = escape(before).replace(r"\#", "[0-9A-Fa-f]+").replace("…", ".*")
+    name = escape(name.removesuffix("=#")).replace(r"\#", "[0-9]+")
     return rf"^{path}\?(?=.*=.*[&;].*=)(.*[&;])?{name}=" if is_filter else f"^{path}"
 
 

@@ -138,7 +138,8 @@ def crawl_head(
         "is_latest": shown == latest,
     }
     tabs = crawl_tabs(crawl, here, shown)
-    return tabs | {"page": page, "here": here, "perms": context.get("perms")}
+    of_user = {name: context.get(name) for name in ("perms", "request")}
+    return tabs | of_user | {"page": page, "here": here}
 
 
 @register.inclusion_tag("crawling/_tabs.html")

@@ -173,3 +173,12 @@ def test_page_json_and_command_line_hand_over(owned, administrator):
     assert answer.status_code == 200
     manage("crawl", "hand-over", "Manuals", "--to", "ada")
     assert CrawlJob.objects.get().created_by.username == "ada"
+
+
+@pytest.mark.parametrize("tab", ["", "pages/", "settings/"])
+def test_each_tab_of_a_crawl_of_others_says_who_acts_on_it(owned, tab):
+    head = soup(browser("operator").get(f"/crawls/{owned.pk}/{tab}")).select_one(".head")
+
+    assert "only its owner ada and administrators act on it" in head.get_text()
+    assert "operator role" not in head.get_text()
+    assert "needs the operator role" in browser("viewer").get(f"/crawls/{owned.pk}/{tab}").text

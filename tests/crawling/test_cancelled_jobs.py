@@ -152,6 +152,7 @@ def at_work(place, **settings: str):
         )
     }
     env = {"ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8", **folders, **settings}
+    env["SECRET_KEY"] = project.SECRET_KEY  # which is otherwise that of the folder of state
     with running_stack(place, **env) as stack:
         yield stack.start(BACKGROUND)
 
@@ -522,3 +523,28 @@ def test_a_reading_by_the_nu_checker_ends_at_work_and_is_asked_for_anew(place, r
         ada.post(check)  # the same worker does it
         wait_until(lambda: not parts_without_nu(run).exists())
     assert cancel(ada, run, "nu-check").status_code == 409
+
+
+def test_a_test_fetch_at_work_ends_though_the_server_does_not_answer(
+    place, queue, pool, loopback, make_site
+):
+    ada, over = browser("operator"), Event()
+    site = make_site({"/": lambda request: (200, {}, str(over.wait(60)))})
+    order = {"name": "slow", "seeds": [f"{site.url}/"]}
+    with at_work(place) as worker:
+        path = "/api/v1/drafts/test-fetches"
+        asked = ada.post(path, json.dumps(order), content_type="application/json")
+        assert asked.status_code == 202, asked.content
+        wait_until(lambda: "/" in site.paths)
+        began = time.monotonic()
+        told = ada.post(f"/api/v1/inquiries/{asked.json()['id']}/cancel")
+        wait_until(lambda: work_process_of(worker) is None)
+        took = time.monotonic() - began
+        wait_until(lambda: jobs_in_redis() == [])
+        over.set()
+    assert (told.status_code, told.json()["state"]) == (200, "cancelled")
+    assert took < SECONDS
+    assert units_held() == 0
+    inquiry = Inquiry.objects.get()
+    assert (inquiry.state, inquiry.cancelled_by.username) == ("cancelled", "operator")
+    assert "Cancelled by operator" in soup(ada.get(f"/crawls/test-fetch/{inquiry.pk}/")).text

@@ -13,7 +13,7 @@ from rq.job import Callback, Job, JobStatus
 from rq.serializers import JSONSerializer, PickleSerializer
 
 from crawling.rq_jobs import BACKGROUND, FUNCTIONS, LINKS, SEND_DUE
-from crawling.worker.own_jobs import OwnSpawnWorker
+from crawling.worker.own_jobs import REFUSED, OwnSpawnWorker
 from tests.stack import background_queue
 
 
@@ -97,6 +97,9 @@ def test_a_planted_job_fails_without_a_call(background, mark, plant, worker_clas
     work(worker_class)
 
     assert job.get_status() == JobStatus.FAILED
+    # and not by what the call has raised, as most of them would
+    why = job.latest_result().exc_string
+    assert REFUSED in why or "DeserializationError" in why
     assert not mark.exists()
     assert worker_class is SpawningWorker or ours.get_status() == JobStatus.FINISHED
 

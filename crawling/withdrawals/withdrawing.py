@@ -160,6 +160,7 @@ def withdraw(
         )
         # comparisons that were answered quote pages; they are made again when they are asked for
         Inquiry.objects.filter(kind__in=QUOTING).delete()
+        _forget_test_fetches(rule)
         forget_withdrawn(crawl, rule)
         forget_revisits(crawl, rule)
         forget_graphs([one.pk for one in runs])
@@ -222,6 +223,18 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
         note(by, crawl, f"removed the records of withdrawal {number} from the files")
     _wake(withdrawal)
     return withdrawal
+
+
+def _forget_test_fetches(rule: UrlRule) -> None:
+    """Of such pages: they were not stored, but their titles and links are shown for an hour."""
+    answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(answer=None)
+    gone = [
+        pk
+        for pk, answer in answered.values_list("pk", "answer")
+        for one in (answer or {}).get("items", ())
+        if rule.covers(one["url"]) or (one["final_url"] and rule.covers(one["final_url"]))
+    ]
+    Inquiry.objects.filter(pk__in=gone).delete()
 
 
 def _wake(withdrawal: Withdrawal) -> None:

@@ -25,7 +25,7 @@ from crawling.archive.reader import (
 from crawling.archive.records import WarcRecord, packed, warcinfo
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page, Run
-from crawling.process.remembered import forget_oldest
+from crawling.process.eviction import forget_oldest
 
 #: what follows a page's record and belongs to it
 COMPANIONS = ("request", "metadata")

@@ -243,7 +243,7 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
             "and the background worker deletes crawls that it left.",
         )
     if experiment.state == ExperimentState.RUNNING and experiment.cancelled_at:
-        return ExperimentState.RUNNING, "It ends within a minute, and gives back what it holds."
+        return ExperimentState.RUNNING, "It ends within a minute, and releases what it holds."
     reasons = {
         ExperimentState.QUEUED: "It waits for the background worker.",
         ExperimentState.RUNNING: "Its requests are running.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from crawling.process.remembered import forget_oldest
+from crawling.process.eviction import forget_oldest
 from crawling.scope.trap_patterns import (
     MOST_SESSIONS,
     Pattern,

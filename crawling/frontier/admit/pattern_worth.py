@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from crawling.frontier.types import Candidate, ServerAnswer, UrlOutcome
-from crawling.process.remembered import forget_oldest
+from crawling.process.eviction import forget_oldest
 from crawling.scope.trap_patterns import (
     FILTER,
     LATEST,

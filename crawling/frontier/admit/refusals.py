@@ -14,7 +14,7 @@ from django.db.models import Sum
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.types import Refusal
 from crawling.models import Verdict, VerdictCount
-from crawling.process.remembered import forget_oldest
+from crawling.process.eviction import forget_oldest
 from crawling.scope.filters import Rule, Ruling
 from crawling.web.addresses import Address, fingerprint
 

@@ -13,7 +13,7 @@ from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import ArchiveLocation, UrlOutcome
 from crawling.models import ExtractedRow, Page, Shift
-from crawling.process.remembered import forget_oldest
+from crawling.process.eviction import forget_oldest
 
 CAPACITY = 50_000
 

@@ -226,10 +226,9 @@ def _joined(blocks: Iterable[list[str]]) -> bytes:
 def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
     """What these elements show of their links; of the first ones only if that takes too long."""
     if tag != "a":
-        shown = elements if tag in WITH_ALT else ()
-        return [(element.attr("alt") or "")[:MOST_TEXT] for element in shown] or [""] * len(
-            elements
-        )
+        if tag not in WITH_ALT:
+            return [""] * len(elements)
+        return [(element.attr("alt") or "")[:MOST_TEXT] for element in elements]
     texts: list[str] = []
     for begin in range(0, len(elements), LOOK_EVERY):
         if begin and budget.is_spent(begin):

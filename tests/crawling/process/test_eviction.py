@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.process.remembered import PORTION, forget_oldest
+from crawling.process.eviction import PORTION, forget_oldest
 
 
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(0, 40))

@@ -12,8 +12,8 @@ from xxhash import xxh32_intdigest
 from crawling.web.simhash import folded, simhash
 
 WORD = re.compile(r"\w++")
-#: words with a digit, or so long, are numbers, ids, or made by chance
-NO_WORD = re.compile(r"[0-9_]|\w{24}")
+#: those with a digit, or longer, are numbers, ids, or made by chance
+LONGEST_WORD = 23
 #: longer texts are compared as they are: what an address and an id add is little of them
 MOST_COMPARED = 2_000
 #: a text of fewer words may be all in its title
@@ -28,7 +28,9 @@ def own_words(text: str, url: str, title: str) -> list[str]:
     """
     found = WORD.findall(text.lower())[:MOST_WORDS]
     owed = set(WORD.findall(url.lower()))
-    words = [word for word in found if word not in owed and not NO_WORD.search(word)]
+    words = [
+        word for word in found if word.isalpha() and len(word) <= LONGEST_WORD and word not in owed
+    ]
     titled = set(WORD.findall(title.lower()))
     rest = [word for word in words if word not in titled]
     return rest if len(rest) >= LEAST_BESIDE_TITLE else words

@@ -58,7 +58,6 @@ PREFIXES = {
     "crawling.imports.unpacked_bytes:RECORD": ["WARC/", "http"],
     "crawling.scope.trap_patterns:PARAMETERS": ["a="],
     "crawling.pipeline.conclusion:AT_A_MARK": ["\n"],
-    "crawling.web.content.own_words:NO_WORD": ["a"],
     "crawling.web.content.own_words:WORD": [],
     "crawling.wacz.origins:OF_RUN": ["run-", "run-1"],
     "crawling.archive.adoption:OURS": ["run1-"],

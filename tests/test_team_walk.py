@@ -87,7 +87,7 @@ ELSEWHERE = {
     "POST api/v1/imports": NEW,
     "POST api/v1/imports/<import_id>/cancel": OWN,
     "POST api/v1/inquiries/<inquiry_id>/cancel": OWN,
-    "POST api/v1/inquiries/<inquiry_id>/again": OWN,
+    "POST api/v1/inquiries/<inquiry_id>/ask-again": OWN,
     "POST api/v1/bulk-actions": BELOW,
     "POST api/v1/views": OWN,
     "DELETE api/v1/views/<view_id>": OWN,

@@ -31,6 +31,7 @@ ACTS = {
 #: verbs that end a path, of POST only
 ENDS = {
     "abort",
+    "ask-again",
     "check",
     "clone",
     "compute",

@@ -283,6 +283,7 @@ def test_a_worker_that_was_killed_leaves_nothing_once_its_job_is_cancelled(place
     with at_work(place) as worker, pages_held():
         ask(ada, run, "wacz")
         wait_until(waits_for_pages)
+        wait_until(lambda: work_process_of(worker) is not None)
         child = work_process_of(worker)
         child.suspend()  # it cannot end in order
         worker.kill()
@@ -333,6 +334,7 @@ def test_a_work_process_ends_with_its_worker(place, run, ada):
     with at_work(place) as worker, pages_held():
         ask(ada, run, "wacz")
         wait_until(waits_for_pages)
+        wait_until(lambda: work_process_of(worker) is not None)
         child = work_process_of(worker)
         worker.kill()
         child.wait(60)
@@ -372,7 +374,7 @@ def test_a_question_is_cancelled_by_who_asked_and_asked_again_by_a_button(place,
     assert "Cancelled by operator" in soup(ada.get(shown)).text
     assert Inquiry.objects.count() == 1  # to look at the page asks nothing
     assert preview(other, run).json()["id"] != asked["id"]  # others are answered
-    assert ada.post(f"{address}/again").json()["state"] == "waiting"
+    assert ada.post(f"{address}/ask-again").json()["state"] == "waiting"
     assert "Cancelled by" not in soup(ada.get(shown)).text
 
 

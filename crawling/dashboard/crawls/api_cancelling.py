@@ -76,12 +76,12 @@ def cancel_asked_question(request: AuthenticatedRequest, inquiry_id: InquiryId) 
 
 
 @inquiries.post(
-    "/{inquiry_id}/again",
+    "/{inquiry_id}/ask-again",
     response={202: InquiryStateOut},
     summary="Ask a question again that was cancelled",
 )
 @may_view
-def ask_cancelled_question(
+def ask_inquiry_again(
     request: AuthenticatedRequest, inquiry_id: InquiryId
 ) -> Status[dict[str, Any]]:
     """Its `id` is another then. Until then the same request is answered by who cancelled it."""

@@ -92,7 +92,8 @@ def test_mended_the_crawl_is_made(form, web):
     assert (crawl.seeds, crawl.max_depth, crawl.created_by.username) == ([web.url], 2, "operator")
 
 
-def test_a_real_site_is_not_crawled_before_we_say_who_we_are(form):
+def test_a_real_site_is_not_crawled_before_we_say_who_we_are(web, browse):
+    form = browse("administrator", "/crawls/new/")
     seeds(form).fill("https://example.org/")
     form.get_by_role("button", name="Save", exact=True).click()
 

@@ -49,7 +49,7 @@ def test_what_is_as_usual_is_not_told_and_what_is_set_is(db):
 
 
 def test_every_question_of_the_form_is_asked_once_on_the_page(db, pool):
-    page = soup(browser("operator").get(reverse("crawling:new")))
+    page = soup(browser("administrator").get(reverse("crawling:new")))
     names = [
         field["name"]
         for field in page.select("form.order :is(input, select, textarea)[name]")

@@ -324,13 +324,11 @@ def _anchor_behind(place: turbohtml.Element) -> turbohtml.Element | None:
     """The first link in the document behind an element."""
     node: turbohtml.Node | None = place
     while node:
-        after = node
-        while following := after.next_sibling:
-            after = following
-            if isinstance(after, turbohtml.Element):
-                anchor = after if after.tag == "a" else after.find("a")
-                if anchor:
-                    return anchor
+        for after in node.next_siblings:
+            if isinstance(after, turbohtml.Element) and (
+                anchor := after if after.tag == "a" else after.find("a")
+            ):
+                return anchor
         node = node.parent
     return None
 
@@ -355,8 +353,8 @@ def collected(document: Document, redirect: str) -> bytes:
     return written + MARK.encode() + last if written else last
 
 
-def _rows(written: bytes) -> Iterator[tuple[str, str, str, str, str, str]]:
-    """Tag, attribute, link, relation, text and place."""
+def _blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
+    """Tag, attribute, and columns of links, relations, texts and places."""
     fields, at = written.decode().split(MARK) if written else [], 0
     while at < len(fields):
         tag, name, number, *shown = fields[at : at + HEAD_FIELDS]
@@ -365,16 +363,16 @@ def _rows(written: bytes) -> Iterator[tuple[str, str, str, str, str, str]]:
         for is_shown in shown:
             columns.append(fields[at : at + count] if is_shown else [""] * count)
             at += count if is_shown else 0
-        for link, rel, text, place in zip(*columns, strict=True):
-            yield tag, name, link, rel, text, place
+        yield tag, name, columns
 
 
 def shown_in(written: bytes) -> set[str]:
     """The images, sounds and films among what was collected, without their queries, in which a
     server may count requests.
     """
-    links = (link.partition("?")[0] for tag, _, link, *_ in _rows(written) if tag in SHOWING)
-    return {link for link in links if link and not link.lower().startswith("data:")}
+    found = (links for tag, _, (links, *_) in _blocks(written) if tag in SHOWING)
+    shown = {link.partition("?")[0] for links in found for link in links}
+    return {link for link in shown if link and not link.lower().startswith("data:")}
 
 
 def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
@@ -383,18 +381,19 @@ def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[W
     base, charset: of the document, as it states them.
     """
     links, targets = Links(url, charset=charset, base=base), dict[str, str]()
-    for tag, attribute, link, rel, anchor, place in _rows(written):
-        text, fragment = split_fragment(link)
-        if (target := targets.get(text)) is None:
-            is_short = len(text) <= MAX_URL_LENGTH
-            target = targets[text] = links.target_of(text) if is_short else ""
-        if target:
-            yield WrittenLink(
-                target,
-                fragment[:MOST_FRAGMENT],
-                tag,
-                attribute,
-                " ".join(rel[:MOST_REL].lower().split()),
-                " ".join(anchor.split())[:MOST_ANCHOR],
-                place,
-            )
+    for tag, attribute, columns in _blocks(written):
+        for link, rel, anchor, place in zip(*columns, strict=True):
+            text, fragment = split_fragment(link)
+            if (target := targets.get(text)) is None:
+                is_short = len(text) <= MAX_URL_LENGTH
+                target = targets[text] = links.target_of(text) if is_short else ""
+            if target:
+                yield WrittenLink(
+                    target,
+                    fragment[:MOST_FRAGMENT],
+                    tag,
+                    attribute,
+                    " ".join(rel[:MOST_REL].lower().split()),
+                    " ".join(anchor.split())[:MOST_ANCHOR],
+                    place,
+                )

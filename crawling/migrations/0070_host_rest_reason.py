@@ -15,7 +15,8 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 db_default="",
-                help_text="the answer that made the last shift leave it alone for long; empty: none did",
+                help_text="the answer that made the last shift leave it alone for long; empty: "
+                "none did",
                 max_length=300,
             ),
         ),

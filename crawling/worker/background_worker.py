@@ -79,7 +79,7 @@ class _EndsCancelledJobs(Worker):
         for _ in range(CLEAR_TRIES):
             if clear_job(str(job.func_name), job.args[0]):
                 return
-            time.sleep(CLEAR_SECONDS)
+            time.sleep(CLEAR_SECONDS)  # no event tells when PostgreSQL has ended a session
 
     def handle_exception(self, job: Job, *exc_info: Any) -> None:
         """RQ logs it as an error."""

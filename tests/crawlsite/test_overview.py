@@ -97,7 +97,7 @@ def test_what_is_reserved_and_what_of_it_is_in_use_are_told_apart(operator, orde
     assert told["memory"].endswith("reserved, 0 in use")
 
 
-def test_memory_in_use_beyond_what_is_reserved_is_explained_beside_the_figure(operator, order):  # noqa: F811
+def test_memory_beyond_what_is_reserved_is_explained_beside_it(operator, order):  # noqa: F811
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     shift = begin_shift(run.processes.get(), epoch=1, worker="w")
     held = soup(operator.get(HOME)).select(".bars > li")

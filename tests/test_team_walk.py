@@ -62,7 +62,7 @@ ELSEWHERE = {
     "POST crawls/imports/": NEW,
     "POST crawls/imports/<int:pk>/cancel/": OWN,
     "POST crawls/inquiries/<int:inquiry_id>/cancel/": OWN,
-    "POST crawls/inquiries/<int:inquiry_id>/again/": OWN,
+    "POST crawls/inquiries/<int:inquiry_id>/ask-again/": OWN,
     "POST crawls/views/": OWN,
     "GET crawls/new/": BELOW,
     "POST crawls/new/": NEW,

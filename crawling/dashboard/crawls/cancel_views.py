@@ -59,8 +59,8 @@ def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
-def ask_cancelled(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
-    """Ask again what the user has cancelled."""
+def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
+    """Ask a question again that was cancelled."""
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     try:
         another = asked_again(request, inquiry)

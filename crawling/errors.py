@@ -9,7 +9,7 @@ class CrawlError(Exception):
     """The crawl cannot do what was asked of it."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(message or self.__doc__)
+        super().__init__(message or " ".join((self.__doc__ or "").split()))
 
 
 class BadOrder(CrawlError):

@@ -72,13 +72,12 @@ def ask_once(kind: InquiryKind, question: Mapping[str, Any], *, by: User | None)
     return answered.first() or others.first() or ask(kind, question, by=by, key=key)
 
 
-def take_up(inquiry_id: int) -> tuple[Inquiry, dict[str, Any]] | None:
-    """The inquiry with its question for the first caller; None for all others."""
+def take_up(inquiry_id: int) -> Inquiry | None:
+    """The inquiry for the first caller; None for all others."""
     waiting = Inquiry.objects.filter(pk=inquiry_id, began_at=None, ended_at=None)
     if not waiting.update(began_at=Now()):
         return None
-    inquiry = Inquiry.objects.get(pk=inquiry_id)
-    return inquiry, unseal(inquiry.sealed)
+    return Inquiry.objects.get(pk=inquiry_id)
 
 
 def ask_again(inquiry: Inquiry, *, by: User | None) -> Inquiry:

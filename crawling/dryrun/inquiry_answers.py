@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connections
 
 from allocation.errors import AllocationError
-from crawling.dryrun.inquiries import settle, take_up
+from crawling.dryrun.inquiries import question_of, settle, take_up
 from crawling.dryrun.page_tables import answer_tables
 from crawling.dryrun.rule_previews import answer_preview
 from crawling.dryrun.run_comparison import answer_comparison
@@ -36,15 +36,13 @@ def answer_inquiry(inquiry_id: int) -> str:
     """Answer it; returns what became of it. Harmless when run twice: the first takes it up."""
     connections.close_all()  # a connection from before the fork belongs to the parent
     with INQUIRY.alone(inquiry_id) as is_alone:
-        taken = take_up(inquiry_id) if is_alone else None
-        if taken is None:
-            return "another worker has it, or it is over"
-        return _answer(*taken)
+        inquiry = take_up(inquiry_id) if is_alone else None
+        return _answer(inquiry) if inquiry else "another worker has it, or it is over"
 
 
-def _answer(inquiry: Inquiry, question: Mapping[str, Any]) -> str:
+def _answer(inquiry: Inquiry) -> str:
     try:
-        answer = ANSWERS[InquiryKind(inquiry.kind)](question, inquiry.pk)
+        answer = ANSWERS[InquiryKind(inquiry.kind)](question_of(inquiry), inquiry.pk)
     except (CrawlError, AllocationError) as error:
         settle(inquiry, trouble=str(error))
         return str(error)

@@ -21,6 +21,7 @@ from crawling.dryrun.inquiries import ask_once, question_of
 from crawling.errors import CrawlError
 from crawling.models import Inquiry, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.sealed_text import SealBroken
 from crawling.timed import time_limit
 from serving.paging import cut
 
@@ -217,13 +218,20 @@ def asked_together(inquiry: Inquiry) -> set[int]:
     """The ids of the questions that a page asks together with one: the summary of two runs and
     their differences; of any other kind just its own.
     """
-    if inquiry.kind != InquiryKind.RUN_CHANGES:
-        return {inquiry.pk}
-    wanted = question_of(inquiry) | {"wanted": None}
+    runs = _runs_asked_for(inquiry)
     others = Inquiry.objects.filter(kind=inquiry.kind, by=inquiry.by, answer=None)
-    return {inquiry.pk} | {
-        one.pk for one in others if question_of(one) | {"wanted": None} == wanted
-    }
+    together = {one.pk for one in others if _runs_asked_for(one) == runs} if runs else set()
+    return {inquiry.pk} | together
+
+
+def _runs_asked_for(inquiry: Inquiry) -> dict[str, Any] | None:
+    """The two runs, each at a moment; None: no comparison, or its question cannot be read."""
+    if inquiry.kind != InquiryKind.RUN_CHANGES:
+        return None
+    try:
+        return question_of(inquiry) | {"wanted": None}
+    except SealBroken:
+        return None
 
 
 def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | None:

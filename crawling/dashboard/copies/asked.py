@@ -10,6 +10,7 @@ from crawling.dryrun.inquiries import ask, ask_once, question_of
 from crawling.dryrun.run_comparison import moment_of
 from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, Page, Run
+from crawling.sealed_text import SealBroken
 
 #: of a supplied text
 MOST_BYTES = 1024 * 1024
@@ -47,8 +48,11 @@ def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
     """That of a text that the user has supplied for a run of this crawl. Raises NotFound."""
     inquiry = Inquiry.objects.filter(kind=InquiryKind.TEXT_COPIES, by=by, pk=number).first()
     runs = Run.objects.filter(crawl=crawl)
-    if inquiry is None or not runs.filter(pk=question_of(inquiry)["run"]).exists():
-        raise NotFound("The text is not there any more, or another user has supplied it.")
+    try:
+        if inquiry is None or not runs.filter(pk=question_of(inquiry)["run"]).exists():
+            raise NotFound("The text is not there any more, or another user has supplied it.")
+    except SealBroken as error:
+        raise NotFound(str(error)) from error
     return inquiry
 
 

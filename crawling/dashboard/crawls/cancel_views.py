@@ -14,6 +14,7 @@ from crawling.dryrun.inquiries import ask_again
 from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import InquiriesBusy, NotFound, WrongState
 from crawling.models import Inquiry, InquiryKind
+from crawling.sealed_text import SealBroken
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 
@@ -64,7 +65,7 @@ def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpRes
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     try:
         another = asked_again(request, inquiry)
-    except (InquiriesBusy, WrongState) as error:
+    except (InquiriesBusy, SealBroken, WrongState) as error:
         messages.error(request, str(error))
         another = inquiry
     return _page_of(request, inquiry, another)
@@ -72,7 +73,8 @@ def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpRes
 
 def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
     """What is asked in the place of a question that was cancelled, and of those that were cancelled
-    with it. Raises PermissionDenied, InquiriesBusy, and WrongState if it was not cancelled.
+    with it. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not
+    cancelled.
     """
     is_fetch = inquiry.kind == InquiryKind.TEST_FETCH
     may_ask = request.user.has_perm("crawling.add_crawljob") or not is_fetch

@@ -36,6 +36,7 @@ from crawling.orders.estimates import estimate
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.fetching import masked_in
 from crawling.runs.grants import capacity_of, default_pool, pool_named
+from crawling.sealed_text import SealBroken
 from crawling.teams.permissions import require_act
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
@@ -139,7 +140,10 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     """
     asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
     inquiry = get_object_or_404(asked, pk=inquiry_id)
-    question = question_of(inquiry)
+    try:
+        question = question_of(inquiry)
+    except SealBroken:  # the job has told it; the form begins anew
+        question = {"order": {"seeds": []}, "answers": _to_begin_with(request)}
     facts = {
         "inquiry": inquiry,
         "fetches": [

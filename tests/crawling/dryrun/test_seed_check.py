@@ -10,14 +10,14 @@ from itertools import pairwise
 import django_rq
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Process
 from allocation.services import reap_expired, register_process
 from crawling.dryrun import seed_fetches as test_fetch
-from crawling.dryrun.inquiries import FAILURE_KEPT, ask_once, tidy_inquiries
+from crawling.dryrun.inquiries import FAILURE_KEPT, ask, ask_once, tidy_inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
 from crawling.frontier.address_clock import borrow_hosts, return_host
@@ -34,9 +34,10 @@ from crawling.models import (
     Url,
 )
 from crawling.runs.held_units import NoUnits, held_units
+from crawling.sealed_text import SealBroken
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
-from tests.crawling.pages import browser, soup
+from tests.crawling.pages import browser, log_in, soup
 from tests.stack import running_stack, wait_until
 
 TRY = "crawling:test-fetch"
@@ -271,6 +272,41 @@ def test_the_web_process_asks_nobody_and_keeps_the_secrets_sealed(pool, loopback
     assert "hunter2" not in str(list(Inquiry.objects.values()))
     answer_all()
     assert site.log[-1].headers["X-Key"] == "hunter2"
+
+
+def test_a_question_whose_secrets_cannot_be_read_ends_at_once_and_says_so(
+    pool, loopback, make_site
+):
+    site, user = make_site({"/": "x"}), browser("operator")
+    form = {"seeds": f"{site.url}/", "headers": "X-Key: hunter2", "delay_seconds": "0"}
+    place = user.post(reverse(TRY), form)["Location"]
+
+    with override_settings(SECRET_KEY="another"):
+        log_in(user, User.objects.get(username="operator"))
+        answer_all()
+        shown, form = soup(user.get(place)).find(id="test-fetch"), soup(user.get(place)).textarea
+
+    inquiry = Inquiry.objects.get()
+    assert (inquiry.state, inquiry.trouble, site.log) == ("failed", str(SealBroken()), [])
+    assert str(SealBroken()) in shown.get_text()
+    assert not shown.select("[hx-get]")
+    assert not form.get_text().strip()
+
+
+@pytest.mark.parametrize("kind", [InquiryKind.RUN_CHANGES, InquiryKind.TEXT_COPIES])
+def test_a_question_whose_secrets_cannot_be_read_can_be_cancelled_and_not_asked_again(db, kind):
+    user = browser("viewer")
+    by = User.objects.get(username="viewer")
+    inquiries = [ask(kind, {"text": "one", "run": 1, "wanted": part}, by=by) for part in "ab"]
+
+    with override_settings(SECRET_KEY="another"):
+        log_in(user, by)
+        user.post(reverse("crawling:cancel_inquiry", args=[inquiries[0].pk]))
+        asked = user.post(reverse("crawling:ask-again", args=[inquiries[0].pk]), follow=True)
+
+    assert [Inquiry.objects.get(pk=one.pk).state for one in inquiries] == ["cancelled", "waiting"]
+    assert Inquiry.objects.count() == 2
+    assert str(SealBroken()) in soup(asked).get_text()
 
 
 def test_a_test_fetch_holds_a_grant_while_it_fetches_and_no_worker_seat(attempt, make_site):

@@ -48,7 +48,7 @@ def simhash(text: str) -> int | None:
         return None
     features: np.ndarray = np.ndarray((len(body) - 7,), np.uint64, body, strides=(1,)) * SPREAD[0]
     if len(features) > SAMPLED_FROM:
-        features = features[features < SAMPLED_BELOW]
+        features = features.compress(features < SAMPLED_BELOW)  # an index takes twice the time
     features = (features ^ (features >> np.uint64(29))) * SPREAD[1]
     features ^= features >> np.uint64(32)
     places = features.view(np.uint8).reshape(-1, 8) + LANES

@@ -1,5 +1,5 @@
-"""Feeds: RSS, RDF and Atom. Their entries with their pages and enclosures; and of these and of JSON
-Feeds the pages of the entries alone, or what is said of each entry.
+"""Feeds: RSS, RDF and Atom. Their entries with their pages and enclosures and the links of their
+HTML; and of these and of JSON Feeds the pages of the entries alone, or what is said of each entry.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from crawling.web.documents.base import (
     LinkNotes,
     one_line,
 )
+from crawling.web.documents.feed_markup import links_within
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.documents.markup import (
     FEED_ROOTS,
@@ -65,9 +66,10 @@ def read(source: DocumentSource) -> Document:
     title = author = description = language = ""
     for element in elements(document):
         name = name_of(element)
-        if link := _link_of(element, name):
-            links.add(bases.whole(element, link))
-        elif name == "title":
+        for link in (_link_of(element, name), *links_within(element, name, source.reading)):
+            if link and links.unread is None:
+                links.add(bases.whole(element, link))
+        if name == "title":
             title = title or one_line(plain_text(element))
         elif name in ("author", "managingeditor", "creator"):
             author = author or one_line(text_of(element), 200)
@@ -92,6 +94,8 @@ def _link_of(element: turbohtml.Element, name: str) -> str:
         return attribute(element, "url")
     if name == "guid":
         return permanent_link(element)
+    if name == "content":  # where it is elsewhere (RFC 4287, section 4.1.3.2)
+        return attribute(element, "src")
     if name != "link":
         return ""
     href, relation = attribute(element, "href"), attribute(element, "rel").lower()

@@ -15,6 +15,7 @@ from crawling.web.documents.base import (
     TruncationReason,
     one_line,
 )
+from crawling.web.documents.feed_markup import links_in_markup
 from crawling.web.feed_entries import FeedEntry, json_entries
 from crawling.web.links import Links
 
@@ -29,7 +30,7 @@ class BadFeed(ValueError):
 
 
 def read(source: DocumentSource) -> Document:
-    """Take its pages, those of its entries, and their attachments."""
+    """Take its pages, those of its entries, their attachments and the links of their HTML."""
     try:
         feed = _parsed(source)
     except BadFeed:
@@ -43,6 +44,7 @@ def read(source: DocumentSource) -> Document:
         links.add(_text(item, "external_url"))
         for attachment in _objects(item, "attachments"):
             links.add(_text(attachment, "url"))
+        links.add_all(links_in_markup(_text(item, "content_html"), source.reading))
         texts.append(_text(item, "title"))
     author = next((_text(one, "name") for one in _objects(feed, "authors")), "")
     about = DocumentMetadata(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from html import escape
 from itertools import islice
 
@@ -28,9 +29,9 @@ MOST_BYTES = 2 * 1024 * 1024
 HEAD_BYTES = 16 * 1024
 #: nodes read for an element's text
 MOST_NODES = 100
-#: of an element, that may have a base; those further out do not count, but for the root
-MOST_ANCESTORS = 12
 BASE = "xml:base"
+#: entries usually state the same bases
+MOST_JOINED = 256
 #: the kinds of feeds by the names of their roots
 FEED_ROOTS = {"rss": "rss", "rdf": "rdf", "feed": "atom"}
 
@@ -97,28 +98,32 @@ class XmlBases:
         root = next((each for each in elements(document) if name_of(each) in FEED_ROOTS), None)
         self.base = attribute(root, BASE) if root else ""
         self._start = _joined(self.base, url)
-        self._root = root
         self._has_inner = len(stated) > bool(self.base)
+        #: of elements whose base was asked for, and of those around them
+        self._known: dict[turbohtml.Element, str] = {root: self._start} if root else {}
 
     def whole(self, element: turbohtml.Element, link: str) -> str:
         """A link of an element, such that it starts from the document's base."""
         if not self._has_inner or not link:
             return link
-        bases: list[str] = []
+        base = self._base_of(element)
+        return link if base == self._start else _joined(link.strip(), base)
+
+    def _base_of(self, element: turbohtml.Element) -> str:
+        """Each element is looked at once, however deep others are in it."""
+        unknown: list[turbohtml.Element] = []
         node: object = element
-        for _ in range(MOST_ANCESTORS):
-            if not isinstance(node, turbohtml.Element) or node == self._root:
-                break
-            bases += filter(None, [attribute(node, BASE)])
+        while isinstance(node, turbohtml.Element) and node not in self._known:
+            unknown.append(node)
             node = node.parent
-        if not bases:
-            return link
-        start = self._start
-        for base in reversed(bases):
-            start = _joined(base, start)
-        return _joined(link.strip(), start)
+        base = self._known[node] if isinstance(node, turbohtml.Element) else self._start
+        for each in reversed(unknown):
+            stated = attribute(each, BASE)
+            base = self._known[each] = _joined(stated, base) if stated else base
+        return base
 
 
+@lru_cache(MOST_JOINED)
 def _joined(link: str, base: str) -> str:
     try:
         return read_address(link, base).url if link else base

@@ -24,7 +24,9 @@ ODD_BLANK = (
 )
 WRAPPED = re.compile(f"({STRING})|{WRAPPER}|{COMMENT}|{ODD_BLANK}", re.DOTALL)
 COMMENTED = re.compile(f"({STRING})|{HTML_COMMENT}|{WRAPPER}|{COMMENT}|{ODD_BLANK}", re.DOTALL)
-TOO_MANY = re.compile(rf"({STRING})|,(?=\s*+[\]}}])|;(?=[\s;]*+\Z)", re.DOTALL)
+TOO_MANY = re.compile(rf"({STRING})|,(?=\s*+[\]}}])", re.DOTALL)
+#: what may stand behind the value
+ENDS = "; \t\n\r"
 
 
 def read_json(text: str) -> Any:
@@ -38,7 +40,7 @@ def read_json(text: str) -> Any:
         wrong = error
     for noise in (WRAPPED, COMMENTED):
         try:
-            return _strict(_without(TOO_MANY, _without(noise, text)))
+            return _strict(_without(TOO_MANY, _without(noise, text)).rstrip(ENDS))
         except ValueError:
             continue
     raise wrong

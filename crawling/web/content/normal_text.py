@@ -13,6 +13,12 @@ INVISIBLE = re.compile(
     "\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
     "\U000e0000-\U000e0fff]++"
 )
+#: Characters that are put in order within a run of them before two texts are compared, in time with
+#: the square of its length: marks, and letters that become some.
+MARKS = "".join(mark for mark in map(chr, range(0x300, 0x1F000)) if combining(mark))
+ORDERED = rf"{MARKS}\u0f73\u0f75\u0f81\uff9e\uff9f"
+#: More than these stand behind no letter of any language (Unicode Standard Annex 15, section 13).
+LONG_RUN = re.compile(rf"([{ORDERED}]{{30}})[{ORDERED}]++")
 #: the small letter of a capital I with a dot, which other languages write as i
 DOTTED_I = "i\u0307"
 #: marks of voice that stand behind kana of half width, and letters that are parts of a syllable
@@ -21,7 +27,7 @@ JOINED_MARKS, JOINED_LETTERS = "\uff9e\uff9f", ("\u1160", "\u11ff")
 
 def one_form(line: str) -> str:
     """A line in which white space and the coding of characters make no difference (form C)."""
-    return " ".join(normalize("NFC", INVISIBLE.sub("", line)).split())
+    return " ".join(normalize("NFC", _shown(line)).split())
 
 
 def searched_form(text: str) -> str:
@@ -30,8 +36,14 @@ def searched_form(text: str) -> str:
     """
     if text.isascii():
         return INVISIBLE.sub("", text).lower()
-    folded = normalize("NFKC", normalize("NFKC", INVISIBLE.sub("", text)).casefold())
+    folded = normalize("NFKC", normalize("NFKC", _shown(text)).casefold())
     return folded.replace(DOTTED_I, "i")
+
+
+def _shown(text: str) -> str:
+    """Without what nothing is shown of, nor more marks on a letter than languages have."""
+    text = INVISIBLE.sub("", text)
+    return text if text.isascii() else LONG_RUN.sub(r"\1", text)
 
 
 def searched_places(text: str) -> tuple[str, list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
@@ -13,7 +14,7 @@ from crawling.search import folder
 from crawling.search.folder import index_folder
 from crawling.search.index import repair
 from crawling.search.search import OF_HTML, OF_OTHERS, SearchFilter, search_texts
-from crawling.web.content.normal_text import searched_form, searched_places
+from crawling.web.content.normal_text import one_form, searched_form, searched_places
 from crawling.web.documents import base, html_text
 from crawling.web.topics import Topic
 from tests.crawling.pages import browser
@@ -87,6 +88,15 @@ def test_places_lead_from_each_character_to_the_one_that_it_comes_from(text):
     assert len(places) == len(folded) + 1
     assert places == sorted(places)
     assert (places[0], places[-1]) == (0, len(text))
+
+
+def test_a_letter_with_very_many_marks_takes_no_longer_than_others():
+    text = "a" + "\u0301\u0316" * 20_000
+    began = time.thread_time()
+
+    assert len(searched_form(text)) < 40
+    assert one_form(f"{text}b") == one_form("a" + "\u0301\u0316" * 15 + "b")
+    assert time.thread_time() - began < 0.5
 
 
 def test_an_index_of_earlier_forms_is_made_anew_and_searches_say_so(site, run, monkeypatch):

@@ -85,7 +85,11 @@ def encoded(text: str, name: str) -> bytes:
 
 
 def percent_encoded_query(text: str, name: str) -> str:
-    """A query as browsers write it: percent-encoded after encoding (URL Standard, section 1.3)."""
+    """A query as browsers write it: percent-encoded after encoding (URL Standard, section 1.3).
+
+    name: the encoding's, or one of its labels.
+    """
+    name = encoding_name(name) or UTF_8
     return NOT_ASCII.sub(lambda run: _percent_encoded(run[0], name), text)
 
 

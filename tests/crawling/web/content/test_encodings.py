@@ -120,3 +120,17 @@ def test_queries_are_percent_encoded_after_encoding():
     assert percent_encoded_query("a=\u8868&b=\U0001f600&c=%20", "Shift_JIS") == (
         "a=%95\\&b=%26%23128512%3B&c=%20"
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "query"),
+    [
+        ("utf-8", "%C3%BC%E8%A1%A8"),
+        ("shift_jis", "%26%23252%3B%95\\"),
+        ("gbk", "%A8%B9%B1%ED"),
+        ("nothing", "%C3%BC%E8%A1%A8"),
+    ],
+)
+def test_queries_are_encoded_by_every_label_of_an_encoding(label, query):
+    """As rows of pages have it, in small letters."""
+    assert percent_encoded_query("\xfc\u8868", label) == query

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,9 +122,14 @@ class ForeignFile:
 
     def _incomplete(self) -> Iterator[ForeignAnswer]:
         for record in self.segments.incomplete():
-            with closing(record), suppress(SkippedRecord):
-                if answer := self.read(record):
-                    yield answer
+            with closing(record):
+                try:
+                    answer = self.read(record)
+                except SkippedRecord as why:
+                    self.leave_out(str(why))
+                    continue
+            if answer:
+                yield answer
 
     def _note_damage(self, records: ForeignRecords) -> None:
         for place in records.damage:

@@ -8,7 +8,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO
@@ -168,23 +168,23 @@ class ForeignRecords:
         return record
 
     def _fields(self) -> dict[str, list[str]] | None:
-        fields: dict[str, list[str]] = {}
-        latest, size = None, 0
+        #: each with its name and the lines of its value
+        values: list[tuple[str, list[str]]] = []
+        size = 0
         while line := self._line(MOST_HEADER):
             size += len(line)
             if size > MOST_HEADER:
                 return None
             text = _text(line).rstrip("\r\n")
             if not text:
-                return fields
-            if text[0] in " \t" and latest:  # the value goes on
-                latest[-1] = f"{latest[-1]} {text.strip()}".strip()
+                return _by_name(values)
+            if text[0] in " \t" and values:  # the value goes on
+                values[-1][1].append(text.strip())
                 continue
             name, mark, value = text.partition(":")
             if mark:
-                latest = fields.setdefault(name.strip().lower(), [])
-                latest.append(value.strip())
-        return None if self.source.is_at_end or self.source.gap else fields
+                values.append((name.strip().lower(), [value.strip()]))
+        return None if self.source.is_at_end or self.source.gap else _by_name(values)
 
     def _arc(self, line: bytes, offset: int) -> ForeignRecord | None:
         words = _text(line).split()
@@ -333,6 +333,13 @@ def spelled(value: str) -> set[str]:
         padded = text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
         found.add(base64.b64decode(padded, validate=True).hex())
     return {one for one in found if len(one) in DIGEST_DIGITS}
+
+
+def _by_name(values: Iterable[tuple[str, list[str]]]) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    for name, lines in values:
+        fields.setdefault(name, []).append(" ".join(filter(None, lines)))
+    return fields
 
 
 def _pieces(block: IO[bytes], begin: int, end: int) -> Iterator[bytes]:

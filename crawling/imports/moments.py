@@ -44,7 +44,7 @@ def read_moment(text: str) -> Moment:
     said = text.strip()[:LONGEST]
     found = DATE.fullmatch(said)
     if not found:
-        return Moment(parsedate_to_datetime(said).astimezone(UTC), timedelta(seconds=1))
+        return Moment(_of_mail(said), timedelta(seconds=1))
     *numbers, fraction, zone = found.groups()
     given = [int(number) for number in numbers if number]
     year, month, day, hour, minute, second = [*given, *(0, 1, 1, 0, 0, 0)[len(given) :]]
@@ -57,6 +57,14 @@ def read_moment(text: str) -> Moment:
         at += timedelta(microseconds=int(fraction[:6].ljust(6, "0")))
         lasts = timedelta(microseconds=10 ** max(0, 6 - len(fraction)))
     return Moment(_in_utc(at, timedelta(days)), lasts)
+
+
+def _of_mail(text: str) -> datetime:
+    """As RFC 5322 writes dates, and HTTP."""
+    try:
+        return parsedate_to_datetime(text).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("there is no such date") from error
 
 
 def _in_utc(at: datetime, later: timedelta) -> datetime:

@@ -33,7 +33,8 @@ class Segments:
         if record.kind == CONTINUATION:
             return self._continued(record)
         identity = record.get("WARC-Record-ID")
-        if record.get("WARC-Segment-Number") != "1" or len(self._waiting) >= MOST_WAITING:
+        is_full = len(self._waiting) >= MOST_WAITING or identity in self._waiting
+        if record.get("WARC-Segment-Number") != "1" or is_full:
             return record
         # its receiver closes it, but not what is kept
         kept = replace(record, block=record.block)

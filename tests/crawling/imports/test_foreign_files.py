@@ -7,6 +7,7 @@ import gzip
 import lzma
 import re
 import tarfile
+import time
 from hashlib import sha512
 from io import BytesIO
 
@@ -71,6 +72,8 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
         answer("http:///"),
         answer("http://127.0.0.1:8900/1", **{"WARC-Date": "2999-01-01T00:00:00Z"}),
         answer("http://127.0.0.1:8900/2", **{"WARC-Date": "some day"}),
+        answer("http://127.0.0.1:8900/2a", **{"WARC-Date": "31 Dec 9999 23:59:59 -1400"}),
+        answer("http://127.0.0.1:8900/2b", **{"WARC-Date": "1 Jan 99999999999999 00:00:00 GMT"}),
         ("conversion", "http://127.0.0.1:8900/3", None, b"text", {}),
         ("metadata", "http://127.0.0.1:8900/3", None, b"via: x", {}),
         ("strange", "http://127.0.0.1:8900/3", None, b"?", {}),
@@ -98,7 +101,7 @@ def test_records_that_are_no_pages_are_left_out_and_counted(read):
     assert left_out == {
         "are of addresses that cannot be crawled": 1,
         "have a URL of more than 65,536 characters": 1,
-        "have no date": 1,
+        "have no date": 3,
         "have a head that is too long": 1,
         "are of the type conversion": 1,
         "are of the type metadata": 1,
@@ -355,6 +358,28 @@ def test_parts_of_a_record_are_put_together(read, tmp_path):
 
     assert DocumentStream(found.payload, found.size).read() == b"a text in parts"
     assert file.left_out == {"are parts of records that are not there": 1}
+
+
+def test_parts_without_their_others_are_read_or_counted(read):
+    """Also two of one identity."""
+    said = {"WARC-Record-ID": "<urn:x:1>", "WARC-Segment-Number": "1"}
+    begun = [answer(f"{WEB}{n}", b"a text", **said) for n in (1, 2)]
+    list_ = ("conversion", f"{WEB}3", None, b"text", {"WARC-Segment-Number": "1"})
+
+    urls, left_out, _ = read("a.warc", warc(*begun, list_, packed=False))
+
+    assert sorted(urls) == [f"{WEB}1", f"{WEB}2"]
+    assert left_out == {"are of the type conversion": 1}
+
+
+def test_a_header_of_very_many_lines_takes_no_longer_than_others(read):
+    lines = (b" a\r\n" * 400_000, b"a: b\r\n" * 200_000)
+    records = [raw((f"WARC-Type: response\r\nX: y\r\n{some.decode()}Z: z",), b"") for some in lines]
+    began = time.thread_time()
+
+    read("a.warc", b"".join(records))
+
+    assert time.thread_time() - began < 4
 
 
 def raw(fields, block):

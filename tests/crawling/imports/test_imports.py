@@ -300,6 +300,7 @@ def test_answers_to_each_method_and_body_are_in_the_index(bring):
         (
             (b"q=apple&r=1", "application/x-www-form-urlencoded"),
             (b'{"q": [1, {"p": 2}]}', "application/json"),
+            (b"q=a%0Aev il%01", "application/x-www-form-urlencoded"),
             (b"\0\1", ""),
             (b"", "GET"),
         )
@@ -318,14 +319,17 @@ def test_answers_to_each_method_and_body_are_in_the_index(bring):
     lines = [(facts.get("method"), facts.get("requestBody")) for _, facts in
              index_of(opened(made(run)))]  # fmt: skip
     assert sorted(lines, key=str) == [
-        ("POST", "__wb_post_data=AAE="), ("POST", "q=1&p=2"), ("POST", "q=apple&r=1"), (None, None),
+        ("POST", "__wb_post_data=AAE="), ("POST", "q=1&p=2"), ("POST", "q=a\nev il\x01"),
+        ("POST", "q=apple&r=1"), (None, None),
     ]  # fmt: skip
     (file,) = run.archive_files.all()
-    keys = {line.split()[0].partition("?")[2] for line in index_lines(file)}
-    assert "__wb_method=post&q=apple&r=1" in keys
+    found = list(index_lines(file))
+    assert not any("\n" in line for line in found)
+    keys = {line.split()[0].partition("?")[2] for line in found}
+    assert keys >= {"__wb_method=post&q=apple&r=1", "__wb_method=post&q=aev%20il%01"}
     chosen = b"".join(warc_file(run, PageFilter(text="/a")).pieces)
     kinds = [record.rec_type for record in ArchiveIterator(BytesIO(chosen))]
-    assert (kinds.count("response"), kinds.count("request")) == (4, 4)
+    assert (kinds.count("response"), kinds.count("request")) == (5, 5)
 
 
 @pytest.mark.parametrize("url", ["http://localhost/x", "file:///home/x/a.html"])

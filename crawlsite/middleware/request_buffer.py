@@ -165,7 +165,8 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         self._judge(conn, coming)
         if self._coming_bytes > MOST_ROOM_BYTES:
             large = (one for one, it in self._coming.items() if len(it.text) > READ_BYTES)
-            self._drop(next(large, conn))
+            # not this connection: a thread may have it by now
+            self._drop(next(large, next(iter(self._coming))))
 
     def _judge(self, conn: Any, coming: IncomingRequest) -> None:
         arrival = coming.arrival()

@@ -67,6 +67,8 @@ class IncomingRequest:
                 return Arrival.ODD
             self._looked = len(self.text)
             return Arrival.LONG_HEAD if self._looked > MOST_HEAD_BYTES else Arrival.PART
+        if end > MOST_HEAD_BYTES:
+            return Arrival.LONG_HEAD
         heads = _heads(bytes(self.text[start:end]))
         self.waits = heads.get(b"expect", b"").lower() == b"100-continue"
         begin = end + len(END_OF_HEAD)
@@ -127,9 +129,8 @@ def most_bytes(is_known: bool) -> int:
 
 def _heads(head: bytes) -> dict[bytes, bytes]:
     """Its fields, those of one name joined; a doubled length is no number then."""
-    found: dict[bytes, bytes] = {}
+    found: dict[bytes, list[bytes]] = {}
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
-        name, value = name.lower(), value.strip(b" \t")
-        found[name] = found[name] + b", " + value if name in found else value
-    return found
+        found.setdefault(name.lower(), []).append(value.strip(b" \t"))
+    return {name: b", ".join(values) for name, values in found.items()}

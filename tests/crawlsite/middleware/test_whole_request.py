@@ -87,6 +87,13 @@ def test_a_request_whose_end_cannot_be_told_is_not_waited_for(text):
     assert set(before) <= {Arrival.PART, Arrival.ODD}
 
 
+def test_a_head_beyond_its_limit_is_refused_also_if_it_comes_as_a_whole():
+    lines = b"a:\r\n" * (whole_request.MOST_HEAD_BYTES // 4)
+
+    assert arrived(GET + lines[100:] + b"\r\n") == [Arrival.WHOLE]
+    assert arrived(GET + lines + b"\r\n") == [Arrival.LONG_HEAD]
+
+
 @pytest.mark.parametrize(
     ("heads", "most"),
     [

@@ -23,8 +23,9 @@ from crawling.scope.filters import Rule
 from crawling.scope.trap_patterns import pattern_of
 from crawling.web.addresses import canonical_address, read_address
 
-#: pages whose targets are told at a time
-SLICE = 500
+#: pages whose targets are told at a time: so many, and fewer once they have so many targets, which
+#: are in memory then
+SLICE, MOST_TARGETS = 100, 100_000
 
 #: another shift may have found a shorter way while the page was in hand
 KEEP = """
@@ -37,7 +38,12 @@ ON CONFLICT (url_id) DO UPDATE SET links = excluded.links, redirect = excluded.r
 TAKE_BEHIND = """
 UPDATE crawling_pagetargets t SET is_behind = false FROM crawling_url u
 WHERE u.id = t.url_id AND t.url_id IN (
-    SELECT url_id FROM crawling_pagetargets WHERE run_id = %s AND is_behind LIMIT %s
+    SELECT url_id FROM (
+        SELECT url_id, sum(cardinality(links)) OVER (ORDER BY url_id) - cardinality(links) AS before
+        FROM (
+            SELECT url_id, links FROM crawling_pagetargets WHERE run_id = %s AND is_behind LIMIT %s
+        ) nearer
+    ) counted WHERE before < %s
 )
 RETURNING u.id, u.depth, u.redirects, t.links, t.redirect
 """
@@ -75,7 +81,7 @@ def bring_targets_nearer(cursor: CursorWrapper, run: Run, *, numbers: Sequence[i
     """
     added = 0
     while True:
-        cursor.execute(TAKE_BEHIND, [run.pk, SLICE])
+        cursor.execute(TAKE_BEHIND, [run.pk, SLICE, MOST_TARGETS])
         ways: dict[int, LinkPath] = {}
         for url_id, depth, redirects, links, redirect in cursor.fetchall():
             for mark in links:

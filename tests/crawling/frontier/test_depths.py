@@ -6,7 +6,9 @@ import random
 from collections import deque
 
 import pytest
+from django.db import connection
 
+from crawling.frontier.admit import depths as module
 from crawling.models import Page, PageTargets, Url, Verdict
 from tests.crawling.pipeline.test_crawl_path import links
 
@@ -108,3 +110,17 @@ def test_a_run_without_a_limit_of_its_depth_keeps_no_targets(make_site, crawl_to
     run = crawl_to_the_end(f"{site.url}/")
 
     assert not PageTargets.objects.filter(run=run).exists()
+
+
+def test_pages_with_very_many_targets_are_told_a_few_at_a_time(make_site, crawl_to_the_end):
+    site = make_site({"/": links("/a", "/b", "/c"), **{f"/{n}": links("/x", "/y") for n in "abc"}})
+    run = crawl_to_the_end(f"{site.url}/", max_depth=3)
+    PageTargets.objects.filter(run=run).update(is_behind=True)
+
+    taken = []
+    with connection.cursor() as cursor:
+        while not taken or taken[-1]:
+            cursor.execute(module.TAKE_BEHIND, [run.pk, module.SLICE, 3])
+            taken.append(len(cursor.fetchall()))
+
+    assert (max(taken), sum(taken)) == (2, 4)

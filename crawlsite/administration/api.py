@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, cast
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
@@ -200,14 +201,17 @@ def update_user(
 ) -> dict[str, Any]:
     if asked.role is not None or asked.is_active:  # either would outlast the token
         refuse_ending_tokens(request)
+    if asked.hand_to and asked.is_active is not False:
+        raise BadOrder({"hand_to": "Links and feeds are handed over with is_active false only."})
     user = get_object_or_404(accounts(), pk=user_id)
     try:
-        if asked.role is not None:
-            set_role(user, asked.role, by=request.user)
-        if asked.is_active is False:
-            deactivate(user, hand_to=asked.hand_to, by=request.user)
-        elif asked.is_active:
-            set_active(user, is_active=True, by=request.user)
+        with transaction.atomic():
+            if asked.role is not None:
+                set_role(user, asked.role, by=request.user)
+            if asked.is_active is False:
+                deactivate(user, hand_to=asked.hand_to, by=request.user)
+            elif asked.is_active:
+                set_active(user, is_active=True, by=request.user)
     except BadAccount as error:
         raise BadOrder(error.errors) from error
     return _user(accounts().get(pk=user.pk))

@@ -45,6 +45,8 @@ def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
     shared = shared_by(user)
     if hand_to:
         receiver = _receiver(hand_to, shared)
+        if receiver == user:
+            raise BadAccount({"hand_to": "Name another user: this one's stop with the account."})
         for link in shared.links:
             hand_link_over(link, receiver, by=by)
         for watch in shared.watches:

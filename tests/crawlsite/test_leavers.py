@@ -15,7 +15,7 @@ from crawling.crawls.teams import hand_over, set_team_rule
 from crawling.models import CrawlJob, ShareLink, Team, Watch
 from crawling.watches.feed import feed_token
 from crawling.watches.watching import WatchFields, create_watch, renew_feed
-from crawlsite.administration.accounts import set_role
+from crawlsite.administration.accounts import role_of, set_role
 from tests.crawling.conftest import loopback, pool  # noqa: F401
 from tests.crawling.pages import browser
 
@@ -134,6 +134,28 @@ def test_they_are_handed_to_none_who_may_not_act_on_the_crawl(press, opened, loc
     assert answer.status_code == 422
     assert ShareLink.objects.get().created_by == press["mate"]
     assert User.objects.get(username="mate").is_active == (name != "mate")
+
+
+def test_they_are_not_handed_to_the_account_that_is_locked(press, opened, lock):
+    answer = lock(press["mate"], confirmed="yes", hand_to="mate")
+
+    assert answer.status_code == 422
+    assert (User.objects.get(username="mate").is_active, opened()) == (True, [True, True])
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"role": "viewer", "is_active": False, "hand_to": "ben"}, "hand_to"),
+        ({"role": "viewer", "hand_to": "ada"}, "hand_to"),
+    ],
+)
+def test_a_program_changes_all_of_an_account_or_nothing(press, opened, changes, field):
+    place = f"/api/v1/users/{press['mate'].pk}"
+    answer = browser("administrator").patch(place, changes, content_type="application/json")
+
+    assert (answer.status_code, set(answer.json()["errors"])) == (422, {field})
+    assert role_of(User.objects.get(username="mate")) == "operator"
 
 
 def test_a_program_lists_what_stops_and_hands_it_over(press, crawl, opened):

@@ -33,12 +33,11 @@ def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None
     """
     waiting = deque(place for place in places if place.is_dir())
     for place in waiting:
-        _close(place, place.stat())
+        _close(place)
     for entry in islice(_entries(waiting), most):
         if entry.is_symlink():
             continue
-        was_open = _close(entry, entry.stat(follow_symlinks=False))
-        if was_open and entry.is_dir(follow_symlinks=False):
+        if _close(entry) and entry.is_dir(follow_symlinks=False):
             waiting.append(Path(entry.path))
 
 
@@ -60,12 +59,15 @@ def _entries(waiting: deque[Path]) -> Iterator[os.DirEntry[str]]:
             continue
 
 
-def _close(path: Path | os.DirEntry[str], found: os.stat_result) -> bool:
-    """Whether it was open and is closed now."""
-    if not found.st_mode & OTHERS:
-        return False
+def _close(path: Path | os.DirEntry[str]) -> bool:
+    """Whether it was open and is closed now; not if it was deleted meanwhile, or is another
+    account's.
+    """
     try:
-        os.chmod(path, stat.S_IMODE(found.st_mode) & ~OTHERS)
+        mode = os.stat(path).st_mode
+        if not mode & OTHERS:
+            return False
+        os.chmod(path, stat.S_IMODE(mode) & ~OTHERS)
     except OSError:
         return False
     return True

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from crawling.storage import DirectoryStorage
+from crawlsite import private_files
 from crawlsite.env import for_child
 from crawlsite.health import probes
 from crawlsite.private_files import close_to_others, keep_private, open_to_others
@@ -77,6 +78,22 @@ def test_the_outer_directories_are_closed_first_however_much_is_in_them(old):
     assert (modes(old)["."], modes(old)["archive"]) == (0o750, 0o750)
     assert modes(old)["archive/links4/0.texts.parquet"] == 0o644  # cannot be reached
     close_to_others((old / "nothing", old))
+
+
+def test_what_is_deleted_meanwhile_breaks_nothing_off(old, monkeypatch):
+    entries = private_files._entries
+
+    def as_others_delete(waiting):
+        for entry in entries(waiting):
+            if entry.name == "app.css":
+                os.unlink(entry.path)
+            yield entry
+
+    monkeypatch.setattr(private_files, "_entries", as_others_delete)
+    close_to_others((old,))
+
+    assert not (old / "static/app.css").exists()
+    assert modes(old)["archive/links4/0.texts.parquet"] == 0o640
 
 
 @needs_root

@@ -29,7 +29,7 @@ from crawlsite.env import Environment
 from crawlsite.health import probes
 from crawlsite.health.probes import OK, ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
-from crawlsite.tokens import find_token
+from crawlsite.tokens import find_token, sent_token
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
@@ -188,9 +188,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def _may_know(request: HttpRequest) -> bool:
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    token = sent_token(request)
     try:
-        if scheme.lower() != "bearer":
+        if token is None:
             return request.user.has_perm("crawling.view_crawljob")
         found = find_token(token)
         return found is not None and found.user.has_perm("crawling.view_crawljob")

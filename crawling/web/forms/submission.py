@@ -162,12 +162,12 @@ def _percent(text: str, encoding: str) -> str:
 
 def _multipart(entries: Sequence[Entry], encoding: str, boundary: str) -> bytes:
     """multipart/form-data (RFC 7578, with the names as section 4.10.22.8 writes them)."""
-    body = b""
+    parts: list[bytes] = []
     for name, value, is_file in entries:
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_escaped(name)}"'
         head += '; filename=""\r\nContent-Type: application/octet-stream' if is_file else ""
-        body += _encoded(f"{head}\r\n\r\n{_crlf(value)}\r\n", encoding)
-    return body + f"--{boundary}--\r\n".encode()
+        parts.append(_encoded(f"{head}\r\n\r\n{_crlf(value)}\r\n", encoding))
+    return b"".join([*parts, f"--{boundary}--\r\n".encode()])
 
 
 def _escaped(name: str) -> str:

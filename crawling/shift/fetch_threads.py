@@ -51,11 +51,12 @@ class FetchThreadPool:
             number: thread for number, thread in self._threads.items() if thread.is_alive()
         }
         for number in set(range(size)) - self._threads.keys():
-            self._threads[number] = threading.Thread(
+            thread = threading.Thread(
                 target=self._work, args=(number,), name=f"fetch-{number}", daemon=True
             )
             with suppress(RuntimeError):  # no memory for one more; the next look starts it
-                self._threads[number].start()
+                thread.start()
+                self._threads[number] = thread
 
     def at_work(self) -> int:
         """How many there are, those included that retire after their URL."""

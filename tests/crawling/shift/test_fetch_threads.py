@@ -1,6 +1,7 @@
 """Fetch threads come and go with the fetch slots, and a fault of ours costs one URL (SEEDS B11)."""
 
 import logging
+import resource
 import threading
 import time
 from collections import deque
@@ -65,6 +66,22 @@ def wait_for(condition, seconds=60):
     while not condition():
         assert time.monotonic() < until, "it never happened"
         time.sleep(0.01)
+
+
+def test_a_fetch_thread_that_gets_no_memory_is_started_later(pool, bench):
+    most = resource.getrlimit(resource.RLIMIT_DATA)
+    stack = threading.stack_size(2**30)
+    resource.setrlimit(resource.RLIMIT_DATA, (2**30, most[1]))
+    try:
+        pool.set_size(2)
+    finally:
+        threading.stack_size(stack)
+        resource.setrlimit(resource.RLIMIT_DATA, most)
+
+    assert pool.join(1)
+    assert pool.at_work() == 0
+    pool.set_size(2)
+    assert working(pool) == [0, 1]
 
 
 def test_as_many_pages_are_fetched_at_once_as_there_are_fetch_threads(pool, bench, make_site):

@@ -161,10 +161,15 @@ def teams(db, settings, tmp_path) -> dict[str, User]:
     """A viewer, an administrator, and operators of two teams and of none."""
     settings.API_REQUESTS_A_MINUTE = 1_000_000
     settings.IMPORT_DIR = tmp_path
+    AllowedDirectory.objects.create(path=str(tmp_path))
+    return made_teams()
+
+
+def made_teams() -> dict[str, User]:
+    """With a pool, and permission for loopback."""
     make_roles()
     create_pool(name="default", classes=CLASSES)
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
-    AllowedDirectory.objects.create(path=str(tmp_path))
     users = {}
     for name, role in (
         ("ada", "operator"),

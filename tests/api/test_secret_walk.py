@@ -1,30 +1,42 @@
-"""Every address and every endpoint, walked by all roles, and all files that a run leaves: none has
-a secret that a crawl was given.
+"""Every address and every endpoint, walked by all roles, and all that is stored and logged: none
+has a secret that a crawl, a listener, a token or a restored checkpoint was given.
 """
 
 from __future__ import annotations
 
+import logging
 import re
+from collections import Counter
+from collections.abc import Iterator
+from copy import copy
 from gzip import decompress
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile, is_zipfile
 
 import pytest
+from django.conf import settings as project
+from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.test import Client
+from django.test import Client, override_settings
 
+from allocation.models import Pool
+from crawling.alerts.delivery import send_due
+from crawling.alerts.listeners import save_listener
+from crawling.alerts.wording import AlertEvent
+from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.checkpoint_store import ask_checkpoint, take_asked
 from crawling.crawls.creation import clone_crawl, create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.schedules import set_schedule
+from crawling.crawls.share_links import create_share_link
 from crawling.crawls.templates import save_template
-from crawling.models import CrawlJob, Run
-from crawlsite.models import ApiToken
+from crawling.models import Checkpoint, CrawlJob, Delivery, Host, Listener, OrderTemplate, Page, Run
+from crawlsite.tokens import make_token
 from tests.crawling.conftest import do_shifts
+from tests.crawling.shared import Shared
 from tests.test_roles import BODIES, PATHS, ROUTES
-from tests.test_team_walk import bearer, client_of
-from tests.test_team_walk import teams as teams
+from tests.test_team_walk import client_of, made_teams, names_crawl
 
 FORM = """<form method=post action="/session"><input name=user><input type=password name=password>
 </form>"""
@@ -36,50 +48,162 @@ SECRETS = {
     "log-in": "markfour7a3e",
     "proxy": "markfive2c8d",
     "replaced": "marksix4f1b9",
+    "webhook": "markseven3b7e",
+    "signature": "markeight6c2a",
+    "restored header": "marknine8d5f",
+    "restored token": "markten1a9c",
+    "restored log-in": "markeleven4e7b",
+    "restored basic": "marktwelve2f6d",
 }
-MARKS = re.compile("|".join(SECRETS.values()).encode(), re.IGNORECASE)
+#: administrators read the addresses of listeners, and what receivers verify messages by
+ALERTS = ("alerts/", "api/v1/alerts", "administration/activity", "api/v1/activity")
+OF_ALERTS = frozenset({"webhook", "signature"})
+
+
+class LogLines(logging.Handler):
+    """All that is logged, as it is told and with what is told beside it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(f"{record.getMessage()} {vars(record)}")
+
+
+class Scene:
+    """A crawl of ada with a secret in each place that takes one, what is made of its order, a
+    listener of its events, the crawl restored from its checkpoint, a share link, and a token of
+    each user.
+    """
+
+    def __init__(self, shared: Shared, folder: Path) -> None:
+        self.folder, self.log = folder, LogLines()
+        logging.getLogger().addHandler(self.log)
+        self.users = made_teams()
+        self.tokens = {name: make_token(user, "walk") for name, user in self.users.items()}
+        self.site = shared.serve(
+            {
+                "/": "<title>a</title><a href=/b>b</a>",
+                "/login": FORM,
+                "/session": "in",
+                f"/hooks/{SECRETS['webhook']}": "taken",
+            }
+        )
+        host, ada = self.site.url.removeprefix("http://"), self.users["ada"]
+        fields = {
+            "name": "Books",
+            "seeds": [f"{self.site.url}/"],
+            "team": "Press",
+            "delay_seconds": 0,
+            "headers": {"X-Api-Key": SECRETS["replaced"], "X-Token": SECRETS["token"]},
+            "credentials": {host: f"alice:{SECRETS['basic']}"},
+            "login_url": f"{self.site.url}/login",
+            "login_fields": {"user": "alice", "password": SECRETS["log-in"]},
+        }
+        self._listen()
+        made = create_crawl(fields, by=ada)
+        made = edit_crawl(made, {"headers": fields["headers"] | {"X-Api-Key": SECRETS["header"]}})
+        run = do_shifts(start_run(made, by=ada))
+        send_due()
+        save_template(made, "Kept", by=ada)
+        clone_crawl(made, by=ada)
+        proxy = f"http://bob:{SECRETS['proxy']}@127.0.0.1:9"
+        create_crawl(fields | {"name": "By proxy", "proxy": proxy}, by=ada)
+        set_schedule(made, {"every_minutes": 60}, by=ada)
+        self.share = create_share_link(made, days=7, by=ada)
+        take_asked(ask_checkpoint(run, by=ada).pk)
+        self.crawl = CrawlJob.objects.get(pk=made.pk)
+        self.restored = self._restore(host).crawl
+
+    def _listen(self) -> None:
+        """By one that answers, and one that is not there."""
+        for name, server in (("Chat", self.site.url), ("Gone", "http://127.0.0.1:1025")):
+            url = f"{server}/hooks/{SECRETS['webhook']}"
+            fields = {"name": name, "url": url, "events": list(AlertEvent)}
+            listener = save_listener(fields, by=self.users["administrator"])
+            listener.secret = SECRETS["signature"]
+            listener.save()
+
+    def _restore(self, host: str) -> Run:
+        (folder,) = (path.parent for path in project.CHECKPOINT_DIR.rglob("manifest.json"))
+        secrets = {
+            "headers": {
+                "X-Api-Key": SECRETS["restored header"],
+                "X-Token": SECRETS["restored token"],
+            },
+            "credentials": {host: f"alice:{SECRETS['restored basic']}"},
+            "login_fields": {"user": "alice", "password": SECRETS["restored log-in"]},
+        }
+        restored = import_checkpoint(folder, name="Restored", by=self.users["ada"], secrets=secrets)
+        return do_shifts(start_run(restored.crawl, by=self.users["ada"]))
+
+    def marks(self) -> dict[str, str]:
+        """What is to be found nowhere, by what it is."""
+        tokens = {f"API token of {name}": token for name, token in self.tokens.items()}
+        return SECRETS | tokens | {"share link": self.share[1]}
+
+    def told(self, text: bytes) -> set[str]:
+        low = text.lower()
+        return {name for name, mark in self.marks().items() if mark.lower().encode() in low}
+
+    def path(self, route: str, crawl: CrawlJob) -> str:
+        """With the ids of what there is."""
+        names = re.findall(r"%\((\w+)\)s", PATHS[route])
+        page, delivery = Page.objects.filter(run__crawl=crawl).first(), Delivery.objects.last()
+        known = {
+            "alerts/": delivery.listener_id,
+            "hosts/": Host.objects.first().pk,
+            "users/": self.users["ada"].pk,
+            "/share": self.share[0].pk,
+            "templates/": OrderTemplate.objects.get().pk,
+        }
+        values = {
+            **dict.fromkeys(("pool", "pool_id"), Pool.objects.get().pk),
+            **dict.fromkeys(("delivery", "delivery_id"), delivery.pk),
+            **dict.fromkeys(("url", "old", "new"), page.url_id if page else 1),
+            **dict.fromkeys(("page_id", "old_id", "new_id"), page.pk if page else 1),
+            **dict.fromkeys(("number", "run_number", "revision_number", "key"), 1),
+            **{"kind": "csv", "ending": "txt", "verb": "pause", "document": "glossary"},
+            **{"page": "capacity", "name": "a.test", "deed": "pin", "action": "pin"},
+        }
+        if names_crawl(route):
+            values[names[0]] = crawl.pk
+        other = next((pk for part, pk in known.items() if part in route), 1)
+        return PATHS[route] % {name: values.get(name, other) for name in names}
+
+
+@pytest.fixture(scope="module")
+def walked(shared: Shared, tmp_path_factory) -> Iterator[Scene]:
+    folder = tmp_path_factory.mktemp("scene")
+    with override_settings(
+        CHECKPOINT_DIR=folder / "checkpoints",
+        IMPORT_DIR=folder,
+        API_REQUESTS_A_MINUTE=1_000_000,
+    ):
+        scene = shared.do(Scene, shared, folder)
+        yield scene
+        logging.getLogger().removeHandler(scene.log)
 
 
 @pytest.fixture
-def crawl(teams, make_site) -> CrawlJob:
-    """Of ada, with a secret in each place that takes one, and with what is made of its order."""
-    site = make_site({"/": "<title>a</title><a href=/b>b</a>", "/login": FORM, "/session": "in"})
-    host = site.url.removeprefix("http://")
-    fields = {
-        "name": "Books",
-        "seeds": [f"{site.url}/"],
-        "team": "Press",
-        "delay_seconds": 0,
-        "headers": {"X-Api-Key": SECRETS["replaced"], "X-Token": SECRETS["token"]},
-        "credentials": {host: f"alice:{SECRETS['basic']}"},
-        "login_url": f"{site.url}/login",
-        "login_fields": {"user": "alice", "password": SECRETS["log-in"]},
-    }
-    ada = teams["ada"]
-    made = create_crawl(fields, by=ada)
-    made = edit_crawl(made, {"headers": fields["headers"] | {"X-Api-Key": SECRETS["header"]}})
-    do_shifts(start_run(made, by=ada))
-    save_template(made, "Kept", by=ada)
-    clone_crawl(made, by=ada)
-    create_crawl(
-        fields | {"name": "By proxy", "proxy": f"http://bob:{SECRETS['proxy']}@127.0.0.1:9"},
-        by=ada,
-    )
-    set_schedule(made, {"every_minutes": 60}, by=ada)
-    sent = "".join(f"{one.headers} {one.body!r}" for one in site.log)
-    assert all(SECRETS[name] in sent for name in ("header", "token", "log-in"))
-    return CrawlJob.objects.get(pk=made.pk)
+def scene(walked: Scene, db) -> Scene:
+    return walked
 
 
-def ask(client: Client, method: str, route: str, **extra) -> bytes:
-    """All that is answered, heads and the content of ZIP files included."""
-    path = PATHS[route] % dict.fromkeys(re.findall(r"%\((\w+)\)s", PATHS[route]), 1)
+def ask(client: Client, method: str, route: str, path: str, **extra) -> tuple[int, bytes]:
+    """The status and all that is answered, heads and the content of ZIP files included. What came
+    of it is undone.
+    """
     is_json = route.startswith("api/") and method != "GET"
     body = {"data": BODIES.get(f"{method} {route}", {})}
     body |= {"content_type": "application/json"} if is_json else {}
+    before, cookies = transaction.savepoint(), copy(client.cookies)
     answer = getattr(client, method.lower())(path, **body, **extra)
     said = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return str(dict(answer.headers)).encode() + plain(said)
+    transaction.savepoint_rollback(before)
+    client.cookies = cookies
+    return answer.status_code, str(dict(answer.headers)).encode() + plain(said)
 
 
 def plain(said: bytes) -> bytes:
@@ -91,52 +215,77 @@ def plain(said: bytes) -> bytes:
     return said
 
 
-@pytest.mark.parametrize("name", ["viewer", "ben", "ada", "administrator"])
-def test_no_answer_tells_anybody_a_secret(teams, crawl, name):
-    session, token = client_of(teams[name]), bearer(teams[name])
-    found, asked = {}, 0
+def questions(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """Method, route and path of all there are, and what can be read of the restored crawl."""
     for route, methods in ROUTES.items():
+        if route.startswith("admin/"):
+            continue
         for method in methods:
-            if route.startswith("admin/"):
-                continue
-            for client, extra in ((session, {}), (Client(), token)):
-                if extra and not route.startswith("api/"):
-                    continue
-                before = transaction.savepoint()
-                told = MARKS.findall(ask(client, method, route, **extra))
-                transaction.savepoint_rollback(before)
-                asked += 1
-                if told:
-                    found[method, route] = set(told)
+            yield method, route, scene.path(route, scene.crawl)
+            if method == "GET" and names_crawl(route):
+                yield method, route, scene.path(route, scene.restored)
 
-    assert asked > 400
+
+def test_what_was_planted_was_used(scene):
+    sent = "".join(f"{one.path} {one.headers} {one.body!r}" for one in scene.site.log)
+
+    unused = {"basic", "proxy", "replaced", "signature", "restored basic"}
+    assert {name for name, mark in SECRETS.items() if mark not in sent} == unused
+    assert all(listener.secret == SECRETS["signature"] for listener in Listener.objects.all())
+    assert {delivery.outcome[:8] for delivery in Delivery.objects.all()} >= {"Answered", "Not sent"}
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("viewer", 250), ("ben", 250), ("ada", 300), ("administrator", 340)]
+)
+def test_no_answer_tells_anybody_a_secret(scene, name, least):
+    """Pages by a session, endpoints by a token."""
+    user: User = scene.users[name]
+    session, token = client_of(user), {"Authorization": f"Bearer {scene.tokens[name]}"}
+    found, statuses = {}, Counter()
+    for method, route, path in questions(scene):
+        by_token = route.startswith("api/")
+        client, extra = (Client(), {"headers": token}) if by_token else (session, {})
+        status, said = ask(client, method, route, path, **extra)
+        statuses[status] += 1
+        told = scene.told(said)
+        if name == "administrator" and route.startswith(ALERTS):
+            told -= OF_ALERTS
+        if told:
+            found[method, path] = told
+
     assert found == {}
+    assert statuses[200] >= least, statuses
 
 
-def test_nothing_stored_has_a_secret_in_clear(
-    transactional_db, teams, crawl, settings, tmp_path, capfd
-):
-    settings.CHECKPOINT_DIR = tmp_path / "checkpoints"
-    run = Run.objects.get(crawl=crawl)
-    take_asked(ask_checkpoint(run, by=teams["ada"]).pk)
-    kept = [file.name for file in run.archive_files.all()]
+def test_nothing_stored_has_a_secret_in_clear(scene):
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
         )
-        tables = [name for (name,) in cursor.fetchall()]
         rows = {}
-        for table in tables:
+        for (table,) in cursor.fetchall():
             cursor.execute(f'SELECT string_agg(t::text, chr(10)) FROM "{table}" t')
             rows[table] = (cursor.fetchone()[0] or "").encode()
-
-    folders = (Path(settings.ARCHIVE_DIR), settings.CHECKPOINT_DIR)
+    folders = (Path(project.ARCHIVE_DIR), scene.folder)
     paths = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     files = {path: plain(path.read_bytes()) for path in paths}
-    assert set(kept) <= {path.name for path in paths}
+
+    assert Checkpoint.objects.exists()
     assert "manifest.json" in {path.name for path in paths}
-    assert ApiToken.objects.count() == 0
-    assert {table for table, text in rows.items() if MARKS.search(text)} == set()
-    assert {path.name for path, text in files.items() if MARKS.search(text)} == set()
-    out, errors = capfd.readouterr()
-    assert MARKS.search((out + errors).encode()) is None
+    assert {table: told for table, text in rows.items() if (told := scene.told(text))} == {
+        # addresses that administrators gave, and their log
+        "crawling_listener": {"webhook"},
+        "django_admin_log": {"webhook"},
+    }
+    assert {path.name: told for path, text in files.items() if (told := scene.told(text))} == {}
+
+
+def test_nothing_logged_has_a_secret(scene):
+    for token in scene.tokens.values():
+        headers = {"Authorization": f"Bearer {token}"}
+        assert Client().get("/api/v1/crawls", headers=headers).status_code == 200
+        assert Client().post("/api/v1/crawls/0/start", headers=headers).status_code >= 400
+
+    assert len(scene.log.said) > 5
+    assert scene.told("\n".join(scene.log.said).encode()) == set()

@@ -47,7 +47,7 @@ NOTHING = Document()
 MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
 ABSTRACT_LENGTH = 300
 #: the end of a line that an element within a sentence has made
-AT_A_MARK = re.compile(r"\n(?=[,.;:!?)\]])|(?<=[(\[])\n")
+AT_A_MARK = re.compile(r"\n(?:(?=[,.;:!?)\]])|(?<=[(\[]\n))")
 
 
 def conclude(

@@ -1,4 +1,4 @@
-"""A document that can be read any number of times: in memory up to 128 KiB, in a file beyond that
+"""A document that can be read any number of times: in memory up to 256 KiB, in a file beyond that
 (SEEDS W7).
 """
 
@@ -10,12 +10,11 @@ from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-#: a body is in memory up to this size, and in a file beyond it
-SPOOL_BYTES = 128 * 1024
+#: A body is in memory up to this size, and in a file beyond it. A document's digests, encoding,
+#: parser and record read it in turn, and each look into a file gives the interpreter away. Its tree
+#: takes ten times more.
+SPOOL_BYTES = 256 * 1024
 PIECE_BYTES = 64 * 1024
-#: A document is in memory up to this size while it is read. Its digests, encoding and parser read
-#: it in turn, and each look into a file gives the interpreter away. Its tree takes ten times more.
-AT_HAND_BYTES = 256 * 1024
 
 
 def new_spool() -> IO[bytes]:
@@ -63,7 +62,7 @@ class DocumentStream:
         """The document to be read several times at once: in memory, unless it is large. This one
         stays to be closed.
         """
-        return DocumentStream.of(self.read()) if self._size <= AT_HAND_BYTES else self
+        return DocumentStream.of(self.read()) if self._size <= SPOOL_BYTES else self
 
     def sha256(self) -> bytes:
         found = sha256()

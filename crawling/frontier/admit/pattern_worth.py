@@ -252,18 +252,20 @@ class FetchedPage:
     def list_name(self) -> str:
         return list_of(self.address)
 
+    @cached_property
     def leads_to_list(self) -> list[bool]:
         """Of each of those, whether it is of the page's own list."""
         return [
             bool(self.list_name) and list_of(link.address) == self.list_name for link in self.news
         ]
 
+    @cached_property
     def leads_to_others(self) -> bool:
         """Whether it leads to more of its site which is neither of its pattern nor of its list."""
         own, origin = self.answer.pattern, self.address.origin
         return any(
             link.address.origin == origin and not (is_listed or (own and link.pattern == own.key))
-            for link, is_listed in zip(self.news, self.leads_to_list(), strict=True)
+            for link, is_listed in zip(self.news, self.leads_to_list, strict=True)
         )
 
     def leads_to_more_of(self, pattern: Pattern) -> bool:
@@ -319,13 +321,13 @@ class PatternWatch:
         # other pages are no sign of worth
         is_known = bool(pattern.rule) and page.answer.summary.simhash in self._texts
         is_new = not is_known and page.is_new_to(worth.texts)
-        is_new = is_new or (not pattern.rule and page.leads_to_others())
+        is_new = is_new or (not pattern.rule and page.leads_to_others)
         worth.count(is_new=is_new, leads_on=page.leads_to_more_of(pattern))
         return worth
 
     def _of_site(self, page: FetchedPage) -> PatternWorth:
         worth = self._worth(site_pattern(page.address))
-        worth.count(is_new=page.is_new_to(worth.texts), leads_on=page.leads_to_others())
+        worth.count(is_new=page.is_new_to(worth.texts), leads_on=page.leads_to_others)
         return worth
 
     def _of_list(self, page: FetchedPage) -> list[PatternWorth]:
@@ -338,7 +340,7 @@ class PatternWatch:
         has_new_word = known.words.has_new(page.answer.marks)
         has_new_value = known.values.has_new(word_marks(values_in(page.address)))
         says_new, shows_new = page.says_new_to(known.texts), page.shows_new_to(known.texts)
-        lists, patterns = page.leads_to_list(), filter_patterns(page.address)
+        lists, patterns = page.leads_to_list, filter_patterns(page.address)
         brings = not all(lists) or shows_new or (says_new and has_new_word)
         is_new = brings or (says_new and has_new_value)
         keys = frozenset(pattern.key for pattern in patterns)

@@ -12,6 +12,8 @@ from xxhash import xxh32_intdigest
 from crawling.web.simhash import folded, simhash
 
 WORD = re.compile(r"\w++")
+#: of a text in ASCII: all but its words as blanks, in a third of the time
+NO_WORDS = {code: " " for code in range(128) if not WORD.match(chr(code))}
 #: those with a digit, or longer, are numbers, ids, or made by chance
 LONGEST_WORD = 23
 #: longer texts are compared as they are: what an address and an id add is little of them
@@ -26,14 +28,20 @@ def own_words(text: str, url: str, title: str) -> list[str]:
     """The words of a text that its page has not from its address, nor, if enough are left, from its
     title; in their order.
     """
-    found = WORD.findall(text.lower())[:MOST_WORDS]
-    owed = set(WORD.findall(url.lower()))
-    words = [
-        word for word in found if word.isalpha() and len(word) <= LONGEST_WORD and word not in owed
-    ]
-    titled = set(WORD.findall(title.lower()))
-    rest = [word for word in words if word not in titled]
+    found = _words(text)[:MOST_WORDS]
+    distinct = set(found)
+    owed = distinct.intersection(_words(url))
+    owed.update(w for w in distinct if not w.isalpha() or len(w) > LONGEST_WORD)
+    words = [word for word in found if word not in owed] if owed else found
+    titled = distinct.intersection(_words(title))
+    rest = [word for word in words if word not in titled] if titled else words
     return rest if len(rest) >= LEAST_BESIDE_TITLE else words
+
+
+def _words(text: str) -> list[str]:
+    """In small letters."""
+    text = text.lower()
+    return text.translate(NO_WORDS).split() if text.isascii() else WORD.findall(text)
 
 
 def text_key(text: str, words: list[str]) -> int | bytes:

@@ -83,6 +83,8 @@ SILENCING = frozenset({"nofollow", "none"})
 ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
 UNSEEN = ("script", "style", "noscript", "template", "title")
+#: of a text, which are put together at once: of a longer one the end is not wanted
+PIECES = 1000
 #: a page with scripts, no link, and less text than this is made by its scripts
 LEAST_TEXT = 100
 #: types of `script` elements that hold data
@@ -107,9 +109,7 @@ def read(source: DocumentSource) -> Document:
     # all are found before one goes: the tree finds elements by name until it changes
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
         element.decompose()
-    # where nothing stands between blocks `document.text` runs the words of two together
-    pieces = islice(document.strings, MOST_TEXT)
-    text = "\n".join(pieces)[:MOST_TEXT].replace("\0", "")
+    text = _text_of(document)
     return Document(
         title=one_line(title),
         charset=charset.lower(),
@@ -127,6 +127,17 @@ def read(source: DocumentSource) -> Document:
         extracted=extracted,
         unread=unread or links.left_out,
     )
+
+
+def _text_of(document: turbohtml.Document) -> str:
+    """Its text up to MOST_TEXT characters, a line for each piece between tags: where nothing stands
+    between blocks `document.text` runs the words of two together.
+    """
+    pieces = iter(document.strings)
+    text = "\n".join(islice(pieces, PIECES))
+    while len(text) < MOST_TEXT and (more := "\n".join(islice(pieces, PIECES))):
+        text = f"{text}\n{more}"
+    return text[:MOST_TEXT].replace("\0", "")
 
 
 def _links(

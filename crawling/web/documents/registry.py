@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from crawling.process.memory_limit import READER_TURN, RELEASED_MEMORY
+from crawling.process.memory_limit import (
+    READER_TURN,
+    RELEASED_MEMORY,
+    give_back_free_memory,
+)
 from crawling.web.addresses import MAX_URL_LENGTH, Address
 from crawling.web.content.media_types import SCRIPTS
 from crawling.web.document_stream import GZIP_MAGIC
@@ -76,6 +80,8 @@ MEDIA_TYPES = (
 #: millisecond, and the next documents take all of it again, page by page: with 8 MiB, as a tree of
 #: 600 KB has, a tenth of a crawl's processor time
 LARGE_BYTES = 32 * 1024 * 1024
+#: and so it does before a document of this size, whose tree may need all that the process may have
+LARGE_BODY = 1024 * 1024
 #: a document that is read in less time has not taken as much; a look would cost small pages 1 %
 QUICK_SECONDS = 0.005
 
@@ -130,6 +136,8 @@ def read_document(source: DocumentSource) -> Document:
 
 
 def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
+    if len(source.body) > LARGE_BODY:
+        give_back_free_memory()
     began, document = time.monotonic(), None
     # what it took is free only behind the `except`: before the log is written, which lets other
     # threads run, which need memory themselves

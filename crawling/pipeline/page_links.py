@@ -53,7 +53,7 @@ def links_of(
     if is_map and document.written and not judge.filters.judge(address, depth=claimed.depth).admits:
         written = []
     depth = claimed.depth if is_map and not document.written else claimed.depth + 1
-    is_ours = claimed.hops == 0 and judge.filters.scope.takes_host_of(address)
+    is_ours = claimed.hops == 0 and bool(sitemaps) and judge.filters.scope.takes_host_of(address)
     links = gate.sitemaps(_maps(address, sitemaps), depth) if is_ours else []
     if document.is_index:
         links += gate.sitemaps(_near(written, address, judge), depth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from crawling.web.addresses import Address
 from crawling.web.public_suffixes import domain_of
@@ -23,7 +23,7 @@ class Reach(StrEnum):
     ANYWHERE = "anywhere"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scope:
     """What is near enough to a seed, down to a depth.
 
@@ -105,7 +105,7 @@ class Scope:
         """Whether pages of the address's host may be near enough."""
         return self.reach is Reach.ANYWHERE or self.has_host_of(address)
 
-    @property
+    @cached_property
     def directories(self) -> frozenset[str]:
         """Of a scope of directories."""
         if not self.files:

@@ -1,5 +1,7 @@
 """Which URLs belong to a crawl (SEEDS W10)."""
 
+import time
+
 import pytest
 
 from crawling.scope.scope import DEEPEST, Reach, Scope
@@ -57,6 +59,16 @@ def test_by_path_a_crawl_stays_in_the_directories_of_its_seeds():
         "http://b.test/manual/",
         "http://c.test/",
     )
+
+
+def test_a_link_takes_no_longer_to_judge_where_a_crawl_has_very_many_seeds():
+    seeds = [read_address(f"http://a.test/{number}/page") for number in range(10_000)]
+    scope = Scope.of_seeds(Reach.PATH, seeds, None)
+    link = read_address("http://a.test/5/other")
+    began = time.thread_time()
+
+    assert all(scope.is_on_site(link) for _ in range(2_000))
+    assert time.thread_time() - began < 0.5
 
 
 def test_a_slash_in_the_query_makes_no_directory():

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from allocation.wording import some
 from crawling.audit import note
-from crawling.crawls.fetching_section import TOLD, origins_without
+from crawling.crawls.fetching_section import origins_without
 from crawling.crawls.revisions import ADDED_SEEDS
 from crawling.crawls.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.errors import BadSeeds
@@ -158,7 +159,7 @@ def _record(
         {
             "seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)),
             "first": (None, added[0]),
-            **({"without secrets": (None, ", ".join(without[:TOLD]))} if without else {}),
+            **({"without secrets": (None, some(without))} if without else {}),
         },
     )
     if run is not None:

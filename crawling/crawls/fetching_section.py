@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
+from allocation.wording import some
 from crawling.models import CrawlJob
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.sealed_text import seal, unseal
@@ -20,8 +21,6 @@ RECIPIENTS = "recipients"
 #: the origins for which each secret was given
 Granted = Mapping[Secret, frozenset[str]]
 LOGIN = "login_fields"
-#: origins or secrets that a sentence names
-TOLD = 5
 
 
 def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
@@ -159,9 +158,7 @@ def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | 
 def _told(origins: frozenset[str] | None) -> str | None:
     if origins is None:
         return None
-    named = sorted(origins)
-    more = f" and {len(named) - TOLD} more" if len(named) > TOLD else ""
-    return f"{', '.join(named[:TOLD])}{more}" or "no site"
+    return some(sorted(origins)) or "no site"
 
 
 def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
@@ -185,13 +182,13 @@ def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) 
         ]
         if led:
             errors[LOGIN] = (
-                f"were given for another site than {site}; give {', '.join(sorted(led))} anew "
+                f"were given for another site than {site}; give {some(sorted(led))} anew "
                 "together with login_url"
             )
     secret = sorted(f"{field} {key}" for field, key in same & _all_secrets(crawl))
     if part.proxy and _route(part.proxy) != _route(fetching_of(crawl).proxy) and secret:
         errors["proxy"] = (
-            f"another proxy reads what is not encrypted; give {', '.join(secret[:TOLD])} anew "
+            f"another proxy reads what is not encrypted; give {some(secret)} anew "
             "together with it, or make another crawl"
         )
     return errors

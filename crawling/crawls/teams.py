@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 
 from allocation.models import ProcessState, Share
 from allocation.rules.shares import NO_LIMIT
+from allocation.wording import some
 from crawling.audit import note
 from crawling.crawls.creation import team_errors
 from crawling.crawls.revisions import edit_crawl
@@ -19,9 +20,6 @@ from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Team, TeamRule
 from crawling.runs.grants import TEAM_REF
 from crawling.teams.permissions import ADMINISTER, STEER, acts_on_own_only
-
-#: crawls that a refusal names
-TOLD = 3
 
 
 def create_team(name: str, members: Sequence[str] = (), *, by: User | None = None) -> Team:
@@ -82,8 +80,7 @@ def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
 def uses_of(team: Team) -> list[str]:
     """What goes by the name of a team, as sentences."""
     crawls = list(CrawlJob.objects.filter(team=team.name).values_list("name", flat=True))
-    more = f" and {len(crawls) - TOLD} more" if len(crawls) > TOLD else ""
-    used = [f"crawls {', '.join(crawls[:TOLD])}{more}"] if crawls else []
+    used = [f"crawls {some(crawls)}"] if crawls else []
     for share in shares_of(team):
         has_terms = any(share.reserved) or any(limit != NO_LIMIT for limit in share.limits)
         if has_terms or share.processes.filter(state=ProcessState.ACTIVE).exists():

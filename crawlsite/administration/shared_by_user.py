@@ -10,15 +10,13 @@ from typing import NamedTuple
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from allocation.wording import some
 from crawling.crawls.share_links import hand_link_over, share_links_by
 from crawling.models import ShareLink, Watch
 from crawling.teams.permissions import STEER, may_act
 from crawling.watches.watching import hand_watch_over, watches_by
 from crawlsite.administration.accounts import BadAccount, set_active
 from crawlsite.models import ApiToken
-
-#: crawls that a refusal names
-TOLD = 3
 
 
 class SharedByUser(NamedTuple):
@@ -65,10 +63,9 @@ def _receiver(name: str, shared: SharedByUser) -> User:
     crawls = {one.crawl_id: one.crawl for one in shared.links}
     crawls |= {one.crawl_id: one.crawl for one in shared.watches}
     if closed := [crawl.name for crawl in crawls.values() if not may_act(receiver, crawl)]:
-        more = f" and {len(closed) - TOLD} more" if len(closed) > TOLD else ""
         raise BadAccount(
             {
-                "hand_to": f"{name} may not act on {', '.join(closed[:TOLD])}{more}; name the "
+                "hand_to": f"{name} may not act on {some(closed)}; name the "
                 "owner, a member of the team, or an administrator."
             }
         )

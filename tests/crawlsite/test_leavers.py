@@ -182,16 +182,18 @@ def test_an_account_that_opened_nothing_is_locked_at_once(press, lock):
 
 
 def test_a_stopped_feed_is_told_and_a_new_address_takes_it_over(press, crawl, opened):
-    User.objects.filter(username="mate").update(is_active=False)
-    ada = Client()
+    ada, places = Client(), [f"/crawls/{crawl.pk}/{name}/" for name in ("watches", "share")]
     ada.force_login(press["ada"])
+    before = [ada.get(place).content.decode() for place in places]
+    User.objects.filter(username="mate").update(is_active=False)
 
-    pages = [
-        ada.get(f"/crawls/{crawl.pk}/{name}/").content.decode() for name in ("watches", "share")
-    ]
+    pages = [ada.get(place).content.decode() for place in places]
     [row] = ada.get(f"/api/v1/crawls/{crawl.pk}/watches").json()["items"]
     [link] = ada.get(f"/api/v1/crawls/{crawl.pk}/share-links").json()["items"]
-    assert all("stopped" in page for page in pages)
+    assert [["stopped" in page for page in shown] for shown in (before, pages)] == [
+        [False, False],
+        [True, True],
+    ]
     assert (row["feed"], link["is_open"]) == ("", False)
 
     watch = renew_feed(crawl, row["id"], by=press["ada"])

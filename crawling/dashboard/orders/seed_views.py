@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from allocation.wording import some
 from crawling.crawls.added_seeds import AddedSeedsResult, add_to_seeds
 from crawling.dashboard.orders.forms.fields import lines
 from crawling.errors import BadOrder, BadSeeds, CrawlError
@@ -112,13 +113,12 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
     else:
         messages.info(request, "Nothing was added: all of them are seeds already.")
     if added.known:
-        some = "; ".join(f"{url} ({what})" for url, what in list(added.known.items())[:NAMED])
+        told = "; ".join(f"{url} ({what})" for url, what in list(added.known.items())[:NAMED])
         more = f"; and {len(added.known) - NAMED:,} more" if len(added.known) > NAMED else ""
-        messages.info(request, f"Known: {some}{more}.")
+        messages.info(request, f"Known: {told}{more}.")
     if without := added.without_secrets:
-        more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
         messages.warning(
             request,
             f"Without the secret headers, which were given for other sites: "
-            f"{', '.join(without[:NAMED])}{more}. Give the headers anew to have them sent there.",
+            f"{some(without)}. Give the headers anew to have them sent there.",
         )

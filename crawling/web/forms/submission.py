@@ -10,14 +10,13 @@ from unicodedata import bidirectional
 from urllib.parse import quote
 
 from crawling.web.addresses import WEB, Address, read_address
-from crawling.web.content.encodings import encoded, encoding_name
+from crawling.web.content.encodings import encoded, encoding_name, output_encoding
 from crawling.web.documents.tree import encoding_named
 from crawling.web.forms.controls import Control, Form, FormPage
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 PLAIN = "text/plain"
-ENCODING_TYPES = (URLENCODED, MULTIPART, PLAIN)
 #: controls that say which way their text is written
 WITH_DIRECTION = frozenset(
     {"hidden", "text", "search", "tel", "url", "email", "password", "submit", "textarea"}
@@ -94,7 +93,7 @@ def _encoding(form: Form, page: FormPage) -> str:
         name = page.encoding
     else:
         name = next(filter(None, map(encoding_named, asked.split())), "UTF-8")
-    return "UTF-8" if name.startswith("UTF-16") or name == "replacement" else name
+    return output_encoding(name)
 
 
 def _entries(control: Control, button: Control | None, encoding: str) -> Iterator[Entry]:

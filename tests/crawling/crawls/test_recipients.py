@@ -87,7 +87,7 @@ def test_headers_that_are_given_anew_go_to_all_present_seeds(crawl, sites):
     assert fetching_of(anew).headers["X-Api-Key"] == KEY
     audit = LogEntry.objects.filter(change_message__contains="X-Api-Key for").latest("pk")
     changes = json.loads(audit.change_message)["changes"]
-    assert changes["headers X-Api-Key for"] == [own, ", ".join(sorted([own, other]))]
+    assert changes["headers X-Api-Key for"] == [own, " and ".join(sorted([own, other]))]
     assert KEY not in audit.change_message
     do_shifts(start_run(anew))
     assert KEY in sent(sites[1])

@@ -15,6 +15,7 @@ from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import way_to
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.documents.tree import charset_by_type
 from crawling.web.fetch.http import Fetched
 from crawling.web.forms.controls import Form, FormPage, read_forms
 from crawling.web.forms.login_form import fill_in, is_same_form, login_form, next_form
@@ -208,4 +209,5 @@ def _page_of(shown: Fetched, where: Address) -> FormPage | None:
     is_refusal = 400 <= shown.status < 500 and not may_pass(shown.status)
     if not succeeded(shown.status) and not is_refusal:
         return None
-    return read_forms(shown.body, shown.charset, where.url)
+    charset = charset_by_type(shown.body, shown.content_type, shown.charset)
+    return read_forms(shown.body, charset, where.url)

@@ -81,15 +81,10 @@ def _charset_of(body: DocumentStream, most: int, stated: str | None) -> tuple[st
     for mark, name in MARKS:
         if head.startswith(mark):
             return name, PYTHONS[name], mark
-    within = STATED.match(head[:400])
-    # what states itself in ASCII is not in UTF-16
-    inner = _utf_8_for_utf_16(encoding_name(within[1].decode())) if within else ""
-    for name, label in (
-        (encoding_name(stated or ""), stated or ""),
-        (inner, within[1].decode() if within else ""),
-    ):
-        if name:
-            return name, label.lower(), b""
+    if name := encoding_name(stated or ""):
+        return name, (stated or "").lower(), b""
+    if (within := STATED.match(head[:400])) and (name := encoding_within(head)):
+        return name, within[1].decode().lower(), b""
     if wide := utf_16_without_a_mark(head):
         return {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[wide], wide, b""
     if is_utf_8(body, most):
@@ -99,7 +94,11 @@ def _charset_of(body: DocumentStream, most: int, stated: str | None) -> tuple[st
     return name, name.lower(), b""
 
 
-def _utf_8_for_utf_16(name: str) -> str:
+def encoding_within(head: bytes) -> str:
+    """The name of the encoding that the first bytes of a document state; "" if they state none."""
+    within = STATED.match(head[:400])
+    name = encoding_name(within[1].decode()) if within else ""
+    # what states itself in ASCII is not in UTF-16
     return UTF_8 if name.startswith("UTF-16") else name
 
 

@@ -21,7 +21,7 @@ from crawling.web.documents.base import (
 from crawling.web.documents.css import links_in
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
-from crawling.web.documents.tree import parse_html
+from crawling.web.documents.tree import charset_by_type, parse_html
 from crawling.web.documents.written_links import (
     ElementLinks,
     LinkPlacement,
@@ -93,7 +93,8 @@ DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
 
 def read(source: DocumentSource) -> Document:
     """Parse a document of any quality; broken markup never raises."""
-    document, charset, unread = parse_html(source.body, source.charset)
+    stated = charset_by_type(source.body, source.content_type, source.charset)
+    document, charset, unread = parse_html(source.body, stated)
     metas = document.find_all("meta")
     told = _meta_texts(metas)
     base = (document.base_url() if document.find_all("base") else "") or ""

@@ -14,7 +14,13 @@ from turbohtml.detect import detect
 from crawling.process.memory_limit import resident_bytes
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import TruncationReason
-from crawling.web.documents.charsets import GUESSED_FROM, is_utf_8, utf_16_without_a_mark
+from crawling.web.documents.charsets import (
+    GUESSED_FROM,
+    MARKS,
+    encoding_within,
+    is_utf_8,
+    utf_16_without_a_mark,
+)
 
 #: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
@@ -37,6 +43,7 @@ INLINED = re.compile(
 )
 DATA_BYTES = bytes([*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B), *b"+/=%-_"])
 LONGEST_DATA_HEAD = 400
+BYTE_ORDER_MARKS = tuple(mark for mark, _ in MARKS)
 #: `meta` elements say so within this, or later against the standard
 HEAD_BYTES = 1024
 LATE_META = re.compile(
@@ -156,6 +163,8 @@ def encoding_of(body: DocumentStream, charset: str | None) -> str:
         head = turbohtml.parse(start[:HEAD_BYTES], positions=False)
     if head.encoding_confidence == "certain" and head.encoding:
         return head.encoding
+    if name := encoding_within(start):  # "get an XML encoding"
+        return name
     if name := utf_16_without_a_mark(start):
         return {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[name]
     if (late := LATE_META.search(start)) and (name := _known(late[1].decode())):
@@ -165,6 +174,21 @@ def encoding_of(body: DocumentStream, charset: str | None) -> str:
     if is_utf_8(body, MOST_BYTES):
         return "UTF-8"
     return _known(detect(start).encoding or "") or "windows-1252"
+
+
+def charset_by_type(body: DocumentStream, content_type: str, charset: str | None) -> str | None:
+    """What `parse_html` is to be given. Of XHTML, where the server named none, the one of the XML
+    declaration, else UTF-8 (XML 1.0, section 4.3.3; RFC 7303, section 3). XML that is not UTF-8
+    ends browsers' reading; here it is read as HTML.
+    """
+    start = body.start(GUESSED_FROM) if content_type.endswith("xml") else b""
+    if not start or start.startswith(BYTE_ORDER_MARKS) or encoding_named(charset or ""):
+        return charset
+    if name := encoding_within(start):
+        return name
+    if utf_16_without_a_mark(start) or not is_utf_8(body, MOST_BYTES):
+        return None
+    return "UTF-8"
 
 
 def _known(label: str) -> str:

@@ -121,3 +121,58 @@ def test_xml_and_style_sheets_name_theirs_in_their_first_line(body):
     text = TEXTS["windows-1251"]
 
     assert text in decode(body.format(text).encode("windows-1251"), None)[0]
+
+
+XHTML = '<html xmlns="http://www.w3.org/1999/xhtml"><head>{}<title>{}</title></head></html>'
+META = '<meta charset="{}"/>'
+DECLARED = "<?xml version='1.0' encoding = '{}' standalone='yes'?>"
+
+
+@pytest.mark.parametrize("kind", ["application/xhtml+xml", "application/xml", "image/svg+xml"])
+@pytest.mark.parametrize(
+    ("before", "meta", "written_in", "read_as"),
+    [
+        ("", "", "ascii", "utf-8"),
+        ("", "", "utf-8", "utf-8"),
+        ("", META.format("windows-1251"), "utf-8", "utf-8"),
+        ("", META.format("windows-1251"), "windows-1251", "windows-1251"),
+        (DECLARED.format("koi8-r"), "", "koi8-r", "koi8-r"),
+        (DECLARED.format("koi8-r"), "", "ascii", "koi8-r"),
+        (DECLARED.format("koi8-r"), META.format("utf-8"), "koi8-r", "koi8-r"),
+        (DECLARED.format("UTF-16"), "", "utf-8", "utf-8"),
+        (DECLARED.format("UTF-16"), "", "utf-16-be", "utf-16be"),
+        (DECLARED.format("x-unknown"), "", "utf-8", "utf-8"),
+        (f"\ufeff{DECLARED.format('koi8-r')}", "", "utf-8", "utf-8"),
+    ],
+)
+def test_xhtml_without_a_charset_is_what_its_declaration_says_or_utf_8(
+    kind, before, meta, written_in, read_as
+):
+    page = f"{before}{XHTML.format(meta, 'Привет')}"
+    body = DocumentStream.of(page.encode(written_in, "xmlcharrefreplace"))
+
+    found = read_document(DocumentSource(body, "http://a.test/", kind))
+
+    assert (found.charset, found.title) == (read_as, "Привет")
+
+
+def test_the_charset_that_the_server_names_is_stronger_than_a_declaration():
+    body = f"{DECLARED.format('utf-8')}{XHTML.format('', 'Привет')}".encode("koi8-r")
+    source = DocumentSource(
+        DocumentStream.of(body), "http://a.test/", "application/xhtml+xml", "koi8-r"
+    )
+
+    assert read_document(source).title == "Привет"
+
+
+def test_html_may_state_its_charset_as_xml_does():
+    """HTML Standard, section 13.2.3.2, *get an XML encoding*: where no `meta` says another."""
+    stated = f"{DECLARED.format('koi8-r')}{XHTML.format('{}', 'x')}"
+    pages = [stated.format(""), stated.format(META.format("utf-8"))]
+
+    sources = [
+        DocumentSource(DocumentStream.of(page.encode()), "http://a.test/", "text/html")
+        for page in pages
+    ]
+
+    assert [read_document(source).charset for source in sources] == ["koi8-r", "utf-8"]

@@ -43,9 +43,17 @@ LEADING = {
     ("meta", "content"),
     ("link", "href"),
 }
-#: of `link` elements, those that name a document rather than a sheet, a font or an icon
+#: of `link` elements and `Link` fields, those that name a document rather than a sheet, a font or
+#: an icon: hyperlinks of the HTML Standard (section 4.6.7), those of HTML 4.01 (section 6.12), and
+#: other parts of a series that IANA's register has (RFC 8288, section 4.2)
 PAGE_RELATIONS = frozenset(
-    {"alternate", "next", "prev", "canonical", "contents", "index", "start", "up", "search", "help"}
+    {
+        *("alternate", "author", "canonical", "help", "license", "next", "prev", "search"),
+        *("privacy-policy", "terms-of-service"),
+        *("appendix", "chapter", "contents", "copyright", "glossary", "index", "section", "start"),
+        *("subsection", "collection", "current", "first", "item", "last", "previous", "up"),
+        *("next-archive", "prev-archive"),
+    }
 )
 #: of `link` elements, those that a page is shown with
 SHOWN_RELATIONS = frozenset(

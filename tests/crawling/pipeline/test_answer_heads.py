@@ -22,7 +22,10 @@ def test_links_of_a_head_are_followed_and_a_head_may_ask_not_to(make_site, crawl
             "/b": html(
                 links("/found"), X_Robots_Tag="otherbot: nofollow", Refresh="9; URL='/moved'"
             ),
-            "/next": "x",
+            "/next": html("x", Link="</last>; rel=last, </first>; rel=first, <i>; rel=icon"),
+            "/last": html("x", Link='</zeroth>; rel="index PREVIOUS", <u>; rel=unknown'),
+            "/first": "x",
+            "/zeroth": "x",
             "/found": "x",
             "/moved": "x",
         }
@@ -30,7 +33,9 @@ def test_links_of_a_head_are_followed_and_a_head_may_ask_not_to(make_site, crawl
 
     crawl_to_the_end(f"{site.url}/", obey_nofollow=True)
 
-    assert sorted(site.paths) == ["/", "/a", "/b", "/found", "/moved", "/next"]
+    assert sorted(site.paths) == [
+        *("/", "/a", "/b", "/first", "/found", "/last", "/moved", "/next", "/zeroth"),
+    ]
 
 
 def test_a_failed_condition_is_asked_again_without_it(make_site, crawl_to_the_end, work_off):

@@ -42,6 +42,10 @@ def links(html, **options):
         '<noscript><a href="/x">x</a></noscript>',
         *(f'<link rel="{relation}" href="/x">' for relation in sorted(PAGE_RELATIONS)),
         '<link rel="alternate stylesheet" href="/x">',
+        '<link rel="last" href="/x">',
+        '<link rel="first nofollow" href="/x">',
+        '<link rel="previous" href="/x">',
+        '<link rel="license" href="/x">',
         '<link rel="NEXT" href="/x">',
     ],
 )

@@ -18,7 +18,6 @@ from crawling.web.documents.base import (
     LinkNotes,
     one_line,
 )
-from crawling.web.documents.feed_markup import links_within
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.documents.markup import (
     FEED_ROOTS,
@@ -32,6 +31,7 @@ from crawling.web.documents.markup import (
 )
 from crawling.web.feed_entries import (
     FeedEntry,
+    links_within,
     page_of,
     permanent_link,
     plain_text,

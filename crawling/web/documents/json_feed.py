@@ -15,8 +15,7 @@ from crawling.web.documents.base import (
     TruncationReason,
     one_line,
 )
-from crawling.web.documents.feed_markup import links_in_markup
-from crawling.web.feed_entries import FeedEntry, json_entries
+from crawling.web.feed_entries import FeedEntry, json_entries, links_in_markup
 from crawling.web.links import Links
 
 #: version 1 has no type of its own

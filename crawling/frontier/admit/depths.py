@@ -14,14 +14,14 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.admit.credits import ranking_of
+from crawling.frontier.admit.late_admission import LateAdmission, admit_late
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
 from crawling.frontier.admit.refusals import drop_verdicts, keep_refusals
-from crawling.frontier.admit.schedule import FIND_SEEN, schedule_urls
+from crawling.frontier.admit.schedule import FIND_SEEN
 from crawling.frontier.types import Candidate, Refusal, UrlOutcome
 from crawling.models import Run, Verdict
 from crawling.scope.filters import Rule
-from crawling.scope.trap_patterns import pattern_of
-from crawling.web.addresses import canonical_address, read_address
+from crawling.web.addresses import canonical_address
 
 #: pages whose targets are told at a time: so many, and fewer once they have so many targets, which
 #: are in memory then
@@ -73,13 +73,14 @@ def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
         cursor.executemany(KEEP, rows)
 
 
-def bring_targets_nearer(cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]) -> int:
-    """Tell the targets of pages that are nearer by now than they were told, and theirs in turn;
-    returns how many URLs are new to the run.
+def bring_targets_nearer(
+    cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]
+) -> LateAdmission:
+    """Tell the targets of pages that are nearer by now than they were told, and theirs in turn.
 
     It ends, since each depth only falls. The caller holds the run's lock.
     """
-    added = 0
+    new = caught = 0
     while True:
         cursor.execute(TAKE_BEHIND, [run.pk, SLICE, MOST_TARGETS])
         ways: dict[int, LinkPath] = {}
@@ -89,9 +90,10 @@ def bring_targets_nearer(cursor: CursorWrapper, run: Run, *, numbers: Sequence[i
             if redirect is not None:
                 _shorten(ways, redirect, LinkPath(depth, url_id, redirects + 1))
         if not ways:
-            return added
+            return LateAdmission(new, caught)
         _bring_nearer(cursor, run, ways)
-        added += _let_in(cursor, run, ways, numbers)
+        found = _let_in(cursor, run, ways, numbers)
+        new, caught = new + found.new, caught + found.caught
 
 
 def _shorten(ways: dict[int, LinkPath], mark: int, way: LinkPath) -> None:
@@ -112,25 +114,23 @@ def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) ->
 
 def _let_in(
     cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath], numbers: Sequence[int]
-) -> int:
+) -> LateAdmission:
     """Queue what only its depth has kept out, and is not too deep now."""
     kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
     near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]
     if not near:
-        return 0
+        return LateAdmission()
     filters = filters_of(run.crawl, run)
     admitted: list[Candidate] = []
     refused: list[Refusal] = []
     for row in near:
-        way, address = ways[row.fingerprint], read_address(row.url)
+        way, address = ways[row.fingerprint], canonical_address(row.url)
         ruling = filters.judge(address, depth=way.depth, hops=row.hops)
         if ruling.admits:
-            pattern = pattern_of(address)
-            key = pattern.key if pattern else None
-            admitted.append(Candidate(address, *way, pattern=key, hops=ruling.hops))
+            admitted.append(Candidate(address, *way, hops=ruling.hops))
         else:
             told = (ruling.rule, ruling.sentence, way.depth, row.hops, way.via, row.links)
             refused.append(Refusal(row.url, *told))
     drop_verdicts(run.pk, near)
     keep_refusals(cursor, run.pk, refused, revision=rules_key(run.crawl))
-    return schedule_urls(run, admitted, numbers=numbers)
+    return admit_late(cursor, run, admitted, numbers=numbers)

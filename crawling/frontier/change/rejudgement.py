@@ -13,9 +13,10 @@ from typing import NamedTuple
 from django.db import connection
 
 from crawling.frontier.admit.credits import ranking_of
+from crawling.frontier.admit.late_admission import admit_late
 from crawling.frontier.admit.refusals import drop_verdicts
-from crawling.frontier.admit.schedule import schedule_found_urls
 from crawling.frontier.exclusion import exclude, readmit
+from crawling.frontier.run_counts import FetchCounts, add_counts
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import Reranking, Run, Url, UrlState, Verdict
@@ -131,7 +132,11 @@ def rejudge_verdicts(
             passing.append(row)
     if passing:
         drop_verdicts(run.pk, passing)
-    return RejudgedBatch(0, schedule_found_urls(run, found, numbers=numbers), _next(rows))
+    with connection.cursor() as cursor:
+        admitted = admit_late(cursor, run, found, numbers=numbers)
+        counts = FetchCounts(discovered=admitted.new, quarantined=admitted.caught)
+        add_counts(cursor, run.pk, counts)
+    return RejudgedBatch(0, admitted.new - admitted.caught, _next(rows))
 
 
 def judge(row: Url, filters: UrlFilters) -> Ruling:

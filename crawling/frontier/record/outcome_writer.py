@@ -17,6 +17,7 @@ from django.db.backends.utils import CursorWrapper
 
 from allocation.isolation import insist
 from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
+from crawling.frontier.admit.late_admission import LateAdmission
 from crawling.frontier.admit.pattern_watch import watch_yields
 from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.rediscovery import note_modified
@@ -154,11 +155,13 @@ def record(
             _note_modified(cursor, run, kept)
         held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
         queues = {url: row.queue_id for url, row in settled.items()}
-        nearer = 0
+        nearer = LateAdmission()
         if run.crawl.max_depth is not None:
             keep_targets(cursor, kept)
             nearer = bring_targets_nearer(cursor, run, numbers=numbers)
-        admitted = FetchCounts(discovered=found.new + nearer, quarantined=held, duplicate=copies)
+        admitted = FetchCounts(
+            discovered=found.new + nearer.new, quarantined=held + nearer.caught, duplicate=copies
+        )
         failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
         fail_astray(cursor, shift, kept)
         memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)

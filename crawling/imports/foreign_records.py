@@ -175,7 +175,8 @@ class ForeignRecords:
             size += len(line)
             if size > MOST_HEADER:
                 return None
-            text = _text(line).rstrip("\r\n")
+            # what we write has no bare CR, which some take for the end of a line
+            text = _text(line).rstrip("\r\n").replace("\r", " ")
             if not text:
                 return _by_name(values)
             if text[0] in " \t" and values:  # the value goes on

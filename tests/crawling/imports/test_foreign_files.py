@@ -336,6 +336,18 @@ def test_any_uri_is_an_identity_and_what_has_none_gets_one(tmp_path, stated, kep
     assert is_made if kept == "made" else found.record_id == (kept or stated)
 
 
+def test_a_header_has_no_break_of_a_line_within_a_value(tmp_path):
+    path = tmp_path / "a.warc"
+    said = {"Content-Type": "a/b|Forged: c"}
+    content = warc(("resource", WEB, None, b"x", said), packed=False)
+    path.write_bytes(content.replace(b"|", b"\r"))
+
+    (found,) = ForeignFile(path).answers()
+
+    found.payload.close()
+    assert found.content_type == "a/b Forged: c"
+
+
 def test_parts_of_a_record_are_put_together(read, tmp_path):
     name, whole = "<urn:x:1>", HEAD + b"a text in parts"
     first = ("WARC-Type: response", f"WARC-Record-ID: {name}", f"WARC-Target-URI: {WEB}")

@@ -58,11 +58,12 @@ def is_restricted(user: User | None) -> bool:
 
 def may_end(user: User | None, asker: User | None) -> bool:
     """Whether a user may cancel what a user, or the command line, asked a job for: one's own, an
-    administrator all, and any operator where operators act on all crawls.
+    administrator all, and any operator what no user asked for who is there, and all where operators
+    act on all crawls.
     """
-    if user is None or asker in (None, user) or _acts_on_all(user):
+    if user is None or asker == user or _acts_on_all(user):
         return True
-    return bool(ACTS & user.get_all_permissions()) and not acts_on_own_only()
+    return bool(ACTS & user.get_all_permissions()) and (asker is None or not acts_on_own_only())
 
 
 def require_own(user: User | None, asker: User | None, what: str) -> None:
@@ -70,6 +71,8 @@ def require_own(user: User | None, asker: User | None, what: str) -> None:
     if not may_end(user, asker):
         raise PermissionDenied(
             f"{asker} asked for {what}: that user cancels it, or an administrator."
+            if asker
+            else f"No user asked for {what} who is there: an operator cancels it."
         )
 
 

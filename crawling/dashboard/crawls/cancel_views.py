@@ -76,10 +76,11 @@ def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
     with it. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not
     cancelled.
     """
-    is_fetch = inquiry.kind == InquiryKind.TEST_FETCH
-    may_ask = request.user.has_perm("crawling.add_crawljob") or not is_fetch
-    if request.user not in (inquiry.by, inquiry.cancelled_by) or not may_ask:
+    if request.user not in (inquiry.by, inquiry.cancelled_by):
         raise PermissionDenied(f"Another user asked inquiry {inquiry.pk}.")
+    is_fetch = inquiry.kind == InquiryKind.TEST_FETCH
+    if is_fetch and not request.user.has_perm("crawling.add_crawljob"):
+        raise PermissionDenied("Only operators make test fetches: ask one of them.")
     together = Inquiry.objects.filter(pk__in=asked_together(inquiry)).exclude(cancelled_at=None)
     new = {one.pk: ask_again(one, by=request.user) for one in together}
     if inquiry.pk not in new:

@@ -33,9 +33,9 @@ class MemoryStage:
         self._is_asked = False
         self._looked_at = self._used_at = time.monotonic()
 
-    def set_limit(self) -> None:
-        """Limit this process to the held memory."""
-        self._limit.allow(self._buyer.held["memory"] * MIB)
+    def set_limit(self, *, beside: int = 0) -> None:
+        """Limit this process to the held memory, and so many bytes."""
+        self._limit.allow(self._buyer.held["memory"] * MIB + beside)
 
     def end(self) -> None:
         """Remove this process's limit."""

@@ -58,6 +58,8 @@ LET_END_SECONDS = 60.0
 CUT_SECONDS = 1.0
 #: in these an operator, or a threshold, has ended the fetching
 RESTING_STATES = (RunState.PAUSING, RunState.STOPPING)
+#: for what is written at the end of a shift that had no memory left
+LAST_BYTES = 32 * 1024 * 1024
 LEASE_LOST = "its lease was lost"
 ABORTED = "an operator aborted the run"
 LONGEST = "it has lasted as long as a shift may"
@@ -333,6 +335,7 @@ class ShiftWork:
         """Let fetches under way come to an end, write them down, and give back everything else."""
         if self._ending == MEMORY_SPENT:
             await_free_memory()
+            self._memory.set_limit(beside=LAST_BYTES)
         self._context.pace.ending.set()
         self._context.client.room.end()
         self._bench.close()

@@ -65,7 +65,7 @@ class HoldingOut(Schema):
     units: int
     used: int | None = Field(
         description="units in use when the shift last measured them; of memory what its work "
-        "process has grown by, with 150 MiB allowed besides; null if not measured"
+        "process has grown by, with 200 MiB allowed besides; null if not measured"
     )
     since: datetime | None
 

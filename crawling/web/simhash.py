@@ -23,12 +23,10 @@ BLANKS = b" \t\n\r\f\v"
 SAMPLED_FROM = 4096
 #: of more, those whose hash is below this: a sixteenth
 SAMPLED_BELOW = np.uint64(1 << 60)
+#: what 16 bits count; only a text that was made for it has more
+MOST_FEATURES = 65_535
 #: odd constants that spread the bits of a number (splitmix64)
 SPREAD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-#: where each of eight bytes is counted, and which bits each value of a byte has: counting bytes is
-#: faster than counting bits
-LANES = np.arange(8, dtype=np.int64) * 256
-BITS = np.unpackbits(np.arange(256, dtype=np.uint8).reshape(-1, 1), axis=1).astype(np.float32)
 
 
 def folded(text: str) -> bytes:
@@ -51,11 +49,10 @@ def simhash(text: str) -> int | None:
         features = features.compress(features < SAMPLED_BELOW)  # an index takes twice the time
     features = (features ^ (features >> np.uint64(29))) * SPREAD[1]
     features ^= features >> np.uint64(32)
-    places = features.view(np.uint8).reshape(-1, 8) + LANES
-    histogram = np.bincount(places.ravel(), minlength=8 * 256).reshape(8, 256)
-    return int(
-        np.packbits(2 * (histogram.astype(np.float32) @ BITS) > len(features)).view(np.int64)[0]
-    )
+    features = features[:MOST_FEATURES]
+    bits = np.unpackbits(features.view(np.uint8)).reshape(-1, 64)
+    counts = np.add.reduce(bits, axis=0, dtype=np.uint16)
+    return int(np.packbits(counts > len(features) // 2).view(np.int64)[0])
 
 
 def is_alike(one: int, others: Sequence[int], most_bits: int = ALIKE_BITS) -> bool:

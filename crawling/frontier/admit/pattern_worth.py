@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+from xxhash import xxh3_64_intdigest
+
 from crawling.frontier.types import Candidate, ServerAnswer, UrlOutcome
 from crawling.process.eviction import forget_oldest
 from crawling.scope.trap_patterns import (
@@ -41,8 +43,8 @@ MOST_LIST_PAGES, MOST_PARAMETERS = 500, 200
 MUCH_THE_SAME = 1.5
 #: and texts of pages
 MOST_TEXTS = 50_000
-#: and images of a pattern's pages
-MOST_SHOWN = 1_000
+#: and images of a pattern's pages: of all patterns 50 MB
+MOST_SHOWN = 100
 #: a pattern becomes a row once a shift has fetched so many of its pages, or a site once so many
 #: of them were alike: most patterns have only one
 WATCHED_FROM = 5
@@ -55,7 +57,8 @@ class KnownTexts:
         self._simhashes: deque[int] = deque(maxlen=COMPARED)
         #: those that are too short for a simhash
         self._short: deque[bytes] = deque(maxlen=COMPARED)
-        self._shown: dict[str, None] = {}
+        #: hashes of addresses
+        self._shown: dict[int, None] = {}
 
     def says_something_new(self, key: int | bytes) -> bool:
         """Whether no text is like this one, which counts as known from now on."""
@@ -70,7 +73,7 @@ class KnownTexts:
     def shows_something_new(self, shown: Collection[str]) -> bool:
         """The same for images; the first page's may be those of all pages."""
         is_first, before = not self._shown, len(self._shown)
-        self._shown |= dict.fromkeys(shown)
+        self._shown |= dict.fromkeys(map(xxh3_64_intdigest, map(str.encode, shown)))
         is_new = len(self._shown) > before and not is_first
         forget_oldest(self._shown, MOST_SHOWN)
         return is_new

@@ -91,6 +91,8 @@ SILENCING = frozenset({"nofollow", "none"})
 ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
 UNSEEN = ("script", "style", "noscript", "template", "title")
+#: of a page with fewer, to look whether they are plain takes longer than to read them as all are
+FEW_LINKS = 12
 #: of a text, which are put together at once: of a longer one the end is not wanted
 PIECES = 1000
 #: a page with scripts, no link, and less text than this is made by its scripts
@@ -156,7 +158,8 @@ def _links(
     elements say, each once, and all of them by attribute.
     """
     refreshes = _refreshes(metas)
-    if reading.requisites or not has_plain_links(document):
+    is_short = len(document.find_all("a")) < FEW_LINKS
+    if reading.requisites or is_short or not has_plain_links(document):
         found: list[ElementLink] = [link for link in document.links() if link[0].tag != "meta"]
         if reading.requisites:
             found = [link for link in found if link[1] not in (None, "style")]

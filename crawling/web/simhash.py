@@ -23,10 +23,11 @@ BLANKS = b" \t\n\r\f\v"
 SAMPLED_FROM = 4096
 #: of more, those whose hash is below this: a sixteenth
 SAMPLED_BELOW = np.uint64(1 << 60)
-#: what 16 bits count; only a text that was made for it has more
-MOST_FEATURES = 65_535
 #: odd constants that spread the bits of a number (splitmix64)
 SPREAD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+#: places of bits in a byte, the highest first, and the lowest bit of each byte
+PLACES = np.arange(7, -1, -1, dtype=np.uint64).reshape(8, 1)
+LOWEST = np.uint64(0x0101010101010101)
 
 
 def folded(text: str) -> bytes:
@@ -49,10 +50,23 @@ def simhash(text: str) -> int | None:
         features = features.compress(features < SAMPLED_BELOW)  # an index takes twice the time
     features = (features ^ (features >> np.uint64(29))) * SPREAD[1]
     features ^= features >> np.uint64(32)
-    features = features[:MOST_FEATURES]
-    bits = np.unpackbits(features.view(np.uint8)).reshape(-1, 64)
-    counts = np.add.reduce(bits, axis=0, dtype=np.uint16)
-    return int(np.packbits(counts > len(features) // 2).view(np.int64)[0])
+    return _majority(features)
+
+
+def _majority(features: np.ndarray) -> int:
+    """The bits that more than half of the features have.
+
+    Eight bytes are added at a time, each of which counts up to 255: a third of the time of counting
+    bits one by one.
+    """
+    if not len(features):
+        return 0
+    bits = features >> PLACES
+    bits &= LOWEST
+    sums = np.add.reduceat(bits, np.arange(0, len(features), 255), axis=1)
+    counts = sums.view(np.uint8).reshape(8, -1, 8).sum(axis=1, dtype=np.uint32).T
+    half = len(features) // 2
+    return int(np.packbits(counts > half).view(np.int64)[0])
 
 
 def is_alike(one: int, others: Sequence[int], most_bits: int = ALIKE_BITS) -> bool:

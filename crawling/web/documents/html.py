@@ -92,7 +92,7 @@ ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
 UNSEEN = ("script", "style", "noscript", "template", "title")
 #: of a page with fewer, to look whether they are plain takes longer than to read them as all are
-FEW_LINKS = 12
+FEW_LINKS = 4
 #: of a text, which are put together at once: of a longer one the end is not wanted
 PIECES = 1000
 #: a page with scripts, no link, and less text than this is made by its scripts

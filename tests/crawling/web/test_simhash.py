@@ -48,6 +48,20 @@ def test_one_like_text_among_many_is_found():
     assert not is_alike(simhash(text(77)), others)
 
 
+@pytest.mark.parametrize(
+    ("some", "bits"),
+    [
+        # of one feature, which the sample has not
+        ("a" * 20_000, 0),
+        # of which all features are taken, and a sample
+        (text(1, 500), 6412330983857915060),
+        (text(1), -7039815481847095283),
+    ],
+)
+def test_stored_hashes_can_be_compared_with_new_ones(some, bits):
+    assert simhash(some) == bits
+
+
 @given(st.text(max_size=300))
 def test_every_text_has_64_bits_or_none(some):
     bits = simhash(some)

@@ -12,6 +12,7 @@ import turbohtml
 from turbohtml.detect import detect
 
 from crawling.process.memory_limit import resident_bytes
+from crawling.web.content.encodings import encoding_name
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import TruncationReason
 from crawling.web.documents.charsets import (
@@ -182,7 +183,7 @@ def charset_by_type(body: DocumentStream, content_type: str, charset: str | None
     ends browsers' reading; here it is read as HTML.
     """
     start = body.start(GUESSED_FROM) if content_type.endswith("xml") else b""
-    if not start or start.startswith(BYTE_ORDER_MARKS) or encoding_named(charset or ""):
+    if not start or start.startswith(BYTE_ORDER_MARKS) or encoding_name(charset or ""):
         return charset
     if name := encoding_within(start):
         return name
@@ -194,13 +195,5 @@ def charset_by_type(body: DocumentStream, content_type: str, charset: str | None
 def _known(label: str) -> str:
     """The standard's name for a label; "" if it has none, or if what says so cannot be read by
     it."""
-    name = encoding_named(label)
+    name = encoding_name(label)
     return "UTF-8" if name.startswith("UTF-16") else name
-
-
-def encoding_named(label: str) -> str:
-    """The Encoding Standard's name for a label; "" if it has none."""
-    try:
-        return turbohtml.parse(b"", encoding=label, positions=False).encoding or ""
-    except LookupError:
-        return ""

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, NamedTuple
 
+from crawling.process.eviction import forget_oldest
 from crawling.web.addresses import Address
 from crawling.web.public_suffixes import domain_of, is_literal, is_public_suffix
 
@@ -25,6 +26,8 @@ LONGEST_ATTRIBUTE = 1024
 MOST_COOKIES = 100
 #: of a site, which may have many hosts
 MOST_OF_A_SITE = 300
+#: sites, the latest of which are kept
+MOST_SITES = 2_000
 #: bytes that a request has of them: many servers answer 431 to twice as much
 MOST_BYTES = 8192
 #: none is kept for longer (6265bis, section 5.5)
@@ -250,7 +253,7 @@ class CookieStore:
     def take(self, cookie: Cookie, address: Address) -> bool:
         """Keep a cookie that the URL's answer sets; whether that changes what is kept."""
         with self._lock:
-            site = self._sites.setdefault(_site(cookie.domain), {})
+            site = self._site_of(cookie)
             if not cookie.is_secure and address.scheme != "https" and _covers(site, cookie):
                 return False
             known = site.pop(cookie.key, None)
@@ -266,11 +269,18 @@ class CookieStore:
         """Merge what another shift knew: of two the later counts."""
         with self._lock:
             for cookie in sorted(cookies, key=lambda one: one.set_at):
-                site = self._sites.setdefault(_site(cookie.domain), {})
+                site = self._site_of(cookie)
                 known = site.get(cookie.key)
                 if known is None or known.set_at < cookie.set_at:
                     site[cookie.key] = cookie
                     _make_room(site, cookie.set_at)
+
+    def _site_of(self, cookie: Cookie) -> dict[Key, Cookie]:
+        """The cookies of its site, which is now the latest."""
+        name = _site(cookie.domain)
+        self._sites[name] = site = self._sites.pop(name, {})
+        forget_oldest(self._sites, MOST_SITES)
+        return site
 
     def known_to(self, host: str) -> list[Cookie]:
         """Those that the host has a part in."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from urllib3 import HTTPHeaderDict
 
+from crawling.process.eviction import forget_oldest
 from crawling.web.addresses import Address
 from crawling.web.fetch.challenges import (
     BASIC,
@@ -20,6 +21,10 @@ from crawling.web.fetch.challenges import (
     strongest,
 )
 from crawling.web.fetch.cookies import Cookies
+
+#: characters of an origin's challenges, which make one field, and origins of a host, which may have
+#: one for each port
+LONGEST_CHALLENGE, MOST_ORIGINS = 8192, 20
 
 
 @dataclass
@@ -68,12 +73,14 @@ class HostSession:
         }
 
     def keep_challenge(self, origin: str, status: int, headers: Mapping[str, str]) -> None:
-        if status == HTTPStatus.UNAUTHORIZED:
-            name = "WWW-Authenticate"
-            if isinstance(headers, HTTPHeaderDict):
-                self.challenges[origin] = ", ".join(headers.getlist(name))
-            else:
-                self.challenges[origin] = headers.get(name, "")
+        if status != HTTPStatus.UNAUTHORIZED:
+            return
+        told = headers.get("WWW-Authenticate", "")
+        if isinstance(headers, HTTPHeaderDict):
+            told = ", ".join(headers.getlist("WWW-Authenticate"))
+        self.challenges.pop(origin, None)
+        self.challenges[origin] = told if len(told) <= LONGEST_CHALLENGE else ""
+        forget_oldest(self.challenges, MOST_ORIGINS)
 
     def authorization(self, secret: str, address: Address, method: str, body: bytes = b"") -> str:
         """The answer to the challenge of the URL's origin.

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from crawling.web.addresses import WEB, Address, read_address
 from crawling.web.content.encodings import encoded, encoding_name, output_encoding
-from crawling.web.documents.tree import encoding_named
 from crawling.web.forms.controls import Control, Form, FormPage
 
 URLENCODED = "application/x-www-form-urlencoded"
@@ -92,7 +91,7 @@ def _encoding(form: Form, page: FormPage) -> str:
     if asked is None:
         name = page.encoding
     else:
-        name = next(filter(None, map(encoding_named, asked.split())), "UTF-8")
+        name = next(filter(None, map(encoding_name, asked.split())), "UTF-8")
     return output_encoding(name)
 
 

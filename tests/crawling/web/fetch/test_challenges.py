@@ -9,7 +9,7 @@ from requests.utils import parse_dict_header
 
 from crawling.web.addresses import read_address
 from crawling.web.fetch.challenges import Challenge, DigestSession, read_challenges, strongest
-from crawling.web.fetch.host_session import HostSession
+from crawling.web.fetch.host_session import LONGEST_CHALLENGE, MOST_ORIGINS, HostSession
 
 DIGEST = 'Digest realm="r", nonce="n"'
 
@@ -145,3 +145,16 @@ def test_a_new_nonce_begins_a_new_count():
     counts = [parse_dict_header(said.split(" ", 1)[1])["nc"] for said in (*first, later)]
     assert counts == ["00000001", "00000002", "00000001"]
     assert 'nonce="n2"' in later
+
+
+def test_what_a_host_challenges_with_is_bounded():
+    session = HostSession()
+    for port in range(2 * MOST_ORIGINS):
+        session.keep_challenge(f"http://a.test:{port}", 401, {"WWW-Authenticate": "Basic"})
+    session.keep_challenge(
+        "http://a.test", 401, {"WWW-Authenticate": "Basic" + " " * LONGEST_CHALLENGE}
+    )
+
+    assert len(session.challenges) <= MOST_ORIGINS
+    assert session.challenges["http://a.test"] == ""
+    assert session.authorization("a:b", read_address("http://a.test/"), "GET") == ""

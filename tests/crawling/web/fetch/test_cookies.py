@@ -260,3 +260,14 @@ def test_a_cookie_that_is_set_again_as_it_was_is_no_change():
     cookies.take(address, ["a=1; Max-Age=3601", "gone=; Max-Age=0"])
 
     assert not cookies.has_changed
+
+
+def test_the_cookies_of_the_latest_sites_are_kept(monkeypatch):
+    monkeypatch.setattr(rules, "MOST_SITES", 3)
+    store = CookieStore()
+    for name in ("a", "b", "c", "a", "d"):
+        sent(f"http://{name}.test/", "k=1", at=f"http://{name}.test/", store=store)
+
+    known = {name for name in "abcd" if store.known_to(f"{name}.test")}
+    assert known >= {"a", "d"}
+    assert "b" not in known

@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.admit.credits import ranking_of
-from crawling.frontier.admit.late_admission import LateAdmission, admit_late
+from crawling.frontier.admit.pattern_admission import PatternAdmission, admit_by_pattern
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
 from crawling.frontier.admit.refusals import drop_verdicts, keep_refusals
 from crawling.frontier.admit.schedule import FIND_SEEN
@@ -75,7 +75,7 @@ def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
 
 def bring_targets_nearer(
     cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]
-) -> LateAdmission:
+) -> PatternAdmission:
     """Tell the targets of pages that are nearer by now than they were told, and theirs in turn.
 
     It ends, since each depth only falls. The caller holds the run's lock.
@@ -90,7 +90,7 @@ def bring_targets_nearer(
             if redirect is not None:
                 _shorten(ways, redirect, LinkPath(depth, url_id, redirects + 1))
         if not ways:
-            return LateAdmission(new, caught)
+            return PatternAdmission(new, caught)
         _bring_nearer(cursor, run, ways)
         found = _let_in(cursor, run, ways, numbers)
         new, caught = new + found.new, caught + found.caught
@@ -114,12 +114,12 @@ def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) ->
 
 def _let_in(
     cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath], numbers: Sequence[int]
-) -> LateAdmission:
+) -> PatternAdmission:
     """Queue what only its depth has kept out, and is not too deep now."""
     kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
     near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]
     if not near:
-        return LateAdmission()
+        return PatternAdmission()
     filters = filters_of(run.crawl, run)
     admitted: list[Candidate] = []
     refused: list[Refusal] = []
@@ -133,4 +133,4 @@ def _let_in(
             refused.append(Refusal(row.url, *told))
     drop_verdicts(run.pk, near)
     keep_refusals(cursor, run.pk, refused, revision=rules_key(run.crawl))
-    return admit_late(cursor, run, admitted, numbers=numbers)
+    return admit_by_pattern(cursor, run, admitted, numbers=numbers)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from crawling.frontier.admit.credits import ranking_of
-from crawling.frontier.admit.late_admission import admit_late
+from crawling.frontier.admit.pattern_admission import admit_by_pattern
 from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.exclusion import exclude, readmit
 from crawling.frontier.run_counts import FetchCounts, add_counts
@@ -133,7 +133,7 @@ def rejudge_verdicts(
     if passing:
         drop_verdicts(run.pk, passing)
     with connection.cursor() as cursor:
-        admitted = admit_late(cursor, run, found, numbers=numbers)
+        admitted = admit_by_pattern(cursor, run, found, numbers=numbers)
         counts = FetchCounts(discovered=admitted.new, quarantined=admitted.caught)
         add_counts(cursor, run.pk, counts)
     return RejudgedBatch(0, admitted.new - admitted.caught, _next(rows))

@@ -17,7 +17,7 @@ from django.db.backends.utils import CursorWrapper
 
 from allocation.isolation import insist
 from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
-from crawling.frontier.admit.late_admission import LateAdmission
+from crawling.frontier.admit.pattern_admission import PatternAdmission
 from crawling.frontier.admit.pattern_watch import watch_yields
 from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.rediscovery import note_modified
@@ -155,7 +155,7 @@ def record(
             _note_modified(cursor, run, kept)
         held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
         queues = {url: row.queue_id for url, row in settled.items()}
-        nearer = LateAdmission()
+        nearer = PatternAdmission()
         if run.crawl.max_depth is not None:
             keep_targets(cursor, kept)
             nearer = bring_targets_nearer(cursor, run, numbers=numbers)

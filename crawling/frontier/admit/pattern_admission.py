@@ -18,16 +18,16 @@ from crawling.models import Run
 from crawling.scope.trap_gate import TrapGate
 
 
-class LateAdmission(NamedTuple):
+class PatternAdmission(NamedTuple):
     """How many URLs are new to the run, and how many of them a trap caught."""
 
     new: int = 0
     caught: int = 0
 
 
-def admit_late(
+def admit_by_pattern(
     cursor: CursorWrapper, run: Run, found: Iterable[Candidate], *, numbers: Sequence[int]
-) -> LateAdmission:
+) -> PatternAdmission:
     """Queue them, but for those of patterns that are held or banned; seeds in any case.
 
     The caller holds the run's lock, and counts them.
@@ -47,4 +47,4 @@ def admit_late(
         add_queues(cursor, run.pk, [*wanted, *trapped], numbers=numbers)
     new = schedule_urls(run, wanted, numbers=numbers)
     caught = catch(cursor, run, trapped, numbers=numbers) if trapped else 0
-    return LateAdmission(new + caught, caught)
+    return PatternAdmission(new + caught, caught)

@@ -45,10 +45,14 @@ def _words(text: str) -> list[str]:
 
 
 def text_key(text: str, words: list[str]) -> int | bytes:
-    """What a text is compared by: a simhash, or all of it if it is too short for one."""
+    """What a text is compared by: a simhash, or all of it if it is too short for one.
+
+    Each word of a short text counts once, or a calendar with few events would be all alike: by the
+    word for a day without any.
+    """
     if len(text) > MOST_COMPARED:
         return simhash(text) or b""
-    said = " ".join(words)
+    said = " ".join(dict.fromkeys(words))
     return folded(said) if (mark := simhash(said)) is None else mark
 
 

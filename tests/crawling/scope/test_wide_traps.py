@@ -16,6 +16,7 @@ from crawling.models import Delivery, Listener, TrapPattern
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import PROBE_PAGES
 from crawling.web.content.own_words import own_words, text_key
+from crawling.web.simhash import is_alike
 from tests.crawling.pages import browser
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -254,3 +255,13 @@ def test_numbers_ids_and_the_own_address_make_no_other_text(one, other, are_alik
     ]
 
     assert (keys[0] == keys[1]) == are_alike
+
+
+def test_a_calendar_with_few_events_is_not_one_text():
+    months = [
+        " ".join(words(month, day, count=3) if day % 9 == 0 else "nothing" for day in range(1, 31))
+        for month in range(12)
+    ]
+    keys = [text_key(text, own_words(text, "http://h.test/cal", "Events")) for text in months]
+
+    assert not any(is_alike(key, keys[:number]) for number, key in enumerate(keys))

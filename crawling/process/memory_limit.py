@@ -14,8 +14,8 @@ from pathlib import Path
 
 MIB = 1024 * 1024
 #: Beside the memory that a process inherits from its worker: its own code and connections, what it
-#: remembers of links and texts, and what is made of documents. A crawl of 21,600 pages, some of
-#: 4 MB and more, needs 180 MiB
+#: remembers of links and texts, and what is made of documents. With 150 MiB a crawl of 21,600
+#: pages, some of which have 4 MB and more, reached the limit
 BESIDE_BYTES = 200 * MIB
 #: the system's 8 MiB for each thread would be most of what a limit allows
 STACK_BYTES = 2 * MIB

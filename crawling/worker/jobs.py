@@ -94,7 +94,7 @@ def prepare_to_fork() -> None:
     installed packages, so that a faulty one is logged as the worker starts.
 
     Objects that exist by then are no garbage: collecting them would stop all fetch threads for 70
-    ms again and again, and make each shift copy their pages.
+    ms again and again, and make each shift copy their pages. Younger ones are looked at seldom.
     """
     Scope.of_seeds(Reach.DOMAIN, [canonical_address(f"https://{ANY}/")], None)
     levels_of(ANY)

@@ -20,7 +20,7 @@ from crawling.archive.reader import content_of, original_of, record_of
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.crawls.creation import start_run
 from crawling.errors import BadOrder, CheckpointTrouble, NotFound, WrongState
-from crawling.housekeeping.run_removal import remove_run, why_not
+from crawling.housekeeping.run_removal import remove_rows, remove_run, why_not
 from crawling.links.catch_up import catch_up
 from crawling.links.query import ask
 from crawling.models import (
@@ -362,6 +362,7 @@ def test_a_run_goes_with_its_withdrawn_pages(site, crawl_to_the_end, tmp_path):
 
     remove_run(run, by=None, for_good=True)
 
+    assert remove_rows(seconds=60)  # what is left after its time, as the scheduler does
     assert not Run.all_objects.exists()
     assert not WithdrawnPage.objects.exists()
     assert not Withdrawal.objects.exists()

@@ -22,11 +22,18 @@ from crawling.pipeline.visit import Visit
 from crawling.process.memory_limit import give_back_free_memory
 from crawling.process.vitals import VITALS
 from crawling.shift.workbench import Workbench
+from crawling.web.documents.html import TYPES as PAGE_TYPES
 from crawling.web.fetch.progress import FetchStep, ProgressBoard, report_step
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
+
+#: A page up to this size is read before its host is returned where that costs no time: the host has
+#: to rest anyway, or it answers as soon as another thread would come to ask it. It takes a
+#: millisecond or two
+SHORT_BYTES = 64 * 1024
+QUICK_SECONDS = 0.01
 
 
 class FetchThreadPool:
@@ -65,10 +72,11 @@ class FetchThreadPool:
     def _work(self, number: int) -> None:
         self.board.join(number)
         try:
-            while visit := self._bench.take(lambda: number < self._size):
+            back: Visit | None = None
+            while visit := self._bench.take(lambda: number < self._size, back=back):
                 with VITALS.in_hand(number, visit.urls[0].id):
                     self._in_hand[number] = (visit.urls[0], visit)
-                    self._step(visit)
+                    back = self._step(visit)
                     del self._in_hand[number]
                 report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
@@ -76,7 +84,8 @@ class FetchThreadPool:
             # following a robots.txt to another host may have looked up its name
             connections.close_all()
 
-    def _step(self, visit: Visit) -> None:
+    def _step(self, visit: Visit) -> Visit | None:
+        """The visit, to be returned to the workbench; None: it is there already."""
         claimed, began_at = visit.urls[0], time.monotonic()
         try:
             made = step(visit, self._context)
@@ -89,16 +98,18 @@ class FetchThreadPool:
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
+        if isinstance(made, UnreadAnswer) and _is_read_first(made, visit):
+            made = self._read(made, visit)
         visit.penalise(time.monotonic() - began_at, threads=self._size)
         if isinstance(made, UnreadAnswer):
-            self._bench.give_back(visit, is_unread=True)
+            self._bench.give_back(visit)
             self._hand_in(self._read(made, visit), claimed)
             visit.penalise(time.monotonic() - began_at, threads=self._size)
             self._bench.has_read(visit)
-            return
+            return None
         if made:
             self._hand_in(made, claimed)
-        self._bench.give_back(visit)
+        return visit
 
     def _read(self, catch: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
@@ -135,6 +146,13 @@ class FetchThreadPool:
         for thread in self._threads.values():
             thread.join(max(0.0, until - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads.values())
+
+
+def _is_read_first(answer: UnreadAnswer, visit: Visit) -> bool:
+    """Whether to read it before the host is returned, which saves changes of threads."""
+    fetched, rest = answer.fetched, visit.clock.free_at - time.monotonic()
+    is_short = fetched.content_type in PAGE_TYPES and len(fetched.body) <= SHORT_BYTES
+    return is_short and (rest > QUICK_SECONDS or fetched.seconds < QUICK_SECONDS)
 
 
 def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:

@@ -1,9 +1,9 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
 A host is handed to one fetch thread at a time, so it never sees two requests at once. The fetch
-thread gives it back when it has the answer, and reads that while another may ask the host. One that
-stands aside, since it has kept a fetch thread for long, is handed out only while no other is due.
-All times are monotonic seconds.
+thread gives it back when it has the answer, and reads a long one while another may ask the host.
+One that stands aside, since it has kept a fetch thread for long, is handed out only while no other
+is due. All times are monotonic seconds.
 """
 
 from __future__ import annotations
@@ -45,18 +45,24 @@ class Workbench:
         long rest, counts as drained.
         """
         with self._changed:
-            self._put(visit)
+            self._add(visit)
 
-    def take(self, is_wanted: Callable[[], bool]) -> Visit | None:
+    def take(self, is_wanted: Callable[[], bool], *, back: Visit | None = None) -> Visit | None:
         """Wait for the next visit that is due.
 
-        None: the workbench is closed, or the fetch thread is not wanted any more.
+        None: the workbench is closed, or the fetch thread is not wanted any more. back: the visit
+        that the fetch thread took before, which it returns first. Where that one is due at once, no
+        other fetch thread is woken for it: the change of threads takes as long as a short page.
 
         One fetch thread keeps watch for the first that falls due, and wakes another when it takes
         it: if all woke each time, sixty-four fetch threads would spend as much on that as on their
         pages.
         """
         with self._changed:
+            if back:
+                self._out -= 1
+                self._put(back)
+                self._tell_if_idle()
             while not self._closed and is_wanted():
                 now = time.monotonic()
                 if visit := self._next(now):
@@ -101,15 +107,15 @@ class Workbench:
             for entry in back:
                 heapq.heappush(self._due, entry)
 
-    def give_back(self, visit: Visit, *, is_unread: bool = False) -> None:
-        """Return a visit that `take` handed out; `is_unread`: with a document that the fetch thread
-        will read now, until `has_read`.
+    def give_back(self, visit: Visit) -> None:
+        """Return a visit that `take` handed out, with a document that the fetch thread will read
+        now, until `has_read`.
         """
         with self._changed:
             self._out -= 1
-            visit.unread += is_unread
-            self._unread += is_unread
-            self._put(visit)
+            visit.unread += 1
+            self._unread += 1
+            self._add(visit)
             self._tell_if_idle()
 
     def has_read(self, visit: Visit) -> None:
@@ -119,10 +125,15 @@ class Workbench:
             self._unread -= 1
             if visit in self._parked:
                 self._parked.remove(visit)
-                self._put(visit)
+                self._add(visit)
             self._tell_if_idle()
 
-    def _put(self, visit: Visit) -> None:
+    def _add(self, visit: Visit) -> None:
+        if self._put(visit):
+            self._changed.notify()
+
+    def _put(self, visit: Visit) -> bool:
+        """Whether it falls due before all others: then no fetch thread keeps watch for it yet."""
         goes_on = bool(visit.urls) and visit.clock.free_at - time.monotonic() < LONG_REST_SECONDS
         if visit.unread >= (MOST_UNREAD if goes_on else 1):
             self._parked.add(visit)
@@ -138,9 +149,10 @@ class Workbench:
             )
             if is_first:
                 self._watch = None  # the watching thread waits for a later one
-                self._changed.notify()
+            return is_first
         else:
             self._drained.append(visit)
+        return False
 
     def drained(self) -> list[Visit]:
         """Take away the visits that have no URLs left or rest for long."""

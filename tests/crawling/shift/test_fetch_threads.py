@@ -15,7 +15,7 @@ from crawling.pipeline import stages
 from crawling.pipeline.client import Client
 from crawling.pipeline.visit import Visit
 from crawling.shift import fetch_threads
-from crawling.shift.fetch_threads import FetchThreadPool
+from crawling.shift.fetch_threads import QUICK_SECONDS, SHORT_BYTES, FetchThreadPool
 from crawling.shift.workbench import Workbench
 from crawling.web.politeness import SHORT_SECONDS
 from crawling.web.robots import RobotsRules
@@ -97,11 +97,19 @@ def test_as_many_pages_are_fetched_at_once_as_there_are_fetch_threads(pool, benc
     assert [pool.outcomes.get(timeout=60).state for _ in sites] == [UrlState.SUCCEEDED] * 3
 
 
-def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(
-    pool, bench, make_site, monkeypatch
+@pytest.mark.parametrize(
+    ("page", "seconds"), [("x" * (SHORT_BYTES + 1), 0.0), ("x", 2 * QUICK_SECONDS)]
+)
+def test_a_host_is_asked_for_its_next_url_while_a_long_page_or_one_that_came_late_is_still_read(
+    pool, bench, make_site, monkeypatch, page, seconds
 ):
     asked, read = threading.Event(), fetch_threads.read
-    site = make_site({"/0": "x", "/1": lambda request: (asked.set(), (200, {}, "x"))[1]})
+    site = make_site(
+        {
+            "/0": lambda request: (time.sleep(seconds), (200, {}, page))[1],
+            "/1": lambda request: (asked.set(), (200, {}, "x"))[1],
+        }
+    )
     monkeypatch.setattr(
         fetch_threads,
         "read",
@@ -112,6 +120,31 @@ def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(
     bench.put(visit_of(site, "/0", "/1"))
 
     assert {pool.outcomes.get(timeout=60).state for _ in range(2)} == {UrlState.SUCCEEDED}
+
+
+def test_a_short_page_of_a_host_that_has_to_rest_is_read_before_the_host_is_returned(
+    pool, bench, make_site, monkeypatch
+):
+    unread, read, step = [], fetch_threads.read, fetch_threads.step
+
+    def step_and_rest(visit, context):
+        made = step(visit, context)
+        visit.clock.free_at = time.monotonic() + 60
+        return made
+
+    monkeypatch.setattr(fetch_threads, "step", step_and_rest)
+    monkeypatch.setattr(
+        fetch_threads,
+        "read",
+        lambda catch, visit, *others: unread.append(visit.unread) or read(catch, visit, *others),
+    )
+
+    pool.set_size(1)
+    for page in ("x", "x" * (SHORT_BYTES + 1)):
+        bench.put(visit_of(make_site({"/": page}), "/"))
+
+    assert {pool.outcomes.get(timeout=60).state for _ in range(2)} == {UrlState.SUCCEEDED}
+    assert sorted(unread) == [0, 1]
 
 
 def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(

@@ -31,6 +31,11 @@ def take(bench):
     return bench.take(lambda: True)
 
 
+def put_back(bench, one):
+    """As a fetch thread does that is wanted no more."""
+    assert bench.take(lambda: False, back=one) is None
+
+
 def in_thread(function):
     """Run it beside the test; returns (the thread, the list that the result comes into)."""
     results = []
@@ -83,13 +88,13 @@ def test_a_host_is_in_one_hand_at_a_time(bench):
         bench.put(one)
 
     def work():
-        while one := take(bench):
+        one = None
+        while one := bench.take(lambda: True, back=one):
             if one.host.name in held:
                 clashes.append(one.host.name)
             held.add(one.host.name)
             one.urls.popleft()
             held.discard(one.host.name)
-            bench.give_back(one)
 
     threads = [in_thread(work)[0] for _ in range(8)]
     drained = []
@@ -116,9 +121,50 @@ def test_a_host_whose_document_is_read_may_be_asked_by_another_fetch_thread(benc
     one = visit(urls=2)
     bench.put(one)
     take(bench).urls.popleft()
-    bench.give_back(one, is_unread=True)
+    bench.give_back(one)
 
     assert take(bench) is one
+
+
+def test_who_returns_a_host_that_is_due_has_it_again_and_wakes_no_other(bench):
+    one, looks = visit(urls=50), []
+    bench.put(one)
+    take(bench)
+    in_thread(lambda: bench.take(lambda: looks.append(1) or True))
+    waiting(bench, 1)
+    looks.clear()
+
+    taken = [bench.take(lambda: True, back=one) for _ in range(50)]
+
+    assert (taken, looks) == ([one] * 50, [])
+
+
+def test_a_host_that_is_returned_is_not_left_to_who_waits_for_a_later_one(bench):
+    one = visit()
+    bench.put(one)
+    take(bench)
+    bench.put(visit("later", due_in=60))
+    _, by_other = in_thread(lambda: take(bench))
+    waiting(bench, 1)
+
+    one.clock.free_at = time.monotonic() + 0.05
+    taken = bench.take(lambda: True, back=one)
+
+    assert (taken, by_other) == (one, [])
+
+
+def test_a_host_that_is_returned_by_who_is_wanted_no_more_is_another_s_at_once(bench):
+    one = visit()
+    bench.put(one)
+    take(bench)
+    bench.put(visit("later", due_in=60))
+    thread, taken = in_thread(lambda: take(bench))
+    waiting(bench, 1)
+
+    put_back(bench, one)
+    thread.join(60)
+
+    assert taken == [one]
 
 
 def test_a_host_is_not_asked_while_too_many_of_its_documents_are_unread(bench):
@@ -126,7 +172,7 @@ def test_a_host_is_not_asked_while_too_many_of_its_documents_are_unread(bench):
     bench.put(one)
     for _ in range(MOST_UNREAD):
         take(bench).urls.popleft()
-        bench.give_back(one, is_unread=True)
+        bench.give_back(one)
     thread, taken = in_thread(lambda: take(bench))
 
     due_while_unread = bench.overdue()
@@ -141,7 +187,7 @@ def test_a_host_is_drained_when_its_last_document_is_read(bench):
     one = visit()
     bench.put(one)
     take(bench).urls.popleft()
-    bench.give_back(one, is_unread=True)
+    bench.give_back(one)
     while_unread = (bench.drained(), bench.is_idle())
     bench.has_read(one)
 
@@ -156,7 +202,7 @@ def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
     take(bench)
     looks.append(bench.is_idle())
     one.clock.free_at = time.monotonic() + 60
-    bench.give_back(one)
+    put_back(bench, one)
     looks.append(bench.is_idle())
 
     assert looks == [True, False, False, True]
@@ -174,8 +220,8 @@ def test_who_waits_until_fetch_threads_have_nothing_to_do_is_told_when_the_last_
         lambda: (bench.await_idleness(60, is_enough=lambda: True), woken_by.append("idleness"))
     )
 
-    bench.give_back(one)
-    bench.give_back(two, is_unread=True)
+    put_back(bench, one)
+    bench.give_back(two)
     while_unread = list(woken_by)
     bench.has_read(two)
     thread.join(60)
@@ -222,10 +268,7 @@ def test_closing_wakes_every_fetch_thread_and_nothing_is_handed_out_after_it(ben
 
 def waiting(bench, count):
     """Wait until so many fetch threads stand at the bench."""
-    until = time.monotonic() + 5
-    while len(bench._changed._waiters) < count:
-        assert time.monotonic() < until
-        time.sleep(0.001)
+    eventually(lambda: len(bench._changed._waiters) >= count)
 
 
 def test_each_of_two_hosts_that_come_at_once_finds_a_fetch_thread(bench):
@@ -273,11 +316,15 @@ def test_fetch_threads_that_have_nothing_to_do_are_left_alone(bench):
     assert len(looks) <= 50 * 4
 
 
-def eventually_taken(bench, idle, one):
+def eventually(is_so):
     until = time.monotonic() + 5
-    while not any(taken == [one] for _, taken in idle):
+    while not is_so():
         assert time.monotonic() < until
         time.sleep(0.001)
+
+
+def eventually_taken(bench, idle, one):
+    eventually(lambda: any(taken == [one] for _, taken in idle))
     idle[:] = [(thread, taken) for thread, taken in idle if not taken]
 
 
@@ -325,7 +372,7 @@ def test_hosts_are_withdrawn_but_those_that_a_fetch_thread_has_or_reads_of(bench
     for one in visits:
         bench.put(one)
     in_hand, read_of = take(bench), take(bench)
-    bench.give_back(read_of, is_unread=True)
+    bench.give_back(read_of)
 
     gone = bench.withdraw({one.host.host_id for one in visits[:3]})
 

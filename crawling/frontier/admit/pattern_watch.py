@@ -35,10 +35,12 @@ def watch_yields(
     """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little;
     returns how many those were.
 
-    known: links of the batch that the run had before. The caller holds the run's lock.
+    known: links of the batch that the run had before. The caller holds the run's lock, and confirms
+    the batch to the watch once it is committed.
     """
     counted = [worth for outcome in outcomes for worth in watch.count(outcome, originals, known)]
     worths = {worth.pattern.key: worth for worth in counted if worth.is_row}
+    watch.note_written(worths.values())
     if not worths:
         return 0
     rows = [
@@ -49,7 +51,6 @@ def watch_yields(
     held, news = 0, list[Pattern]()
     for key, state, fetched, fresh in cursor.fetchall():
         worth = worths[key]
-        worth.fetched = worth.fresh = 0
         if state == TrapState.WATCHED and worth.is_poor(fetched, fresh):
             TrapPattern.objects.filter(run=run, key=key).update(
                 state=TrapState.QUARANTINED, rule=worth.pattern.rule or "yield"

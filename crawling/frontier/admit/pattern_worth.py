@@ -295,6 +295,10 @@ class PatternWatch:
         self._lists: dict[str, KnownList] = {}
         #: simhashes of the latest pages of the run, whatever their patterns
         self._texts: dict[int, None] = {}
+        #: of pages whose batch is not known to be committed, by the ids of their URLs
+        self._counted: dict[int, list[PatternWorth]] = {}
+        #: what a transaction has written that is not known to be committed
+        self._written: list[PatternWorth] = []
         #: patterns were held whose links the shift may still let in
         self.has_held = False
 
@@ -304,7 +308,32 @@ class PatternWatch:
         originals: Mapping[bytes, int],
         known: Collection[str],
     ) -> list[PatternWorth]:
-        """Count a page under its patterns, if it was read. known: URLs found again."""
+        """Count a page under its patterns, if it was read: once, however often its batch is tried.
+        known: URLs found again.
+        """
+        counted = self._counted.get(outcome.url_id)
+        if counted is None:
+            counted = self._counted[outcome.url_id] = self._count(outcome, originals, known)
+        return counted
+
+    def note_written(self, worths: Collection[PatternWorth]) -> None:
+        """The rows count all pages of these once the transaction is committed."""
+        self._written = [*worths]
+
+    def confirm(self, outcomes: Sequence[UrlOutcome]) -> None:
+        """The batch of these is committed."""
+        for worth in self._written:
+            worth.fetched = worth.fresh = 0
+        self._written = []
+        for outcome in outcomes:
+            self._counted.pop(outcome.url_id, None)
+
+    def _count(
+        self,
+        outcome: UrlOutcome,
+        originals: Mapping[bytes, int],
+        known: Collection[str],
+    ) -> list[PatternWorth]:
         answer = outcome.answer
         if answer is None or answer.text_key is None:
             return []

@@ -22,6 +22,8 @@ class OutcomeLog:
 
     def __init__(self) -> None:
         self._hosts: set[str] = set()
+        #: those of a batch that is not known to be committed
+        self._told: set[str] = set()
 
     def tell(
         self,
@@ -32,8 +34,9 @@ class OutcomeLog:
     ) -> None:
         """Write the lines of a batch, whose URLs are given by id.
 
-        To be called within the transaction that records it.
+        To be called within the transaction that records it, before `confirm`.
         """
+        self._told = set()
         lines = [
             line
             for outcome in outcomes
@@ -62,18 +65,29 @@ class OutcomeLog:
                 lines.append(NewLogLine(sentence, Level.WARNING))
         write_all(shift.process.run_id, lines)
 
+    def confirm(self) -> None:
+        """The lines of the latest batch are committed."""
+        self._hosts |= self._told
+        self._told = set()
+
+    def _is_new(self, host: str) -> bool:
+        if host in self._hosts or host in self._told:
+            return False
+        if len(self._hosts) + len(self._told) >= MOST_LOG_LINES:
+            return False
+        self._told.add(host)
+        return True
+
     def _of_maps(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
         """Once for each site, though several pages may bring its sitemaps."""
         robots = f"{canonical_address(url).origin}/robots.txt"
-        if robots not in self._hosts and len(self._hosts) < MOST_LOG_LINES:
-            self._hosts.add(robots)
+        if self._is_new(robots):
             told = f"Sitemaps that it names are not requested: {'; '.join(outcome.bad_maps)}."
             yield NewLogLine(told, Level.WARNING, robots)
 
     def _of_host(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
         host = canonical_address(url).host_key
-        if host not in self._hosts and len(self._hosts) < MOST_LOG_LINES:
-            self._hosts.add(host)
+        if self._is_new(host):
             yield NewLogLine(f"{host}: {_describe_outcome(outcome)}", Level.WARNING, url)
 
 

@@ -111,6 +111,11 @@ class RecordingState:
     #: id of the part of the links dataset that will have the links of the pages
     links_part: int | None = None
 
+    def confirm(self, outcomes: Sequence[UrlOutcome]) -> None:
+        """The batch of these is committed: what its transaction noted is now so."""
+        self.watch.confirm(outcomes)
+        self.outcome_log.confirm()
+
 
 class SettledUrl(NamedTuple):
     """A URL that was still the shift's."""
@@ -165,6 +170,7 @@ def record(
         failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
         fail_astray(cursor, shift, kept)
         memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
+    memory.confirm(outcomes)
     memory.contents.learn(originals)
     memory.links.update(found.links)
     return settled.keys()
@@ -259,7 +265,9 @@ def _record_part(
         tries += 1
         done = record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
         # the connection may have broken after the commit
-        return done if done or tries == 1 else _settled_before(shift, outcomes)
+        if not done and tries > 1 and (done := _settled_before(shift, outcomes)):
+            memory.confirm(outcomes)
+        return done
 
     try:
         return insist(attempt, attempts=ATTEMPTS, through_breaks=True)

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 from zipfile import BadZipFile, ZipFile
 
@@ -23,7 +24,13 @@ from crawling.imports.foreign_records import (
 )
 from crawling.imports.http_blocks import LongHead, read_block
 from crawling.imports.segments import MissingSegment, Segments
-from crawling.imports.unpacked_bytes import START_BYTES, UNPACKABLE, UnpackedBytes, other_packing
+from crawling.imports.unpacked_bytes import (
+    PIECE_BYTES,
+    START_BYTES,
+    UNPACKABLE,
+    UnpackedBytes,
+    other_packing,
+)
 from crawling.web.document_stream import DocumentStream, new_spool
 
 #: of a request, which is kept in memory until its answer has been read
@@ -71,6 +78,8 @@ class ForeignFile:
     #: records in parts, which may go on in the next file
     segments: Segments = field(default_factory=Segments)
     is_last: bool = True
+    #: for packages that are unpacked on the way
+    folder: Path | None = None
     _bytes: int = 0
     _file: IO[bytes] | None = None
 
@@ -152,7 +161,7 @@ class ForeignFile:
                 raise Unreadable(f"{self.path.name}: it is packed by {packing}, which is not read")
             if start.startswith(ZIP) or self.path.suffix.lower() == ".wacz":
                 has_archives = False
-                for found in _archives_in(file, printable(self.path.name), MOST_DEPTH):
+                for found in self._archives_in(file, printable(self.path.name), MOST_DEPTH):
                     has_archives = True
                     yield found
                 if not has_archives:
@@ -165,18 +174,36 @@ class ForeignFile:
         if self._bytes > FREE_BYTES + MOST_RATIO * self.path.stat().st_size:
             raise Unreadable(f"{self.path.name}: it unpacks to more than a hundred times its size")
 
+    def _archives_in(
+        self, file: IO[bytes], name: str, depth: int
+    ) -> Iterator[tuple[str, IO[bytes]]]:
+        """The archives of a package, and of the packages in it (multi-WACZ)."""
+        with ZipFile(file) as package:
+            for member in package.infolist():
+                lowered = member.filename.lower()
+                is_archive = lowered.endswith(ARCHIVES)
+                if not is_archive and not (lowered.endswith(".wacz") and depth):
+                    continue
+                # the bytes of several members may be the same ones, and unpack to nothing
+                self.count(member.compress_size)
+                path = f"{name}: {printable(member.filename[-100:])}"
+                with package.open(member) as stream:
+                    if is_archive:
+                        yield path, stream
+                    else:
+                        yield from self._archives_in_packed(stream, path, depth - 1)
 
-def _archives_in(file: IO[bytes], name: str, depth: int) -> Iterator[tuple[str, IO[bytes]]]:
-    """The archives of a package, and of the packages in it (multi-WACZ)."""
-    with ZipFile(file) as package:
-        for path in package.namelist():
-            lowered = path.lower()
-            if lowered.endswith(ARCHIVES):
-                with package.open(path) as stream:
-                    yield f"{name}: {printable(path[-100:])}", stream
-            elif lowered.endswith(".wacz") and depth:
-                with package.open(path) as inner:
-                    yield from _archives_in(inner, f"{name}: {printable(path[-100:])}", depth - 1)
+    def _archives_in_packed(
+        self, stream: IO[bytes], name: str, depth: int
+    ) -> Iterator[tuple[str, IO[bytes]]]:
+        """The same of a package that is packed itself. It is unpacked once: each step back in it
+        would unpack it from its beginning.
+        """
+        with TemporaryFile(dir=self.folder) as package:
+            while piece := stream.read(PIECE_BYTES):
+                self.count(len(piece))
+                package.write(piece)
+            yield from self._archives_in(package, name, depth)
 
 
 def printable(text: str) -> str:

@@ -315,7 +315,8 @@ def translate(
     read_before = answers = 0
     segments = Segments()
     for path in files:
-        foreign = ForeignFile(path, segments=segments, is_last=path == files[-1])
+        is_last = path == files[-1]
+        foreign = ForeignFile(path, segments=segments, is_last=is_last, folder=folder)
         taken = 0
         try:
             for answer in foreign.answers():

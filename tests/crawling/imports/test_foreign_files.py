@@ -10,6 +10,7 @@ import tarfile
 import time
 from hashlib import sha512
 from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from backports import zstd
@@ -462,6 +463,42 @@ def test_names_in_a_package_are_no_paths_of_files(read, tmp_path):
 
     assert (urls, trouble) == ([GOOD[1], "http://127.0.0.1:8900/other"], "")
     assert [path.name for path in tmp_path.rglob("*")] == ["a.wacz"]
+
+
+def test_a_package_in_a_package_is_unpacked_once(read):
+    """Its members stand in it from the last to the first, behind much that is packed well."""
+    inner = BytesIO()
+    with ZipFile(inner, "w") as package:
+        package.writestr("padding", bytes(20_000_000))
+        for number in range(600):
+            package.writestr(f"{number}.warc", warc(answer(f"{WEB}{number}"), packed=False))
+        package.filelist.reverse()
+    outer = BytesIO()
+    with ZipFile(outer, "w", ZIP_DEFLATED) as package:
+        package.writestr("inner.wacz", inner.getvalue())
+    began = time.thread_time()
+
+    urls, _, trouble = read("outer.wacz", outer.getvalue())
+
+    assert (len(urls), trouble) == (600, "")
+    assert time.thread_time() - began < 4
+
+
+def test_a_member_that_is_named_very_often_is_not_read_as_often(read, monkeypatch):
+    """Blocks of DEFLATE without content (RFC 1951, section 3.2.4), which unpack to nothing."""
+    monkeypatch.setattr(foreign_files, "FREE_BYTES", 100_000)
+    nothing, last = bytes.fromhex("000000ffff"), bytes.fromhex("010000ffff")
+    out = BytesIO()
+    with ZipFile(out, "w") as package:
+        package.writestr("a.warc", nothing * 100_000 + last)
+        (member,) = package.filelist
+        member.compress_type, member.CRC, member.file_size = ZIP_DEFLATED, 0, 1
+        package.filelist *= 300
+
+    urls, _, trouble = read("named.wacz", out.getvalue())
+
+    assert urls == []
+    assert "more than a hundred times its size" in trouble
 
 
 def tarred(content):

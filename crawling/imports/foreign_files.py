@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +59,7 @@ CUT_OFF = "are kept as far as the file has them"
 EMPTY = "are empty: no head, and no document"
 NO_ANSWER = "are requests without an answer"
 CREDENTIALS = "had a user name or a password in their URL, which the copy leaves out"
+BEHIND = "are behind damage:"
 AHEAD = "state a time that is still to come"
 
 
@@ -68,7 +69,7 @@ class Unreadable(Exception):
 
 @dataclass
 class ForeignFile:
-    """One file; `answers` are read once."""
+    """One file; `answers` are read once, and behind those of the last file `incomplete`."""
 
     path: Path
     #: how many records were left out, by the reason
@@ -77,7 +78,6 @@ class ForeignFile:
     remarks: dict[str, int] = field(default_factory=dict)
     #: records in parts, which may go on in the next file
     segments: Segments = field(default_factory=Segments)
-    is_last: bool = True
     #: for packages that are unpacked on the way
     folder: Path | None = None
     _bytes: int = 0
@@ -92,15 +92,36 @@ class ForeignFile:
         """Raises Unreadable if the file is none of these, or where it unpacks to too much; what
         came before counts.
         """
-        try:
+        with self._damage_told():
             for name, stream in self._streams():
                 records = ForeignRecords(UnpackedBytes(stream, self.count), name, self.count)
                 yield from _AnswersOfRecords(self, records).all()
                 if records.damaged and not records.found and stream is self._file:
                     raise Unreadable(_why_nothing_is_read(records))
                 self._note_damage(records)
-            if self.is_last:
-                yield from self._incomplete()
+
+    def incomplete(self) -> Iterator[ForeignAnswer]:
+        """The records of which parts are in no file, as far as they are there, also if this file
+        could not be read to its end.
+        """
+        for record in self.segments.incomplete():
+            with closing(record):
+                try:
+                    with self._damage_told():
+                        answer = self.read(record)
+                except SkippedRecord as why:
+                    self.leave_out(str(why))
+                    continue
+                except Unreadable as error:
+                    self.leave_out(f"{BEHIND} {error}")
+                    continue
+            if answer:
+                yield answer
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
         except DAMAGE as error:
             said = str(error).strip().splitlines() or [type(error).__name__]
             raise Unreadable(f"{self.path.name}: {said[0][:200]}") from error
@@ -128,17 +149,6 @@ class ForeignFile:
         if answer.at.at > datetime.now(UTC):
             self.remark(AHEAD)
         return answer
-
-    def _incomplete(self) -> Iterator[ForeignAnswer]:
-        for record in self.segments.incomplete():
-            with closing(record):
-                try:
-                    answer = self.read(record)
-                except SkippedRecord as why:
-                    self.leave_out(str(why))
-                    continue
-            if answer:
-                yield answer
 
     def _note_damage(self, records: ForeignRecords) -> None:
         for place in records.damage:
@@ -227,6 +237,18 @@ class _AnswersOfRecords:
     _waiting: deque[ForeignAnswer] = field(default_factory=deque)
 
     def all(self) -> Iterator[ForeignAnswer]:
+        damage: Exception | None = None
+        try:
+            yield from self._before_damage()
+        except (Unreadable, *DAMAGE) as error:
+            damage = error
+        yield from self._waiting
+        if self._requests:
+            self.file.leave_out(NO_ANSWER, len(self._requests))
+        if damage:
+            raise damage
+
+    def _before_damage(self) -> Iterator[ForeignAnswer]:
         for record in self.records:
             with closing(record):
                 if record.kind == "request":
@@ -237,9 +259,6 @@ class _AnswersOfRecords:
                 self._waiting.append(answer)
             if len(self._waiting) > MOST_WAITING:
                 yield self._waiting.popleft()
-        yield from self._waiting
-        if self._requests:
-            self.file.leave_out(NO_ANSWER, len(self._requests))
 
     def _request(self, record: ForeignRecord) -> None:
         identity, url = record.get("WARC-Record-ID"), record.get("WARC-Target-URI")

@@ -49,7 +49,7 @@ from crawling.imports.captures import (
     WaitingRevisits,
 )
 from crawling.imports.foreign_answers import ForeignAnswer, Reference
-from crawling.imports.foreign_files import ForeignFile, Unreadable, printable
+from crawling.imports.foreign_files import BEHIND, ForeignFile, Unreadable, printable
 from crawling.imports.page_facts import facts_of
 from crawling.imports.request_bodies import asked_by
 from crawling.imports.segments import Segments
@@ -315,8 +315,9 @@ def translate(
     read_before = answers = 0
     segments = Segments()
     for path in files:
-        is_last = path == files[-1]
-        foreign = ForeignFile(path, segments=segments, is_last=is_last, folder=folder)
+        foreign = ForeignFile(
+            path, translation.left_out, translation.remarks, segments=segments, folder=folder
+        )
         taken = 0
         try:
             for answer in foreign.answers():
@@ -326,15 +327,12 @@ def translate(
         except Unreadable as error:
             if not taken:
                 raise
-            _add(translation.left_out, f"are behind damage: {error}")
-        for counts, more in (
-            (translation.left_out, foreign.left_out),
-            (translation.remarks, foreign.remarks),
-        ):
-            for what, count in more.items():
-                _add(counts, what, count)
+            foreign.leave_out(f"{BEHIND} {error}")
         read_before += path.stat().st_size
         answers += taken
+    for answer in foreign.incomplete():
+        translation.take(answer)
+        answers += 1
     note(read_before, answers)
     translation.finish()
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import re
 import tarfile
 import time
 from hashlib import sha512
 from io import BytesIO
+from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
@@ -19,6 +21,7 @@ from crawling.imports import foreign_files, http_blocks
 from crawling.imports.foreign_files import ForeignFile, Unreadable
 from crawling.imports.http_blocks import read_block
 from crawling.imports.moments import read_moment
+from crawling.imports.translator import translate
 from crawling.web.document_stream import DocumentStream
 from tests.crawling.imports.warc_files import answer, wacz, warc
 
@@ -60,6 +63,9 @@ def read(tmp_path):
                 found.payload.close()
         except Unreadable as error:
             trouble = str(error)
+        for found in file.incomplete():
+            urls.append(found.address.url)
+            found.payload.close()
         read.remarks = file.remarks
         return urls, file.left_out, trouble
 
@@ -383,6 +389,51 @@ def test_parts_without_their_others_are_read_or_counted(read):
 
     assert sorted(urls) == [f"{WEB}1", f"{WEB}2"]
     assert left_out == {"are of the type conversion": 1}
+
+
+FIRST_PART = {"WARC-Record-ID": "<urn:x:1>", "WARC-Segment-Number": "1"}
+
+
+def test_a_record_in_parts_is_kept_as_far_as_it_is_there_where_its_file_breaks_off(read):
+    begun, whole = answer(f"{WEB}1", b"a text", **FIRST_PART), answer(f"{WEB}2")
+    noise = of_first_file(wacz({"b.warc": b"x"}), (14, 9))  # another checksum than it states
+    content = BytesIO(noise)
+    with ZipFile(content, "a") as package:
+        package.writestr("a.warc", warc(begun, whole, packed=False))
+        package.filelist.reverse()
+
+    urls, _, trouble = read("a.wacz", content.getvalue())
+
+    assert urls == [f"{WEB}2", f"{WEB}1"]
+    assert trouble == "a.wacz: Bad CRC-32 for file 'b.warc'"
+    assert read.remarks == {"are kept as far as the file has them": 1}
+
+
+def test_what_waits_where_a_file_unpacks_to_too_much_is_read_or_counted(read, monkeypatch):
+    monkeypatch.setattr(foreign_files, "FREE_BYTES", 100_000)
+    begun, whole = answer(f"{WEB}1", b"a text", **FIRST_PART), answer(f"{WEB}2")
+    asked = ("request", f"{WEB}9", "GET / HTTP/1.1", b"", {})
+    content = gzip.compress(warc(begun, whole, asked, packed=False) + b"\n" * 2_000_000)
+
+    urls, left_out, trouble = read("a.warc.gz", content)
+
+    assert urls == [f"{WEB}2"]
+    assert left_out == {"are requests without an answer": 1, f"are behind damage: {trouble}": 1}
+
+
+def test_an_import_whose_last_file_breaks_off_tells_of_records_in_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(foreign_files, "FREE_BYTES", 100_000)
+    begun, whole = answer(f"{WEB}1", b"a text", **FIRST_PART), answer(f"{WEB}2")
+    (tmp_path / "archive").mkdir()
+    files = [tmp_path / "a.warc", tmp_path / "b.warc.gz"]
+    files[0].write_bytes(warc(begun, packed=False))
+    files[1].write_bytes(gzip.compress(warc(whole, packed=False) + b"\n" * 2_000_000))
+
+    translate(tmp_path, str(uuid4()), files, lambda read, answers: None)
+
+    summary = json.loads((tmp_path / "summary.jsonl").read_text())
+    bomb = "are behind damage: b.warc.gz: it unpacks to more than a hundred times its size"
+    assert (summary["pages"], summary["left_out"]) == (1, {bomb: 2})
 
 
 def test_a_header_of_very_many_lines_takes_no_longer_than_others(read):

@@ -5,6 +5,7 @@ ever is reported to the worker above, which kills the process.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 import time
@@ -36,8 +37,8 @@ class WatchedCall:
     """A call under way."""
 
     thread: int
-    until: float
-    is_told: bool = False
+    #: when it is to end; it is told to end only after this, and never while it is prepared or left
+    until: float = math.inf
 
 
 class CallWatch:
@@ -54,15 +55,17 @@ class CallWatch:
 
     def call(self, function: Callable[..., T], *args: object) -> T:
         """Return what it returns. Raises CallTookTooLong, and what it raises."""
-        call = WatchedCall(threading.get_ident(), time.monotonic() + CALL_SECONDS)
+        call = WatchedCall(threading.get_ident())
         self._watch(call)
         try:
             try:
+                call.until = time.monotonic() + CALL_SECONDS
                 return function(*args)
             finally:
+                call.until = math.inf
                 self._let_go(call)
         except TimeExceeded:
-            # It may have come within `_let_go`. It comes once, and not after that.
+            # A last one, sent before `until` was put off, may have come within `_let_go`.
             self._let_go(call)
             raise CallTookTooLong(f"it did not return within {CALL_SECONDS:g} s") from None
 
@@ -85,8 +88,9 @@ class CallWatch:
             with self._lock:
                 now = time.monotonic()
                 for call in self._calls:
-                    if now > call.until and not call.is_told:
-                        call.is_told = True
+                    if now > call.until:
+                        # Again at each look: the last may have been lost, in a `__del__` or in a
+                        # handler of all exceptions.
                         _raise_in(call.thread)
                 VITALS.set_stuck(any(now > one.until + STUCK_SECONDS for one in self._calls))
                 if not self._calls:

@@ -378,6 +378,21 @@ def test_a_question_is_cancelled_by_who_asked_and_asked_again_by_a_button(place,
     assert "Cancelled by" not in soup(ada.get(shown)).text
 
 
+def test_a_question_has_a_button_for_those_who_may_cancel_it_and_no_others(place, run, ada):
+    asked = preview(ada, run).json()
+    shown = f"/crawls/{run.crawl_id}/extracted/?run=1&rules=title%20=%20title"
+    lookers = {role: another(role) for role in ("administrator", "operator", "viewer")}
+    button = f"button[formaction$='/inquiries/{asked['id']}/cancel/']"
+
+    having = {role for role, client in lookers.items() if soup(client.get(shown)).select(button)}
+
+    assert having == {"administrator"}
+    assert soup(ada.get(shown)).select(button)
+    assert Inquiry.objects.count() == 1
+    lookers["administrator"].post(f"/crawls/inquiries/{asked['id']}/cancel/")
+    assert Inquiry.objects.get().state == "cancelled"
+
+
 def test_an_import_is_cancelled_while_its_run_is_stored(place, queue, pool, loopback):
     pages = [answer(f"http://127.0.0.1:8900/{number}") for number in range(20)]
     (place / "imports" / "a.warc").write_bytes(warc(*pages, packed=False))

@@ -17,9 +17,11 @@ from crawling.dashboard.base.crawl_views import crawl_view, run_view, verbs_of
 from crawling.dashboard.run.log import LogRow
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
+from crawling.teams import permissions
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
+register.filter("may_end", permissions.may_end)
 #: states in which nothing happens before an operator acts; every page of the crawl shows them
 RESTING = (RunState.PAUSING, RunState.PAUSED)
 #: name and route of each tab of a crawl, in order

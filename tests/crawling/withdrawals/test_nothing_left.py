@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import binascii
 import gzip
 import io
 import json
 import zipfile
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import django_rq
@@ -13,6 +18,7 @@ import duckdb
 import pytest
 from django.conf import settings
 from django.db import connection
+from redis import Redis
 
 from crawling.alerts.listeners import save_listener
 from crawling.archive.files import remove_abandoned
@@ -122,6 +128,9 @@ def _has(name: str, content: bytes) -> bool:
     if content.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(content)) as package:
             return any(_has(one, package.read(one)) for one in package.namelist())
+    if content.startswith(b"\x78"):
+        with suppress(zlib.error):
+            return _has("", zlib.decompress(content))
     if content.startswith(b"PAR1"):
         return MARKER in str(_rows(content)).lower()
     return False
@@ -137,12 +146,51 @@ def _rows(content: bytes) -> list[tuple]:
 
 
 def _keys() -> set[str]:
-    redis, found = django_rq.get_connection("shifts"), set()
-    for key in redis.scan_iter("*"):
-        value = redis.dump(key) or b""
-        if MARKER.encode() in value:
-            found.add(f"key {key.decode().partition(':')[0]}")
-    return found
+    redis = django_rq.get_connection("shifts")
+    return {
+        f"key {key.decode().partition(':')[0]}"
+        for key in redis.scan_iter("*")
+        if _has_it_in_redis(redis, key)
+    }
+
+
+#: how a value of each type is read: a dump may be packed, and would hide a marker
+READ = {
+    "string": ("GET",),
+    "hash": ("HGETALL",),
+    "list": ("LRANGE", 0, -1),
+    "set": ("SMEMBERS",),
+    "zset": ("ZRANGE", 0, -1),
+    "stream": ("XRANGE", "-", "+"),
+}
+
+
+def _has_it_in_redis(redis: Redis, key: bytes) -> bool:
+    """Whether a key or its value has it, as it is or packed as RQ packs jobs and results."""
+    kind = redis.type(key).decode()
+    if kind == "none":  # it has expired meanwhile
+        return False
+    command, *values = READ[kind]
+    texts = [key, *_texts(redis.execute_command(command, key, *values))]
+    return any(_has("", one) or _has("", _decoded(one)) for one in texts)
+
+
+def _decoded(text: bytes) -> bytes:
+    """What it is in base64, in which RQ keeps results; none if it is not."""
+    with suppress(binascii.Error):
+        return b64decode(text, validate=True)
+    return b""
+
+
+def _texts(value: object) -> Iterator[bytes]:
+    """All bytes in an answer of Redis."""
+    if isinstance(value, bytes):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*value, *value.values()])
+    elif isinstance(value, list | tuple | set):
+        for one in value:
+            yield from _texts(one)
 
 
 @pytest.fixture
@@ -224,3 +272,36 @@ def test_what_a_withdrawn_page_said_is_nowhere_once_its_records_are_removed(runs
     forget_abandoned(0)
 
     assert places() == set()
+
+
+@pytest.fixture
+def kept() -> Iterator[Redis]:
+    """Redis, with nothing of this test in it afterwards."""
+    redis = django_rq.get_connection("shifts")
+    yield redis
+    redis.delete(*redis.scan_iter("kept*"))
+
+
+def pack(text: str) -> bytes:
+    return zlib.compress(text.encode())
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda redis, text: redis.set("kept", text * 9),  # a dump of it is packed
+        lambda redis, text: redis.set("kept", pack(text)),
+        lambda redis, text: redis.set(f"kept:{text}", 1),
+        lambda redis, text: redis.hset("kept", mapping={"data": pack(text)}),
+        lambda redis, text: redis.hset("kept", mapping={text: 1}),
+        lambda redis, text: redis.rpush("kept", "a", text * 9),
+        lambda redis, text: redis.sadd("kept", text),
+        lambda redis, text: redis.zadd("kept", {text: 1}),
+        lambda redis, text: redis.xadd("kept", {"result": text * 9}),
+        lambda redis, text: redis.xadd("kept", {"error": b64encode(pack(text))}),
+    ],
+)
+def test_the_search_finds_what_redis_keeps_in_each_way(put, kept):
+    put(kept, f"before {MARKER} after ")
+
+    assert _keys() == {"key kept"}

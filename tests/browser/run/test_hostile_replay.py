@@ -285,8 +285,13 @@ def await_try(page: Tab, tried: Locator) -> None:
         assert crashed
 
 
-#: the browser's error stands in the place of the player
+#: the browser's error stands in the place of the player, and its console says what was refused
 REFUSED_IN_PLACE = {"form", "meta refresh", "download"}
+
+
+def is_refusal(said: str, address: str) -> bool:
+    """Whether the browser says that a frame may not go to an address."""
+    return f"'http://{address}/" in said and "frame-src" in said
 
 
 @contextmanager
@@ -356,13 +361,13 @@ def test_what_a_stored_page_reads_does_not_reach_its_author(
             came.clear()
             page = context.new_page()
             stored = Page.objects.get(url__url=f"{site.url}{path}")
-            page.goto(reverse("crawling:replay", args=[run.crawl_id]) + f"?page={stored.pk}")
-            player = page.frames[1]
-            tried = player.locator(f"html[data-tried='{name}']")
+            replay = reverse("crawling:replay", args=[run.crawl_id]) + f"?page={stored.pk}"
             if name in REFUSED_IN_PLACE:
-                page.wait_for_timeout(3 * GRACE_MS)
+                with page.expect_console_message(lambda said: is_refusal(said.text, address)):
+                    page.goto(replay)
             else:
-                await_try(page, tried)
+                page.goto(replay)
+                await_try(page, page.frames[1].locator(f"html[data-tried='{name}']"))
             clock.wait_for_timeout(GRACE_MS)
             for other in context.pages:
                 other.close()

@@ -7,7 +7,9 @@ The links of pages are kept for that as fingerprints, in runs with a limited dep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
@@ -17,10 +19,10 @@ from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.pattern_admission import PatternAdmission, admit_by_pattern
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
 from crawling.frontier.admit.refusals import drop_verdicts, keep_refusals
-from crawling.frontier.admit.schedule import FIND_SEEN
+from crawling.frontier.admit.schedule import FIND_SEEN, MOST_ROWS
 from crawling.frontier.types import Candidate, Refusal, UrlOutcome
 from crawling.models import Run, Verdict
-from crawling.scope.filters import Rule
+from crawling.scope.filters import Rule, UrlFilters
 from crawling.web.addresses import canonical_address
 
 #: pages whose targets are told at a time: so many, and fewer once they have so many targets, which
@@ -78,9 +80,11 @@ def bring_targets_nearer(
 ) -> PatternAdmission:
     """Tell the targets of pages that are nearer by now than they were told, and theirs in turn.
 
-    It ends, since each depth only falls. The caller holds the run's lock.
+    It ends, since each depth only falls. The caller holds the run's lock. What is let in is
+    admitted at once, so that its hosts are made in one order.
     """
     new = caught = 0
+    filters = cache(lambda: filters_of(run.crawl, run))
     while True:
         cursor.execute(TAKE_BEHIND, [run.pk, SLICE, MOST_TARGETS])
         ways: dict[int, LinkPath] = {}
@@ -91,14 +95,25 @@ def bring_targets_nearer(
                 _shorten(ways, redirect, LinkPath(depth, url_id, redirects + 1))
         if not ways:
             return PatternAdmission(new, caught)
-        _bring_nearer(cursor, run, ways)
-        found = _let_in(cursor, run, ways, numbers)
-        new, caught = new + found.new, caught + found.caught
+        let_in: list[Candidate] = []
+        for some in _pieces(ways):
+            _bring_nearer(cursor, run, some)
+            let_in += _no_longer_too_deep(cursor, run, some, filters)
+        if let_in:
+            found = admit_by_pattern(cursor, run, let_in, numbers=numbers)
+            new, caught = new + found.new, caught + found.caught
 
 
 def _shorten(ways: dict[int, LinkPath], mark: int, way: LinkPath) -> None:
     if way.depth < ways.setdefault(mark, way).depth:
         ways[mark] = way
+
+
+def _pieces(ways: dict[int, LinkPath]) -> Iterator[dict[int, LinkPath]]:
+    """As many as a statement looks for."""
+    marks = iter(ways)
+    while some := {mark: ways[mark] for mark in islice(marks, MOST_ROWS)}:
+        yield some
 
 
 def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) -> None:
@@ -112,20 +127,22 @@ def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) ->
     update_known_urls(cursor, run.pk, ranking_of(run), met, {})
 
 
-def _let_in(
-    cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath], numbers: Sequence[int]
-) -> PatternAdmission:
-    """Queue what only its depth has kept out, and is not too deep now."""
+def _no_longer_too_deep(
+    cursor: CursorWrapper,
+    run: Run,
+    ways: dict[int, LinkPath],
+    filters: Callable[[], UrlFilters],
+) -> list[Candidate]:
+    """What only its depth has kept out, and does so no longer."""
     kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
     near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]
     if not near:
-        return PatternAdmission()
-    filters = filters_of(run.crawl, run)
+        return []
     admitted: list[Candidate] = []
     refused: list[Refusal] = []
     for row in near:
         way, address = ways[row.fingerprint], canonical_address(row.url)
-        ruling = filters.judge(address, depth=way.depth, hops=row.hops)
+        ruling = filters().judge(address, depth=way.depth, hops=row.hops)
         if ruling.admits:
             admitted.append(Candidate(address, *way, hops=ruling.hops))
         else:
@@ -133,4 +150,4 @@ def _let_in(
             refused.append(Refusal(row.url, *told))
     drop_verdicts(run.pk, near)
     keep_refusals(cursor, run.pk, refused, revision=rules_key(run.crawl))
-    return admit_by_pattern(cursor, run, admitted, numbers=numbers)
+    return admitted

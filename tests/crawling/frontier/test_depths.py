@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from crawling.frontier.admit import depths as module
+from crawling.frontier.admit import schedule
 from crawling.models import Page, PageTargets, Url, Verdict
 from tests.crawling.pipeline.test_crawl_path import links
 
@@ -102,6 +103,45 @@ def test_what_was_too_deep_by_one_way_is_fetched_by_a_shorter_one(make_site, cra
     assert site.paths == ["/one", "/a", "/b", "/two", "/c"]
     kept_out = Verdict.objects.filter(run=run).values_list("url", "rule", "depth")
     assert set(kept_out) == {(f"{site.url}/d", "depth", 3), (f"{site.url}/out.pdf", "exclude", 2)}
+
+
+def test_very_many_targets_are_brought_nearer_by_a_few_at_a_time(
+    make_site, crawl_to_the_end, monkeypatch
+):
+    for one in (module, schedule):
+        monkeypatch.setattr(one, "MOST_ROWS", 2)
+    deep, deeper = ([f"/{name}{n}" for n in range(7)] for name in "cd")
+    site = make_site(
+        {
+            "/one": links("/a"),
+            "/a": links("/b"),
+            "/b": links(*deep),
+            "/two": links("/b"),
+            **{path: links(*deeper) for path in deep},
+        }
+    )
+    sizes = []
+
+    def look(execute, sql, params, many, context):
+        if sql == module.FIND_SEEN:
+            sizes.append(len(params[1]))
+        elif "crawling_verdict" in sql and '"fingerprint" IN' in sql and '"rule" =' in sql:
+            sizes.append(len(params) - 2)  # the run and the rule
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(look):
+        run = crawl_to_the_end(
+            *(f"{site.url}/{seed}" for seed in ("one", "two")),
+            order="depth_first",
+            max_depth=2,
+            exact_order=True,
+        )
+
+    assert site.paths[:4] == ["/one", "/a", "/b", "/two"]
+    assert sorted(site.paths[4:]) == deep
+    kept_out = Verdict.objects.filter(run=run).values_list("url", "rule", "depth")
+    assert set(kept_out) == {(f"{site.url}{path}", "depth", 3) for path in deeper}
+    assert max(sizes) == 2
 
 
 def test_a_run_without_a_limit_of_its_depth_keeps_no_targets(make_site, crawl_to_the_end):

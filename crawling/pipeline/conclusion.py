@@ -68,7 +68,6 @@ def conclude(
     asked = fetched.retry_after if fetched.status >= 400 else None
     if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_checked):
         return outcome
-    target = _redirect_target(address, fetched)
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
     document = NOTHING if is_checked else _read(claimed, address, fetched, marks, context)
@@ -80,6 +79,23 @@ def conclude(
     is_busy = document.unread is TruncationReason.BUSY
     if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
+    maps = () if is_checked else sitemaps
+    return _with_answer(claimed, address, dialled, fetched, document, marks, maps, error, context)
+
+
+def _with_answer(
+    claimed: ClaimedUrl,
+    address: Address,
+    dialled: str,
+    fetched: Fetched,
+    document: Document,
+    marks: tuple[int, bytes],
+    maps: Sequence[str],
+    error: str,
+    context: FetchContext,
+) -> UrlOutcome:
+    """What becomes of a URL whose answer is read: a page, and where it leads."""
+    target = _redirect_target(address, fetched)
     is_personal = context.client.policy.is_personal
     pattern = pattern_with(address, claimed.pattern, year=context.links.traps.year)
     answer = _answer(
@@ -92,7 +108,6 @@ def conclude(
         return UrlOutcome(
             claimed.id, UrlState.FAILED, astray, told, answer=answer, captured=captured
         )
-    maps = () if is_checked else sitemaps
     links, refusals = links_of(claimed, address, document, maps, target, context.links)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
     return UrlOutcome(
@@ -104,16 +119,19 @@ def conclude(
         links=links,
         refusals=refusals,
         captured=captured,
-        page_links=PageLinks(
-            address.url,
-            document.base,
-            document.charset,
-            collected(document, with_fragment(target.url, fetched.location) if target else ""),
-        ),
+        page_links=_page_links(address, document, target, fetched),
         modified=document.modified,
         bad_maps=bad_maps(address, maps) if maps else (),
         targets=targets_of(claimed, address, document, target, context.links),
     )
+
+
+def _page_links(
+    address: Address, document: Document, target: Address | None, fetched: Fetched
+) -> PageLinks:
+    leads_to = with_fragment(target.url, fetched.location) if target else ""
+    written = collected(document, leads_to)
+    return PageLinks(address.url, document.base, document.charset, written)
 
 
 def _without_answer(

@@ -5,12 +5,13 @@ becomes a job, a lost shift is closed, due alerts wake their worker.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from datetime import timedelta
+from collections.abc import Collection, Iterator
+from datetime import datetime, timedelta
+from typing import Any
 
 import django_rq
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from redis.exceptions import RedisError
 from rq import Queue
@@ -48,6 +49,7 @@ from crawling.rq_jobs import (
     SHIFTS,
     WATCHES,
     WITHDRAWAL,
+    RowJob,
     is_in_hand,
     remove,
     waits,
@@ -181,8 +183,30 @@ def resend_background() -> None:
     """
     clear_cancelled()
     now = timezone.now()
+    for job, rows in (*_asked_for(now), *_exports_asked_for(now)):
+        for pk in rows.order_by("pk").values_list("pk", flat=True):
+            job.enqueue_if_lost(pk)
+    lost = lost_parts().filter(opened_at__lt=now - RESEND_AFTER).values_list("run", flat=True)
+    for run_id in {*collected_parts().values_list("run", flat=True), *lost}:
+        LINKS.enqueue_if_lost(run_id)
+    if (abandoned := abandoned_parts().first()) is not None:
+        FORGETTING.enqueue_if_lost(abandoned.pk)
+    for job, due in (
+        (SECOND_READING, unread_runs),
+        (NU_READING, runs_for_nu),
+        (WATCHES, due_crawls),
+        (REVISITS, crawls_to_plan),
+        (SEED_SOURCE, due_sources),
+        (WITHDRAWAL, due_withdrawals),
+    ):
+        for pk in due():
+            job.enqueue_if_lost(pk)
+
+
+def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
+    """Rows of what users have asked for that should be taken up by now, but for exports."""
     late = now - RESEND_AFTER
-    for job, rows in (
+    yield from (
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
         (INQUIRY, Inquiry.objects.filter(began_at=None, ended_at=None, asked_at__lt=late)),
@@ -198,38 +222,15 @@ def resend_background() -> None:
             ),
         ),
         (IMPORT, ArchiveImport.objects.filter(ended_at=None, asked_at__lt=late)),
-        *(
-            (
-                job,
-                RunExport.objects.filter(
-                    kind=kind,
-                    run__isnull=False,
-                    written_at=None,
-                    trouble="",
-                    asked_at__lt=late,
-                    asked_at__gt=now - longest(kind),
-                ),
-            )
-            for kind, job in JOBS.items()
-        ),
-    ):
-        for pk in rows.order_by("pk").values_list("pk", flat=True):
-            job.enqueue_if_lost(pk)
-    lost = lost_parts().filter(opened_at__lt=late).values_list("run", flat=True)
-    for run_id in {*collected_parts().values_list("run", flat=True), *lost}:
-        LINKS.enqueue_if_lost(run_id)
-    if (abandoned := abandoned_parts().first()) is not None:
-        FORGETTING.enqueue_if_lost(abandoned.pk)
-    for job, due in (
-        (SECOND_READING, unread_runs),
-        (NU_READING, runs_for_nu),
-        (WATCHES, due_crawls),
-        (REVISITS, crawls_to_plan),
-        (SEED_SOURCE, due_sources),
-        (WITHDRAWAL, due_withdrawals),
-    ):
-        for pk in due():
-            job.enqueue_if_lost(pk)
+    )
+
+
+def _exports_asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
+    unwritten = RunExport.objects.filter(
+        run__isnull=False, written_at=None, trouble="", asked_at__lt=now - RESEND_AFTER
+    )
+    for kind, job in JOBS.items():
+        yield job, unwritten.filter(kind=kind, asked_at__gt=now - longest(kind))
 
 
 def wake_courier() -> None:

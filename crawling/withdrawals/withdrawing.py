@@ -130,11 +130,7 @@ def withdraw(
     RESTORABLE. Raises BadOrder with a sentence by field, NotFound if there is no such page, and
     WrongState.
     """
-    rule, errors = _read(kind, text)
-    if not reason.strip() or len(reason.strip()) > LONGEST_REASON or not reason.isprintable():
-        errors["reason"] = f"must be one line of 1 to {LONGEST_REASON} characters"
-    if rule is None or errors:
-        raise BadOrder(errors)
+    rule = _checked(kind, text, reason)
     with transaction.atomic():
         runs = list(_runs(crawl, run).select_for_update(no_key=True).order_by("pk"))
         _check_at_rest(runs)
@@ -158,18 +154,33 @@ def withdraw(
             WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
             for file in _files(runs)
         )
-        # comparisons that were answered quote pages; they are made again when they are asked for
-        Inquiry.objects.filter(kind__in=QUOTING).delete()
-        _forget_test_fetches(rule)
-        forget_withdrawn(crawl, rule)
-        forget_revisits(crawl, rule)
-        forget_graphs([one.pk for one in runs])
+        _forget_copies(crawl, runs, rule)
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
     remove_unreadable_exports(crawl.pk)
     if at_once:
         _wake(withdrawal)
     return withdrawal
+
+
+def _checked(kind: str, text: str, reason: str) -> UrlRule:
+    """Raises BadOrder with a sentence by field."""
+    rule, errors = _read(kind, text)
+    if not reason.strip() or len(reason.strip()) > LONGEST_REASON or not reason.isprintable():
+        errors["reason"] = f"must be one line of 1 to {LONGEST_REASON} characters"
+    if rule is None or errors:
+        raise BadOrder(errors)
+    return rule
+
+
+def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
+    """Remove what was made of pages and would still say what was on the withdrawn ones."""
+    # comparisons that were answered quote pages; they are made again when they are asked for
+    Inquiry.objects.filter(kind__in=QUOTING).delete()
+    _forget_test_fetches(rule)
+    forget_withdrawn(crawl, rule)
+    forget_revisits(crawl, rule)
+    forget_graphs([one.pk for one in runs])
 
 
 @transaction.atomic

@@ -89,37 +89,18 @@ def update_known_urls(
     gains: dict[str, float],
 ) -> None:
     """Let the least depth count, and let gains be received. The caller holds the run's lock."""
-    shorter = [row for row in met if row.candidate.depth < row.depth and row.state in WAITING]
-    if shorter:
-        cursor.execute(
-            SHORTEN,
-            [
-                [row.fingerprint for row in shorter],
-                [row.candidate.depth for row in shorter],
-                [row.candidate.via for row in shorter],
-                [row.candidate.redirects for row in shorter],
-                [
-                    None
-                    if ranking.counts_links
-                    else ranking.rank(row.candidate.address.url, row.candidate.depth, 0.0)
-                    for row in shorter
-                ],
-                [row.candidate.nesting for row in shorter],
-                run_id,
-            ],
-        )
-    done = [row for row in met if row.candidate.depth < row.depth and row.state not in WAITING]
-    if done:
-        cursor.execute(
-            BRING_NEARER,
-            [
-                [row.fingerprint for row in done],
-                [row.candidate.depth for row in done],
-                [row.candidate.via for row in done],
-                [row.candidate.redirects for row in done],
-                run_id,
-            ],
-        )
+    nearer = [row for row in met if row.candidate.depth < row.depth]
+    if shorter := [row for row in nearer if row.state in WAITING]:
+        ranks = [
+            None
+            if ranking.counts_links
+            else ranking.rank(row.candidate.address.url, row.candidate.depth, 0.0)
+            for row in shorter
+        ]
+        nestings = [row.candidate.nesting for row in shorter]
+        cursor.execute(SHORTEN, [*_columns(shorter), ranks, nestings, run_id])
+    if done := [row for row in nearer if row.state not in WAITING]:
+        cursor.execute(BRING_NEARER, [*_columns(done), run_id])
     received = {
         row.fingerprint: gain
         for row in met
@@ -133,6 +114,16 @@ def update_known_urls(
             GAIN,
             [ranking.step, is_best_first, list(received), list(received.values()), run_id],
         )
+
+
+def _columns(rows: Sequence[Rediscovery]) -> list[list[int | None]]:
+    """Fingerprints, and the shorter ways."""
+    return [
+        [row.fingerprint for row in rows],
+        [row.candidate.depth for row in rows],
+        [row.candidate.via for row in rows],
+        [row.candidate.redirects for row in rows],
+    ]
 
 
 def add_links(run_id: int, links: Mapping[str, int]) -> None:

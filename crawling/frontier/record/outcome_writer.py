@@ -25,6 +25,7 @@ from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
 from crawling.frontier.record.batch_parts import in_parts
 from crawling.frontier.record.link_admission import (
+    LinkAdmission,
     admit_first_links,
     admit_links,
     without_first_links,
@@ -155,18 +156,9 @@ def record(
         originals = find_originals(cursor, run.pk, kept, memory.contents)
         copies = _write_pages(run.pk, kept, originals, memory.links_part)
         ranks = {url: row.rank for url, row in settled.items()}
-        found = admit_links(cursor, run, kept, ranks, numbers)
-        if run.crawl.reuse.get("visits_a_day"):
-            _note_modified(cursor, run, kept)
-        held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
+        found = _admit(cursor, run, kept, ranks, originals, numbers, memory.watch)
+        admitted = FetchCounts(discovered=found.new, quarantined=found.caught, duplicate=copies)
         queues = {url: row.queue_id for url, row in settled.items()}
-        nearer = PatternAdmission()
-        if run.crawl.max_depth is not None:
-            keep_targets(cursor, kept)
-            nearer = bring_targets_nearer(cursor, run, numbers=numbers)
-        admitted = FetchCounts(
-            discovered=found.new + nearer.new, quarantined=held + nearer.caught, duplicate=copies
-        )
         failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
         fail_astray(cursor, shift, kept)
         memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
@@ -174,6 +166,30 @@ def record(
     memory.contents.learn(originals)
     memory.links.update(found.links)
     return settled.keys()
+
+
+def _admit(
+    cursor: CursorWrapper,
+    run: Run,
+    outcomes: Sequence[UrlOutcome],
+    ranks: Mapping[int, float],
+    originals: Mapping[bytes, int],
+    numbers: Sequence[int],
+    watch: PatternWatch,
+) -> LinkAdmission:
+    """Let in what a batch leads to, and hold what it shows to be a trap; its numbers have what is
+    let in as its pages are nearer than they were.
+    """
+    found = admit_links(cursor, run, outcomes, ranks, numbers)
+    if run.crawl.reuse.get("visits_a_day"):
+        _note_modified(cursor, run, outcomes)
+    held = watch_yields(cursor, run, outcomes, originals, found.known, watch)
+    nearer = PatternAdmission()
+    if run.crawl.max_depth is not None:
+        keep_targets(cursor, outcomes)
+        nearer = bring_targets_nearer(cursor, run, numbers=numbers)
+    new, caught = found.new + nearer.new, found.caught + held + nearer.caught
+    return found._replace(new=new, caught=caught)
 
 
 def _count_requeued(cursor: CursorWrapper, outcomes: Sequence[UrlOutcome]) -> None:

@@ -255,13 +255,9 @@ def _read(
     if how.cookies and "Set-Cookie" in answered:
         how.cookies.take(canonical_address(response.url), answered.getlist("Set-Cookie"))
     if unwanted := _unwanted(http_status, answered, judge):
-        return Fetched(
-            unwanted[0],
-            answered,
-            seconds=time.monotonic() - started,
-            error=unwanted[1],
-            http_status=http_status,
-        )
+        status, told = unwanted
+        seconds = time.monotonic() - started
+        return Fetched(status, answered, NO_DOCUMENT, seconds, told, http_status)
     seconds = time.monotonic() - started
     document, error, is_whole = _document(body, most)
     if http_status == HTTPStatus.PARTIAL_CONTENT and not _is_all(answered):
@@ -271,28 +267,12 @@ def _read(
         if unwanted := judge(shown.content_type, None):
             if document.content is not body.file:
                 document.close()
-            return replace(
-                shown,
-                status=unwanted[0],
-                body=NO_DOCUMENT,
-                error=unwanted[1],
-                seconds=seconds,
-                http_status=http_status,
-            )
+            status, told = unwanted
+            return Fetched(status, answered, NO_DOCUMENT, seconds, told, http_status)
     if isinstance(error, FetchStatus):
         if 200 <= http_status < 300:
             return Fetched(error, answered, document, seconds, error.sentence, http_status)
         error = error.sentence
-    exchange = None
-    if keep:
-        request = masked_request(body.request, how.hidden)
-        exchange = Exchange(
-            request,
-            body.head,
-            DocumentStream(body.file, body.size),
-            is_plain="Content-Encoding" not in answered,
-            is_cut_short=not is_whole,
-        )
     return Fetched(
         http_status,
         answered,
@@ -300,8 +280,19 @@ def _read(
         seconds,
         error,
         http_status,
-        exchange=exchange,
+        _exchange(body, how.hidden, is_whole=is_whole) if keep else None,
         is_partial=not is_whole,
+    )
+
+
+def _exchange(body: ResponseBody, hidden: frozenset[str], *, is_whole: bool) -> Exchange:
+    """What was sent and received, to be kept."""
+    return Exchange(
+        masked_request(body.request, hidden),
+        body.head,
+        DocumentStream(body.file, body.size),
+        is_plain="Content-Encoding" not in body.headers,
+        is_cut_short=not is_whole,
     )
 
 

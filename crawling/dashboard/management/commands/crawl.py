@@ -90,7 +90,11 @@ WAIT = (
     "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if "
     "it continues after --max-seconds"
 )
-
+#: commands that name no crawl
+OF_NO_CRAWL = {
+    *("new", "check", "list", "search", "deleted", "plan", "import"),
+    *("cancel-import", "cancel-inquiry", "cancel-experiment"),
+}
 
 #: causes of failures that a report names
 CAUSES = 5
@@ -126,6 +130,23 @@ def _options(parser: ArgumentParser) -> dict[str, Action]:
     return {name: action for action in parser._actions for name in action.option_strings}
 
 
+class CommandAdder:
+    """Adds commands with the arguments that all have."""
+
+    def __init__(self, commands: Any) -> None:
+        self._commands = commands
+
+    def __call__(self, name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
+        command: ArgumentParser = self._commands.add_parser(name, help=words, description=words)
+        command.set_defaults(do=do, verb=name, wait=False)
+        command.add_argument("--json", action="store_true", help="print JSON")
+        if waits:
+            command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
+        if name not in OF_NO_CRAWL:
+            command.add_argument("crawl", metavar="CRAWL", help="its name or number")
+        return command
+
+
 class Command(BaseCommand):
     help = "Create, follow and control crawls."
 
@@ -141,29 +162,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.prog = PROGRAM  # commands take it over as they are added
-        commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+        # in the order in which the help lists them
+        add = CommandAdder(parser.add_subparsers(metavar="COMMAND", title="commands"))
+        self._add_new_and_lists(add)
+        self._add_steering(add)
+        self._add_results(add)
+        self._add_jobs_and_watches(add)
+        self._add_removal(add)
 
-        def add(name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
-            command: ArgumentParser = commands.add_parser(name, help=words, description=words)
-            command.set_defaults(do=do, verb=name, wait=False)
-            command.add_argument("--json", action="store_true", help="print JSON")
-            if waits:
-                command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-            if name not in (
-                "new",
-                "check",
-                "list",
-                "search",
-                "deleted",
-                "plan",
-                "import",
-                "cancel-import",
-                "cancel-inquiry",
-                "cancel-experiment",
-            ):
-                command.add_argument("crawl", metavar="CRAWL", help="its name or number")
-            return command
-
+    def _add_new_and_lists(self, add: CommandAdder) -> None:
         new = add("new", "create a crawl and start it", self._create, waits=True)
         new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
         add_order_arguments(new)
@@ -172,6 +179,8 @@ class Command(BaseCommand):
         listed.add_argument("--owner", default="", help="only those that this user made")
         listed.add_argument("--team", default="", help="only those of this team")
         add_search_arguments(add("search", SEARCH_WORDS, self._search))
+
+    def _add_steering(self, add: CommandAdder) -> None:
         for name, words in crawl_verbs.HELP.items():
             command = add(name, words, self._act, waits=True)
             crawl_verbs.add_arguments(name, command)
@@ -189,6 +198,8 @@ class Command(BaseCommand):
         edit.add_argument("--revision", type=int, help="refuse if this revision is not the latest")
         clone = add("clone", "create a draft with the same order", self._clone)
         clone.add_argument("--name", help="default: the name of the original and a number")
+
+    def _add_results(self, add: CommandAdder) -> None:
         link_graph.add_graph_arguments(add("graph", link_graph.WORDS, self._graph))
         copies.add_copies_arguments(add("copies", copies.WORDS, self._copies))
         extraction.add_extraction_arguments(add("extract", extraction.WORDS, self._extract))
@@ -203,6 +214,8 @@ class Command(BaseCommand):
         add_export_arguments(wacz, ExportKind.WACZ)
         mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
         add_export_arguments(mirror, ExportKind.MIRROR)
+
+    def _add_jobs_and_watches(self, add: CommandAdder) -> None:
         add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
         for name, words in cancelling.HELP.items():
             cancelling.add_cancel_arguments(name, add(name, words, self._cancel))
@@ -211,6 +224,8 @@ class Command(BaseCommand):
         )
         freshness.add_freshness_arguments(add("freshness", freshness.WORDS, self._freshness))
         add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
+
+    def _add_removal(self, add: CommandAdder) -> None:
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
         delete.add_argument(
             "--for-good", action="store_true", help="remove it now; needs the whole name"

@@ -226,9 +226,26 @@ def test_a_program_with_a_token_goes_on_after_a_reset(boss):
 
 
 def test_who_changes_another_field_of_a_user_leaves_the_password_as_it_is(boss):
-    user = user_of("operator")
+    user, site = user_of("operator"), browser(OLD, "boss")
+    place = f"/admin/auth/user/{user.pk}/change/"
+    fields = {
+        "username": "ada",
+        "first_name": "Ada",
+        "is_active": "on",
+        "groups": [group.pk for group in user.groups.all()],
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "00:00:00",
+    }
 
-    assert not is_given(User.objects.get(pk=user.pk))
+    assert site.post(place, fields).status_code == 302
+    by_program = site.patch(
+        f"/api/v1/users/{user.pk}", {"role": "viewer"}, content_type="application/json"
+    )
+
+    assert by_program.status_code == 200
+    changed = User.objects.get(pk=user.pk)
+    assert (changed.first_name, changed.groups.get().name) == ("Ada", "viewer")
+    assert not is_given(changed)
     assert browser(OLD).get("/crawls/").status_code == 200
 
 

@@ -488,6 +488,8 @@ IN_JSON = {
     "experiments/": "POST api/v1/experiments",
     "experiments/<int:pk>/cancel/": "POST api/v1/experiments/<experiment_id>/cancel",
 }
+#: of each user, until he changes it
+PASSWORD = "known to all"
 NEW_PASSWORD = ("new_password1", "new_password2")
 ORDER = {"name": "another", "seeds": ["http://127.0.0.1:8900/"]}
 LISTENER = {"name": "Chat", "url": "http://127.0.0.1:8900/", "events": ["finished"]}
@@ -514,7 +516,7 @@ BODIES: dict[str, dict[str, object]] = {
     "PUT api/v1/identity": {"product_token": "crawlsite", "contact_url": "mailto:ops@example.org"},
     "POST api/v1/tokens": {"name": "nightly"},
     "POST account/password/": {
-        "old_password": "viewer",
+        "old_password": PASSWORD,
         **dict.fromkeys(NEW_PASSWORD, "eleven and more"),
     },
     "POST account/preferences/": {
@@ -706,7 +708,7 @@ def clients(crawl) -> dict[Role, Client]:
     clients = {role: Client() for role in Role}
     for role in list(Role)[1:]:
         name = role.name.lower()
-        user = User.objects.create_user(name, password=name, is_staff=role == ADMINISTRATOR)
+        user = User.objects.create_user(name, password=PASSWORD, is_staff=role == ADMINISTRATOR)
         user.groups.add(Group.objects.get(name=name))
         clients[role].force_login(user)
     return clients

@@ -55,6 +55,12 @@ def listed(names: Sequence[str], *, last: str = "and") -> str:
     return f" {last} ".join(part for part in (", ".join(names[:-1]), "".join(names[-1:])) if part)
 
 
+def beginning(names: Sequence[str], most: int, *, between: str = ", ") -> str:
+    """`a, b, and 3 more`: of a long list the first so many, and how many more there are."""
+    more = len(names) - most
+    return between.join([*names[:most], f"and {more:,} more"] if more > 0 else names)
+
+
 def some(names: Sequence[str], *, last: str = "and") -> str:
     """The same, but of a long list only the first few and how many more there are."""
     shown = list(names[:NAMES_AT_MOST])

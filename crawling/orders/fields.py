@@ -16,6 +16,8 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from allocation.wording import beginning
+
 MIB = 1024 * 1024
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 #: entries of a list that are shown
@@ -148,8 +150,7 @@ def format_value(value: object) -> str:
     no limit.
     """
     if isinstance(value, list):
-        more = f" and {len(value) - TOLD:,} more" if len(value) > TOLD else ""
-        return ", ".join(map(str, value[:TOLD])) + more or "none"
+        return beginning([str(entry) for entry in value], TOLD) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{name} = {text}" for name, text in value.items()) or "none"
     return "no limit" if value is None else str(value)

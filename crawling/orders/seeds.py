@@ -9,6 +9,7 @@ import ipaddress
 import re
 from collections.abc import Iterable, Sequence
 
+from allocation.wording import beginning
 from crawling.web.addresses import Address, BadUrl, read_address
 
 #: mistakes in one message; the next ones show after these are corrected
@@ -59,8 +60,7 @@ def read_seeds(texts: Iterable[str]) -> tuple[list[Address], list[str]]:
 
 def in_short(mistakes: Sequence[str]) -> str:
     """The first few, and how many there are besides."""
-    more = f" (and {len(mistakes) - TOLD} more)" if len(mistakes) > TOLD else ""
-    return "; ".join(mistakes[:TOLD]) + more
+    return beginning(mistakes, TOLD, between="; ")
 
 
 MOST_TAGS = 20

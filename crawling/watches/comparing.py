@@ -17,6 +17,7 @@ import re2
 from django.db import connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from allocation.wording import beginning
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.errors import ArchiveTrouble
@@ -99,13 +100,13 @@ def _compare(watch: Watch, run: Run) -> None:
 
 def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
     """Pages that are neither gone nor changed: nothing is known of them."""
-    told = "; ".join(
+    said = [
         f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
-        for url, status in urls[:URLS_TOLD]
-    )
-    more = f"; and {len(urls) - URLS_TOLD:,} more" if len(urls) > URLS_TOLD else ""
+        for url, status in urls
+    ]
+    told = beginning(said, URLS_TOLD, between="; ")
     pages = "1 page" if len(urls) == 1 else f"{len(urls):,} pages"
-    return f"Run {run.number} got no answer that can be compared from {pages}: {told}{more}."
+    return f"Run {run.number} got no answer that can be compared from {pages}: {told}."
 
 
 def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
@@ -213,7 +214,6 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
     """One message for all events of a kind."""
     for kind, group in groupby(sorted(events, key=_kind), key=_kind):
         some = list(group)
-        more = f", and {len(some) - URLS_TOLD:,} more" if len(some) > URLS_TOLD else ""
         urls = [masked_url(event.url) for event in some]
         told = [event for event in some if event.diff or event.note]
         diffs = "\n\n".join(
@@ -225,7 +225,7 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
         notify_listeners(
             run,
             ALERTS[PageEvent(kind)],
-            f"{PageEvent(kind).label.capitalize()}: {', '.join(urls[:URLS_TOLD])}{more}.",
+            f"{PageEvent(kind).label.capitalize()}: {beginning(urls, URLS_TOLD)}.",
             more=facts,
             page=WATCHES_PAGE.format(watch.crawl_id),
         )

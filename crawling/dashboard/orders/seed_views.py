@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from allocation.wording import some
+from allocation.wording import beginning, some
 from crawling.crawls.added_seeds import AddedSeedsResult, add_to_seeds
 from crawling.dashboard.orders.forms.fields import lines
 from crawling.errors import BadOrder, BadSeeds, CrawlError
@@ -113,9 +113,8 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
     else:
         messages.info(request, "Nothing was added: all of them are seeds already.")
     if added.known:
-        told = "; ".join(f"{url} ({what})" for url, what in list(added.known.items())[:NAMED])
-        more = f"; and {len(added.known) - NAMED:,} more" if len(added.known) > NAMED else ""
-        messages.info(request, f"Known: {told}{more}.")
+        known = [f"{url} ({what})" for url, what in added.known.items()]
+        messages.info(request, f"Known: {beginning(known, NAMED, between='; ')}.")
     if without := added.without_secrets:
         messages.warning(
             request,

@@ -20,13 +20,13 @@ from crawling.models import CrawlJob, Page, Run, WithdrawnPage
 from crawling.search.open_index import OPEN_INDEX, IndexView, counts_of
 from crawling.search.queries import query_of, read_query
 from crawling.search.snippets import SnippetPart, SnippetWriter
+from crawling.web.documents.base import MOST_TEXT as OF_OTHERS
+from crawling.web.documents.html_text import MOST_TEXT as OF_HTML
 
 ROWS = 20
 #: rows before these cost as much as those that are shown
 MOST_BEFORE = 1_000
 LONGEST_QUERY = 500
-#: characters of an HTML page and of other documents that a second reading keeps
-OF_HTML, OF_OTHERS = 262_144, 32_768
 LIMITS = (
     f"Of an HTML page the first {OF_HTML:,} characters of its text are searched, of other "
     f"documents the first {OF_OTHERS:,}."

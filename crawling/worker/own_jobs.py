@@ -19,6 +19,10 @@ from crawling.rq_jobs import FUNCTIONS
 REFUSED = "refused: Redis names a job that is none of crawlsite's"
 
 
+#: what RQ calls or asks beside the function of a job, in its hash in Redis
+BESIDE = ("success_callback_name", "failure_callback_name", "stopped_callback_name", "webhooks")
+
+
 class ForeignJob(Exception):
     """A job that is none of ours."""
 
@@ -61,11 +65,12 @@ class OwnJob(Job):
 
 class OwnSpawnWorker(SpawnWorker):
     """RQ's worker for systems where it cannot fork. Its work process has RQ's own class of jobs, so
-    a foreign job is refused before.
+    a foreign job is refused before, and what that class would call beside a job of ours removed.
     """
 
     def execute_job(self, job: Job, queue: Queue) -> None:
         if isinstance(job, OwnJob) and job.is_ours:
+            self.connection.hdel(job.key, *BESIDE)
             super().execute_job(job, queue)
             return
         self.prepare_execution(job)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import django_rq
 import pytest
-from rq import SimpleWorker
+from rq import SimpleWorker, Webhook
 from rq.job import Callback, Job, JobStatus
 from rq.serializers import JSONSerializer, PickleSerializer
 
@@ -113,11 +113,44 @@ def test_a_planted_job_fails_without_a_call(background, mark, plant, worker_clas
 )
 @pytest.mark.parametrize("function", [SEND_DUE, "os.getcwd"])
 def test_callbacks_that_redis_names_are_not_called(background, mark, options, function):
-    planted(background, function, meta={"mark": str(mark)}, **options)
+    job = planted(background, function, meta={"mark": str(mark)}, **options)
 
     work()
 
+    assert job.get_status() in (JobStatus.FINISHED, JobStatus.FAILED)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("function", [SEND_DUE, "os.getcwd"])
+def test_webhooks_that_redis_names_are_not_asked(background, make_site, function):
+    site = make_site({"/": "x"})
+    hooks = [Webhook(f"{site.url}/", status) for status in ("finished", "failed")]
+    job = planted(background, function, webhooks=hooks)
+
+    work()
+
+    assert job.get_status() in (JobStatus.FINISHED, JobStatus.FAILED)
+    assert site.log == []
+
+
+def test_a_process_that_is_not_forked_reads_neither_of_them_in_redis(background):
+    """It has RQ's own class of jobs, which calls them."""
+    called = Callback(leave_mark)
+    job = planted(
+        background,
+        SEND_DUE,
+        on_success=called,
+        on_failure=called,
+        on_stopped=called,
+        webhooks=[Webhook("http://127.0.0.1:1/", "failed")],
+    )
+
+    work(SpawningWorker)
+
+    read = Job.fetch(job.id, connection=background.connection, serializer=JSONSerializer)
+    assert read.get_status() == JobStatus.FAILED  # it was begun
+    assert (read.success_callback, read.failure_callback, read.stopped_callback) == (None,) * 3
+    assert read.webhooks == []
 
 
 def test_every_function_of_ours_can_be_called():

@@ -127,7 +127,9 @@ def test_lists_are_held_by_parameters_that_bring_nothing_in_any_order(make_site,
     site = endless(make_site, {"/list": narrowed, "/item": item, "/": "<a href=/list?view=grid>x"})
     run = crawl_to_the_end(f"{site.url}/", max_pages=2_000)
 
-    assert {trap.rule for trap in held(run)} <= {"filter", "parameters"}
+    rules = {trap.rule for trap in held(run)}
+    assert rules
+    assert rules <= {"filter", "parameters"}
     assert {f"/item/{n}" for n in range(ITEMS)} <= set(site.paths)
     assert sum("/list" in path for path in site.paths) < 10 * PROBE_PAGES
     assert run.state == "finished"

@@ -130,7 +130,7 @@ def _options(parser: ArgumentParser) -> dict[str, Action]:
     return {name: action for action in parser._actions for name in action.option_strings}
 
 
-class CommandAdder:
+class Commands:
     """Adds commands with the arguments that all have."""
 
     def __init__(self, commands: Any) -> None:
@@ -163,14 +163,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.prog = PROGRAM  # commands take it over as they are added
         # in the order in which the help lists them
-        add = CommandAdder(parser.add_subparsers(metavar="COMMAND", title="commands"))
+        add = Commands(parser.add_subparsers(metavar="COMMAND", title="commands"))
         self._add_new_and_lists(add)
         self._add_steering(add)
         self._add_results(add)
         self._add_jobs_and_watches(add)
         self._add_removal(add)
 
-    def _add_new_and_lists(self, add: CommandAdder) -> None:
+    def _add_new_and_lists(self, add: Commands) -> None:
         new = add("new", "create a crawl and start it", self._create, waits=True)
         new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
         add_order_arguments(new)
@@ -180,7 +180,7 @@ class Command(BaseCommand):
         listed.add_argument("--team", default="", help="only those of this team")
         add_search_arguments(add("search", SEARCH_WORDS, self._search))
 
-    def _add_steering(self, add: CommandAdder) -> None:
+    def _add_steering(self, add: Commands) -> None:
         for name, words in crawl_verbs.HELP.items():
             command = add(name, words, self._act, waits=True)
             crawl_verbs.add_arguments(name, command)
@@ -199,7 +199,7 @@ class Command(BaseCommand):
         clone = add("clone", "create a draft with the same order", self._clone)
         clone.add_argument("--name", help="default: the name of the original and a number")
 
-    def _add_results(self, add: CommandAdder) -> None:
+    def _add_results(self, add: Commands) -> None:
         link_graph.add_graph_arguments(add("graph", link_graph.WORDS, self._graph))
         copies.add_copies_arguments(add("copies", copies.WORDS, self._copies))
         extraction.add_extraction_arguments(add("extract", extraction.WORDS, self._extract))
@@ -215,7 +215,7 @@ class Command(BaseCommand):
         mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
         add_export_arguments(mirror, ExportKind.MIRROR)
 
-    def _add_jobs_and_watches(self, add: CommandAdder) -> None:
+    def _add_jobs_and_watches(self, add: Commands) -> None:
         add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
         for name, words in cancelling.HELP.items():
             cancelling.add_cancel_arguments(name, add(name, words, self._cancel))
@@ -225,7 +225,7 @@ class Command(BaseCommand):
         freshness.add_freshness_arguments(add("freshness", freshness.WORDS, self._freshness))
         add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
 
-    def _add_removal(self, add: CommandAdder) -> None:
+    def _add_removal(self, add: Commands) -> None:
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
         delete.add_argument(
             "--for-good", action="store_true", help="remove it now; needs the whole name"

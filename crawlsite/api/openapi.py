@@ -43,7 +43,7 @@ WITH_BODY = {400: "The body is not JSON", 413: "The body is too big"}
 WITH_PATH = {404: "Not found"}
 WRITING = {
     409: "Not possible in the present state",
-    503: "The pool is busy; try again shortly",
+    503: "The pool is busy, or what is asked is made anew; try again shortly",
 }
 RETRY_AFTER = {
     "headers": {

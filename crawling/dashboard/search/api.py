@@ -88,7 +88,17 @@ class HitPage(Schema):
     next: int | None
 
 
-@texts.get("", response=HitPage, summary="Search the texts of stored pages")
+@texts.get(
+    "",
+    response=HitPage,
+    summary="Search the texts of stored pages",
+    openapi_extra={
+        "responses": {
+            404: {"$ref": "#/components/responses/404"},
+            503: {"$ref": "#/components/responses/503"},
+        }
+    },
+)
 @may_view
 def search_page_texts(
     request: AuthenticatedRequest,

@@ -269,3 +269,5 @@ def test_a_bad_query_is_refused_with_the_remedy_everywhere(run):
     # a number of a crawl that none has counts as not given
     assert viewer.get(f"/search/text/?q=apple&crawl={1:012}{'0' * 5000}").status_code == 200
     assert viewer.get("/api/v1/search", {"q": "a", "crawl": 99}).status_code == 404
+    described = viewer.get("/api/v1/openapi.json").json()["paths"]["/api/v1/search"]["get"]
+    assert {"404", "422", "503"} <= described["responses"].keys()

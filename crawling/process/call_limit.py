@@ -100,6 +100,9 @@ class CallWatch:
 def _raise_in(thread: int) -> None:
     """It reaches the thread between two instructions of Python, and not within a call that waits
     or computes outside of the interpreter.
+
+    It may not reach a thread that once failed to start another: Python 3.11 keeps the state of that
+    one under the same id, and takes the first that it finds. Such a call is stuck, too.
     """
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread), ctypes.py_object(TimeExceeded)

@@ -311,9 +311,20 @@ class PatternWatch:
         """Count a page under its patterns, if it was read: once, however often its batch is tried.
         known: URLs found again.
         """
-        counted = self._counted.get(outcome.url_id)
-        if counted is None:
-            counted = self._counted[outcome.url_id] = self._count(outcome, originals, known)
+        if (counted := self._counted.get(outcome.url_id)) is not None:
+            return counted
+        counted = self._counted[outcome.url_id] = []
+        answer = outcome.answer
+        if answer is None or answer.text_key is None:
+            return counted
+        page = FetchedPage(outcome, answer, known)
+        page.is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
+        counted += [self._of_site(page), *self._of_list(page)]
+        if answer.pattern:
+            counted.append(self._of_pattern(page, answer.pattern))
+        if answer.summary.simhash is not None:
+            self._texts[answer.summary.simhash] = None
+            forget_oldest(self._texts, MOST_TEXTS)
         return counted
 
     def note_written(self, worths: Collection[PatternWorth]) -> None:
@@ -327,25 +338,6 @@ class PatternWatch:
         self._written = []
         for outcome in outcomes:
             self._counted.pop(outcome.url_id, None)
-
-    def _count(
-        self,
-        outcome: UrlOutcome,
-        originals: Mapping[bytes, int],
-        known: Collection[str],
-    ) -> list[PatternWorth]:
-        answer = outcome.answer
-        if answer is None or answer.text_key is None:
-            return []
-        page = FetchedPage(outcome, answer, known)
-        page.is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
-        counted = [self._of_site(page), *self._of_list(page)]
-        if answer.pattern:
-            counted.append(self._of_pattern(page, answer.pattern))
-        if answer.summary.simhash is not None:
-            self._texts[answer.summary.simhash] = None
-            forget_oldest(self._texts, MOST_TEXTS)
-        return counted
 
     def _of_pattern(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
         worth = self._worth(pattern)

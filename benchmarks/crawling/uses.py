@@ -35,6 +35,8 @@ NAME = "uses"
 #: of loopback: the run that is used again has it in its addresses
 PORT = 8913
 LOOK_SECONDS = 1.0
+#: workers are up before
+START_SECONDS = 60.0
 #: what is printed of a use that failed
 MOST_TOLD = 2_000
 RULES = ("title=h1", "code=pre > code")
@@ -160,7 +162,10 @@ def _look(programs: Mapping[str, int], most: dict[str, float], ended: threading.
 def await_workers(count: int) -> None:
     from crawling.rq_jobs import live_workers
 
+    until = time.monotonic() + START_SECONDS
     while live_workers() < count:
+        if time.monotonic() > until:
+            raise SystemExit(f"No {count} workers are up after {START_SECONDS:.0f} s.")
         time.sleep(LOOK_SECONDS)  # a poll of Redis: workers register there when they are up
 
 

@@ -236,7 +236,9 @@ def resolving_ahead(
     )
     process = subprocess.Popen([sys.executable, "manage.py", "resolve_ahead"], env=env)
     while not is_seated():
-        time.sleep(0.05)  # Django's start is no part of what is measured
+        if process.poll() is not None:
+            raise SystemExit("The pre-resolver has ended.")
+        time.sleep(0.05)  # its seat is a lock of PostgreSQL; its start is not measured
     time.sleep(RAMP_SECONDS)  # how slowly it begins to ask is not measured
     try:
         yield lambda: sum(psutil.Process(process.pid).cpu_times()[:2])

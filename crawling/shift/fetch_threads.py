@@ -29,8 +29,8 @@ from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: A page up to this size is read before its host is returned where that costs no time: the host has
-#: to rest anyway, or it answers as soon as another thread would come to ask it. It takes a
+#: A page up to this size is read before its host is given back where that costs no time: the host
+#: has to rest anyway, or it answers as soon as another thread would come to ask it. Reading takes a
 #: millisecond or two
 SHORT_BYTES = 64 * 1024
 QUICK_SECONDS = 0.01
@@ -85,7 +85,7 @@ class FetchThreadPool:
             connections.close_all()
 
     def _step(self, visit: Visit) -> Visit | None:
-        """The visit, to be returned to the workbench; None: it is there already."""
+        """The visit, to be given back to the workbench; None: it is there already."""
         claimed, began_at = visit.urls[0], time.monotonic()
         try:
             made = step(visit, self._context)
@@ -149,7 +149,7 @@ class FetchThreadPool:
 
 
 def _is_read_first(answer: UnreadAnswer, visit: Visit) -> bool:
-    """Whether to read it before the host is returned, which saves changes of threads."""
+    """Whether to read it before the host is given back, which saves changes of threads."""
     fetched, rest = answer.fetched, visit.clock.free_at - time.monotonic()
     is_short = fetched.content_type in PAGE_TYPES and len(fetched.body) <= SHORT_BYTES
     return is_short and (rest > QUICK_SECONDS or fetched.seconds < QUICK_SECONDS)

@@ -1,7 +1,7 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
 A host is handed to one fetch thread at a time, so it never sees two requests at once. The fetch
-thread gives it back when it has the answer, and reads a long one while another may ask the host.
+thread gives it back when it has read the answer, or before, and another may ask the host meanwhile.
 One that stands aside, since it has kept a fetch thread for long, is handed out only while no other
 is due. All times are monotonic seconds.
 """
@@ -51,8 +51,8 @@ class Workbench:
         """Wait for the next visit that is due.
 
         None: the workbench is closed, or the fetch thread is not wanted any more. back: the visit
-        that the fetch thread took before, which it returns first. Where that one is due at once, no
-        other fetch thread is woken for it: the change of threads takes as long as a short page.
+        that the fetch thread took before, which it gives back first. Where that one is due at once,
+        no other fetch thread is woken for it.
 
         One fetch thread keeps watch for the first that falls due, and wakes another when it takes
         it: if all woke each time, sixty-four fetch threads would spend as much on that as on their

@@ -136,7 +136,7 @@ def test_a_host_is_asked_for_its_next_url_while_a_long_page_or_one_that_came_lat
     assert {pool.outcomes.get(timeout=60).state for _ in range(2)} == {UrlState.SUCCEEDED}
 
 
-def test_a_short_page_of_a_host_that_has_to_rest_is_read_before_the_host_is_returned(
+def test_a_short_page_of_a_host_that_has_to_rest_is_read_before_the_host_is_given_back(
     pool, bench, make_site, monkeypatch
 ):
     unread, read, step = [], fetch_threads.read, fetch_threads.step

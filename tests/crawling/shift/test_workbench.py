@@ -126,7 +126,7 @@ def test_a_host_whose_document_is_read_may_be_asked_by_another_fetch_thread(benc
     assert take(bench) is one
 
 
-def test_who_returns_a_host_that_is_due_has_it_again_and_wakes_no_other(bench):
+def test_who_gives_back_a_host_that_is_due_has_it_again_and_wakes_no_other(bench):
     one, looks = visit(urls=50), []
     bench.put(one)
     take(bench)
@@ -139,13 +139,19 @@ def test_who_returns_a_host_that_is_due_has_it_again_and_wakes_no_other(bench):
     assert (taken, looks) == ([one] * 50, [])
 
 
-def test_a_host_that_is_returned_is_not_left_to_who_waits_for_a_later_one(bench):
+def taken_while_another_waits(bench):
+    """A visit in hand, and the thread that waits for one due in a minute, with what it takes."""
     one = visit()
     bench.put(one)
     take(bench)
     bench.put(visit("later", due_in=60))
-    _, by_other = in_thread(lambda: take(bench))
+    thread, by_other = in_thread(lambda: take(bench))
     waiting(bench, 1)
+    return one, thread, by_other
+
+
+def test_a_host_that_is_given_back_is_not_left_to_who_waits_for_a_later_one(bench):
+    one, _, by_other = taken_while_another_waits(bench)
 
     one.clock.free_at = time.monotonic() + 0.05
     taken = bench.take(lambda: True, back=one)
@@ -153,18 +159,13 @@ def test_a_host_that_is_returned_is_not_left_to_who_waits_for_a_later_one(bench)
     assert (taken, by_other) == (one, [])
 
 
-def test_a_host_that_is_returned_by_who_is_wanted_no_more_is_another_s_at_once(bench):
-    one = visit()
-    bench.put(one)
-    take(bench)
-    bench.put(visit("later", due_in=60))
-    thread, taken = in_thread(lambda: take(bench))
-    waiting(bench, 1)
+def test_a_host_that_who_is_wanted_no_more_gives_back_is_another_s_at_once(bench):
+    one, thread, by_other = taken_while_another_waits(bench)
 
     put_back(bench, one)
     thread.join(60)
 
-    assert taken == [one]
+    assert by_other == [one]
 
 
 def test_a_host_is_not_asked_while_too_many_of_its_documents_are_unread(bench):

@@ -64,18 +64,21 @@ class Vitals:
 
     @contextmanager
     def in_hand(self, number: int, url_id: int) -> Iterator[None]:
-        """Thread `number` of the shift has a URL in hand until the block ends."""
+        """Thread `number` of the shift has a URL in hand until the block ends, and then again the
+        one that it had before: what the block took is not that one's.
+        """
         if number >= MOST_SLOTS:
             yield
             return
         place = SLOTS_AT + number * SLOT.size
-        SLOT.pack_into(
-            self._memory, place, threading.current_thread().native_id, url_id, time.thread_time()
-        )
+        thread, before, used = SLOT.unpack_from(self._memory, place)
+        began = time.thread_time()
+        SLOT.pack_into(self._memory, place, threading.current_thread().native_id, url_id, began)
         try:
             yield
         finally:
-            SLOT.pack_into(self._memory, place, 0, 0, 0.0)
+            used += time.thread_time() - began if before else 0.0
+            SLOT.pack_into(self._memory, place, thread, before, used)
 
     def last_beat(self) -> tuple[float, bool]:
         """Monotonic seconds of the last beat, and whether PostgreSQL was asked then."""

@@ -4,12 +4,15 @@ blamed alone.
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.frontier.rules.poison_suspects import ALONE_FROM
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.process.vitals import Vitals
 from crawling.web.statuses import FetchStatus
 from tests.crawling.process.freezing import BURNS, FREEZES
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
@@ -51,3 +54,20 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     lost_leases = site.paths.count("/worst") - known
     assert lost_leases <= ALONE_FROM + 1
     assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=lost_leases).exists()
+
+
+def test_of_a_thread_with_two_urls_the_later_one_is_in_hand_and_the_first_is_not_charged_for_it():
+    vitals = Vitals()
+
+    with vitals.in_hand(3, 7):
+        [first] = vitals.hands()
+        with vitals.in_hand(3, 8):
+            assert [hand.url_id for hand in vitals.hands()] == [8]
+            began = time.thread_time()
+            while time.thread_time() < began + 0.05:
+                pass
+        [again] = vitals.hands()
+
+    assert (again.thread, again.url_id) == (first.thread, 7)
+    assert again.used_before >= first.used_before + 0.05
+    assert vitals.hands() == []

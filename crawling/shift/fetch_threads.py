@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 
 from django.db import connections
@@ -23,17 +24,16 @@ from crawling.process.memory_limit import give_back_free_memory
 from crawling.process.vitals import VITALS
 from crawling.shift.workbench import Workbench
 from crawling.web.documents.html import TYPES as PAGE_TYPES
+from crawling.web.fetch.deferred_work import defer, do_deferred, has_deferred
 from crawling.web.fetch.progress import FetchStep, ProgressBoard, report_step
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: A page up to this size is read before its host is given back where that costs no time: the host
-#: has to rest anyway, or it answers as soon as another thread would come to ask it. Reading takes a
-#: millisecond or two
-SHORT_BYTES = 64 * 1024
-QUICK_SECONDS = 0.01
+#: A page up to this size is read while the host answers the next request: its reading takes some
+#: milliseconds. The answer to a longer one would wait for too long
+SHORT_BYTES = 256 * 1024
 
 
 class FetchThreadPool:
@@ -46,7 +46,8 @@ class FetchThreadPool:
         self._context = context
         self._threads: dict[int, threading.Thread] = {}
         self._size = 0
-        self._in_hand: dict[int, tuple[ClaimedUrl, Visit]] = {}
+        #: by the numbers of fetch threads and the ids of URLs
+        self._in_hand: dict[tuple[int, int], tuple[ClaimedUrl, Visit]] = {}
         self.outcomes: SimpleQueue[UrlOutcome] = SimpleQueue()
         self.board = ProgressBoard()
 
@@ -73,20 +74,32 @@ class FetchThreadPool:
         self.board.join(number)
         try:
             back: Visit | None = None
-            while visit := self._bench.take(lambda: number < self._size, back=back):
+            while visit := self._take(number, back):
                 with VITALS.in_hand(number, visit.urls[0].id):
-                    self._in_hand[number] = (visit.urls[0], visit)
-                    back = self._step(visit)
-                    del self._in_hand[number]
+                    back = self._step(visit, number)
                 report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
             self.board.leave(number)
             # following a robots.txt to another host may have looked up its name
             connections.close_all()
 
-    def _step(self, visit: Visit) -> Visit | None:
+    def _take(self, number: int, back: Visit | None) -> Visit | None:
+        """The next visit that is due; while none is, a page is read that was deferred."""
+
+        def is_wanted() -> bool:
+            return number < self._size
+
+        if not has_deferred():
+            return self._bench.take(is_wanted, back=back)
+        if visit := self._bench.take(is_wanted, back=back, is_unread=True):
+            return visit
+        do_deferred()
+        return self._bench.take(is_wanted)
+
+    def _step(self, visit: Visit, number: int) -> Visit | None:
         """The visit, to be given back to the workbench; None: it is there already."""
         claimed, began_at = visit.urls[0], time.monotonic()
+        self._in_hand[number, claimed.id] = claimed, visit
         try:
             made = step(visit, self._context)
         except LeaseLost:
@@ -98,18 +111,29 @@ class FetchThreadPool:
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
-        if isinstance(made, UnreadAnswer) and _is_read_first(made, visit):
-            made = self._read(made, visit)
+        do_deferred()  # nothing had to be asked
         visit.penalise(time.monotonic() - began_at, threads=self._size)
         if isinstance(made, UnreadAnswer):
+            reading = partial(self._conclude, made, visit, number)
+            if _is_short(made):
+                defer(reading)
+                return visit
             self._bench.give_back(visit)
-            self._hand_in(self._read(made, visit), claimed)
-            visit.penalise(time.monotonic() - began_at, threads=self._size)
-            self._bench.has_read(visit)
+            reading()
             return None
         if made:
             self._hand_in(made, claimed)
+        del self._in_hand[number, claimed.id]
         return visit
+
+    def _conclude(self, catch: UnreadAnswer, visit: Visit, number: int) -> None:
+        """Read an answer whose visit is given back."""
+        claimed, began_at = catch.claimed, time.monotonic()
+        with VITALS.in_hand(number, claimed.id):
+            self._hand_in(self._read(catch, visit), claimed)
+        visit.penalise(time.monotonic() - began_at, threads=self._size)
+        del self._in_hand[number, claimed.id]
+        self._bench.has_read(visit)
 
     def _read(self, catch: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
@@ -148,11 +172,9 @@ class FetchThreadPool:
         return not any(thread.is_alive() for thread in self._threads.values())
 
 
-def _is_read_first(answer: UnreadAnswer, visit: Visit) -> bool:
-    """Whether to read it before the host is given back, which saves changes of threads."""
-    fetched, rest = answer.fetched, visit.clock.free_at - time.monotonic()
-    is_short = fetched.content_type in PAGE_TYPES and len(fetched.body) <= SHORT_BYTES
-    return is_short and (rest > QUICK_SECONDS or fetched.seconds < QUICK_SECONDS)
+def _is_short(answer: UnreadAnswer) -> bool:
+    fetched = answer.fetched
+    return fetched.content_type in PAGE_TYPES and len(fetched.body) <= SHORT_BYTES
 
 
 def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:

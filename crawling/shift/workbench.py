@@ -47,12 +47,20 @@ class Workbench:
         with self._changed:
             self._add(visit)
 
-    def take(self, is_wanted: Callable[[], bool], *, back: Visit | None = None) -> Visit | None:
+    def take(
+        self,
+        is_wanted: Callable[[], bool],
+        *,
+        back: Visit | None = None,
+        is_unread: bool = False,
+    ) -> Visit | None:
         """Wait for the next visit that is due.
 
         None: the workbench is closed, or the fetch thread is not wanted any more. back: the visit
         that the fetch thread took before, which it gives back first. Where that one is due at once,
-        no other fetch thread is woken for it.
+        no other fetch thread is woken for it. is_unread: the fetch thread has a document of it that
+        it still has to read, until `has_read`; so it does not wait, and None may also say that no
+        visit is due.
 
         One fetch thread keeps watch for the first that falls due, and wakes another when it takes
         it: if all woke each time, sixty-four fetch threads would spend as much on that as on their
@@ -60,7 +68,7 @@ class Workbench:
         """
         with self._changed:
             if back:
-                self._out -= 1
+                self._return(back, is_unread=is_unread)
                 self._put(back)
                 self._tell_if_idle()
             while not self._closed and is_wanted():
@@ -69,6 +77,8 @@ class Workbench:
                     self._out += 1
                     self._hand_on_the_watch()
                     return visit
+                if is_unread:
+                    break
                 if self._watch or not self._waiting():
                     self._changed.wait()
                     continue
@@ -112,11 +122,14 @@ class Workbench:
         now, until `has_read`.
         """
         with self._changed:
-            self._out -= 1
-            visit.unread += 1
-            self._unread += 1
+            self._return(visit, is_unread=True)
             self._add(visit)
             self._tell_if_idle()
+
+    def _return(self, visit: Visit, *, is_unread: bool) -> None:
+        self._out -= 1
+        visit.unread += is_unread
+        self._unread += is_unread
 
     def has_read(self, visit: Visit) -> None:
         """One of the visit's documents is read, and its outcome handed in."""

@@ -22,6 +22,7 @@ from urllib3 import HTTPHeaderDict
 
 from crawling.web.content.header_fields import SINGLE
 from crawling.web.document_stream import new_spool
+from crawling.web.fetch.deferred_work import do_deferred
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import (
     AnswerTooSlow,
@@ -105,8 +106,13 @@ class TransferWatch:
             self.received(count)
             self._until += time.monotonic() - asked_at
 
-    def tick(self, *counts: int) -> int:
-        """libcurl asks after every event, and at least once a second, in each phase of a
+    def excuse(self, seconds: float) -> None:
+        """Do not count so many seconds against the server: this thread did other work."""
+        self._until += seconds
+        self._quiet_until += seconds
+
+    def tick(self) -> int:
+        """To be called after every event, and at least once a second, in each phase of a
         transfer."""
         now, limits = time.monotonic(), self.limits
         if self.is_cut():
@@ -145,6 +151,11 @@ class ConnectionGate:
         report_step(FetchStep.CONNECTING)
         self._opened.append(socket(address.family, address.socktype, address.protocol))
         return self._opened[-1]
+
+    @property
+    def has_kept(self) -> bool:
+        """Whether there is a connection from the transfer before."""
+        return self._kept >= 0
 
     @property
     def has_opened(self) -> bool:
@@ -237,7 +248,7 @@ class Transfer:
         self._watch = TransferWatch(limits, is_cut, received)
         self._gate = ConnectionGate(may_dial)
         self._wants = wants
-        self._is_asked = self._is_enough = False
+        self._is_asked = self._is_awaited = self._is_enough = False
         #: the body ended in the middle, of an answer that says without it what it has to say
         self.is_broken_off = False
         self._fault: BaseException | None = None
@@ -252,12 +263,14 @@ class Transfer:
         nothing.
         """
         self._gate.begin(curl)
+        if not self._gate.has_kept:
+            do_deferred()  # else it would be done within the time for connecting
         for option, callback in (
             (pycurl.OPENSOCKETFUNCTION, self._open),
             (pycurl.PREREQFUNCTION, self._ask),
             (pycurl.HEADERFUNCTION, self._take_line),
             (pycurl.WRITEFUNCTION, self._take_piece),
-            (pycurl.XFERINFOFUNCTION, self._watch.tick),
+            (pycurl.XFERINFOFUNCTION, self._tick),
         ):
             curl.setopt(option, self._keeping_faults(callback))
         self._watch.begin()
@@ -313,6 +326,17 @@ class Transfer:
         report_step(FetchStep.FETCHING)
         self._watch.expect_answer()
         return int(pycurl.PREREQFUNC_OK)
+
+    def _tick(self, *counts: int) -> int:
+        """libcurl calls this behind each of its steps: the first time after `_ask` the request is
+        on its way.
+        """
+        if self._is_asked and not self._is_awaited:
+            self._is_awaited, began = True, time.monotonic()
+            if do_deferred():
+                self._watch.excuse(time.monotonic() - began)
+                report_step(FetchStep.FETCHING)
+        return self._watch.tick()
 
     def _take_line(self, line: bytes) -> int | None:
         self._watch.add(line)

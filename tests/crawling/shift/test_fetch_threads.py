@@ -15,11 +15,12 @@ from crawling.models import UrlState
 from crawling.pipeline import stages
 from crawling.pipeline.client import Client
 from crawling.pipeline.visit import Visit
+from crawling.process.vitals import VITALS
 from crawling.shift import fetch_threads
-from crawling.shift.fetch_threads import QUICK_SECONDS, SHORT_BYTES, FetchThreadPool
+from crawling.shift.fetch_threads import SHORT_BYTES, FetchThreadPool
 from crawling.shift.workbench import Workbench
 from crawling.web.politeness import SHORT_SECONDS
-from crawling.web.robots import RobotsRules
+from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
 from dnscache.protocol.answers import DnsStatus
 from dnscache.resolver import AnswerSource, Resolution
@@ -111,54 +112,99 @@ def test_as_many_pages_are_fetched_at_once_as_there_are_fetch_threads(pool, benc
     assert [pool.outcomes.get(timeout=60).state for _ in sites] == [UrlState.SUCCEEDED] * 3
 
 
-@pytest.mark.parametrize(
-    ("page", "seconds"), [("x" * (SHORT_BYTES + 1), 0.0), ("x", 2 * QUICK_SECONDS)]
-)
-def test_a_host_is_asked_for_its_next_url_while_a_long_page_or_one_that_came_late_is_still_read(
-    pool, bench, make_site, monkeypatch, page, seconds
+@pytest.mark.parametrize(("length", "threads"), [(1, 1), (1, 2), (SHORT_BYTES + 1, 2)])
+def test_a_host_is_asked_for_its_next_url_while_a_page_is_still_read(
+    pool, bench, make_site, monkeypatch, length, threads
 ):
-    asked, read = threading.Event(), fetch_threads.read
-    site = make_site(
-        {
-            "/0": lambda request: (time.sleep(seconds), (200, {}, page))[1],
-            "/1": lambda request: (asked.set(), (200, {}, "x"))[1],
-        }
-    )
-    monkeypatch.setattr(
-        fetch_threads,
-        "read",
-        lambda catch, *others: (catch.claimed.id or asked.wait(10)) and read(catch, *others),
-    )
+    """A short page is read by the thread that waits for the next answer."""
+    asked, found = threading.Event(), []
+    site = make_site({"/0": "x" * length, "/1": lambda request: (asked.set(), (200, {}, "x"))[1]})
+    before_reading(monkeypatch, lambda catch: catch.claimed.id or found.append(asked.wait(10)))
 
-    pool.set_size(2)
+    pool.set_size(threads)
     bench.put(visit_of(site, "/0", "/1"))
 
     assert {pool.outcomes.get(timeout=60).state for _ in range(2)} == {UrlState.SUCCEEDED}
+    assert found == [True]
 
 
-def test_a_short_page_of_a_host_that_has_to_rest_is_read_before_the_host_is_given_back(
+def before_reading(monkeypatch, look):
+    """Call a function with each answer before it is read."""
+    read = fetch_threads.read
+    monkeypatch.setattr(
+        fetch_threads, "read", lambda catch, *others: (look(catch), read(catch, *others))[1]
+    )
+
+
+def test_a_page_is_read_at_once_where_its_host_rests_and_no_other_is_due(
     pool, bench, make_site, monkeypatch
 ):
-    unread, read, step = [], fetch_threads.read, fetch_threads.step
+    step = fetch_threads.step
 
     def step_and_rest(visit, context):
         made = step(visit, context)
-        visit.clock.free_at = time.monotonic() + 60
+        visit.clock.free_at = time.monotonic() + 10
         return made
 
     monkeypatch.setattr(fetch_threads, "step", step_and_rest)
-    monkeypatch.setattr(
-        fetch_threads,
-        "read",
-        lambda catch, visit, *others: unread.append(visit.unread) or read(catch, visit, *others),
-    )
 
     pool.set_size(1)
-    for page in ("x", "x" * (SHORT_BYTES + 1)):
-        bench.put(visit_of(make_site({"/": page}), "/"))
+    bench.put(visit_of(make_site({"/0": "x"}), "/0", "/1"))
 
-    assert {pool.outcomes.get(timeout=60).state for _ in range(2)} == {UrlState.SUCCEEDED}
-    assert sorted(unread) == [0, 1]
+    assert pool.outcomes.get(timeout=5).state == UrlState.SUCCEEDED
+
+
+def test_a_page_is_read_though_the_next_url_is_not_requested(pool, bench, make_site):
+    site = make_site({"/0": "x"})
+    visit = visit_of(site, "/0", "/1")
+    visit.robots.by_origin[site.url] = read_robots(200, b"User-agent: *\nDisallow: /1", "crawlsite")
+
+    pool.set_size(1)
+    bench.put(visit)
+
+    assert {pool.outcomes.get(timeout=60).state for _ in range(2)} == {
+        UrlState.SUCCEEDED,
+        UrlState.EXCLUDED,
+    }
+    wait_for(bench.is_idle)
+
+
+def test_a_fetch_thread_that_retires_reads_what_it_has_fetched(pool, bench, make_site):
+    site = make_site({"/0": lambda request: (pool.set_size(0), (200, {}, "x"))[1], "/1": "y"})
+
+    pool.set_size(1)
+    bench.put(visit_of(site, "/0", "/1"))
+
+    assert pool.outcomes.get(timeout=60).state == UrlState.SUCCEEDED
+    wait_for(lambda: not working(pool))
+    assert site.paths == ["/0"]
+
+
+def test_a_page_that_is_read_and_the_one_that_is_asked_for_meanwhile_are_both_in_hand(
+    pool, bench, make_site, monkeypatch
+):
+    """The page that is read is the one to blame where the process stands still."""
+    found = []
+    before_reading(
+        monkeypatch,
+        lambda catch: found.append(
+            (
+                sorted(claimed.id for claimed in pool.asked_for()),
+                [hand.url_id for hand in VITALS.hands()],
+            )
+        ),
+    )
+    visit = visit_of(make_site({f"/{n}": "x" for n in range(4)}), "/0", "/1", "/2", "/3")
+    visit.urls.popleft()  # no URL in a database has 0 for its id
+
+    pool.set_size(1)
+    bench.put(visit)
+    for _ in range(3):
+        pool.outcomes.get(timeout=60)
+    wait_for(bench.is_idle)
+
+    assert found == [([1, 2], [1]), ([2, 3], [2]), ([3], [3])]
+    assert pool.in_hand() == []
 
 
 def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(

@@ -139,6 +139,21 @@ def test_who_gives_back_a_host_that_is_due_has_it_again_and_wakes_no_other(bench
     assert (taken, looks) == ([one] * 50, [])
 
 
+def test_who_gives_back_a_host_with_a_document_to_read_has_what_is_due_or_goes_to_read(bench):
+    one = visit(urls=2)
+    bench.put(one)
+    take(bench)
+
+    assert bench.take(lambda: True, back=one, is_unread=True) is one
+    one.clock.free_at = time.monotonic() + 60
+    assert bench.take(lambda: True, back=one, is_unread=True) is None
+    assert one.unread == 2
+    assert not bench.is_idle()
+    bench.has_read(one)
+    bench.has_read(one)
+    assert bench.is_idle()
+
+
 def taken_while_another_waits(bench):
     """A visit in hand, and the thread that waits for one due in a minute, with what it takes."""
     one = visit()

@@ -1,0 +1,80 @@
+"""A thread does what it has deferred while it waits for a server, at no cost to the server."""
+
+import threading
+import time
+
+import pytest
+
+from crawling.web.fetch.adapter import PinnedSession
+from crawling.web.fetch.deferred_work import defer, do_deferred, has_deferred
+from crawling.web.fetch.http import RequestOptions
+from crawling.web.statuses import FetchStatus
+from tests.crawling.raw import OK, get, say, serve_raw
+from tests.servers import make_certificate, require_openssl, tls_context
+
+ANSWER = OK + b"Content-Length: 2\r\n\r\nhi"
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_it_is_done_once_the_next_request_has_gone_out(make_site, tmp_path, is_secure):
+    asked, found, certificate = threading.Event(), [], None
+    pages = {"/": "x", "/next": lambda request: (asked.set(), (200, {}, "y"))[1]}
+    if is_secure:
+        require_openssl()
+        certificate = make_certificate(tmp_path, "site.test")
+    site = make_site(pages, tls=certificate and tls_context(certificate))
+    url = site.url.replace("127.0.0.1", "site.test") if is_secure else site.url
+
+    with PinnedSession(authorities=certificate and str(certificate)) as session:
+        get(f"{url}/", session=session)
+        defer(lambda: found.append(asked.wait(10)))
+        answer = get(f"{url}/next", session=session)
+
+    assert (found, answer.body.read()) == ([True], b"y")
+    assert not has_deferred()
+
+
+def test_it_is_done_before_a_new_connection_is_opened():
+    found = []
+    with serve_raw(say(ANSWER)) as (url, accepted):
+        defer(lambda: found.append(len(accepted)))
+        answer = get(url)
+
+    assert (found, answer.status) == ([0], 200)
+
+
+def test_its_time_does_not_count_against_the_server():
+    with (
+        serve_raw(say(ANSWER, then=say(ANSWER))) as (url, _),
+        PinnedSession(answer_seconds=0.3, read_seconds=0.3) as session,
+    ):
+        get(url, session=session)
+        defer(lambda: time.sleep(0.5))
+        answer = get(url, session=session, how=RequestOptions(timeouts=(5.0, 0.3)))
+
+    assert answer.status == 200
+
+
+def test_a_server_that_says_nothing_is_waited_for_as_long_as_without_it():
+    silent = threading.Event()
+    with (
+        serve_raw(say(ANSWER, then=say(then=lambda _: silent.wait(10)))) as (
+            url,
+            _,
+        ),
+        PinnedSession() as session,
+    ):
+        get(url, session=session)
+        defer(lambda: time.sleep(0.2))
+        answer = get(url, session=session, how=RequestOptions(timeouts=(5.0, 0.3)))
+        silent.set()
+
+    assert answer.status == FetchStatus.TIMED_OUT
+    assert 0.5 < answer.seconds < 5
+
+
+def test_where_no_request_follows_it_is_done_by_hand_and_once():
+    done = []
+    defer(lambda: done.append(1))
+
+    assert (do_deferred(), do_deferred(), done) == (True, False, [1])

@@ -48,6 +48,8 @@ class FetchThreadPool:
         self._size = 0
         #: by the numbers of fetch threads and the ids of URLs
         self._in_hand: dict[tuple[int, int], tuple[ClaimedUrl, Visit]] = {}
+        #: seconds that a fetch thread has read another URL's page within its step, by its number
+        self._read_aside: dict[int, float] = {}
         self.outcomes: SimpleQueue[UrlOutcome] = SimpleQueue()
         self.board = ProgressBoard()
 
@@ -99,7 +101,7 @@ class FetchThreadPool:
     def _step(self, visit: Visit, number: int) -> Visit | None:
         """The visit, to be given back to the workbench; None: it is there already."""
         claimed, began_at = visit.urls[0], time.monotonic()
-        self._in_hand[number, claimed.id] = claimed, visit
+        self._in_hand[number, claimed.id], self._read_aside[number] = (claimed, visit), 0.0
         try:
             made = step(visit, self._context)
         except LeaseLost:
@@ -112,7 +114,8 @@ class FetchThreadPool:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
         do_deferred()  # nothing had to be asked
-        visit.penalise(time.monotonic() - began_at, threads=self._size)
+        held = time.monotonic() - began_at - self._read_aside[number]
+        visit.penalise(held, threads=self._size)
         if isinstance(made, UnreadAnswer):
             reading = partial(self._conclude, made, visit, number)
             if _is_short(made):
@@ -129,9 +132,10 @@ class FetchThreadPool:
     def _conclude(self, catch: UnreadAnswer, visit: Visit, number: int) -> None:
         """Read an answer whose visit is given back."""
         claimed, began_at = catch.claimed, time.monotonic()
-        with VITALS.in_hand(number, claimed.id):
+        with VITALS.in_hand(number, claimed.id), self.board.aside(number, claimed.url):
             self._hand_in(self._read(catch, visit), claimed)
-        visit.penalise(time.monotonic() - began_at, threads=self._size)
+        self._read_aside[number] = held = time.monotonic() - began_at
+        visit.penalise(held, threads=self._size)
         del self._in_hand[number, claimed.id]
         self._bench.has_read(visit)
 

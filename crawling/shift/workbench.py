@@ -1,8 +1,8 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
 A host is handed to one fetch thread at a time, so it never sees two requests at once. The fetch
-thread gives it back when it has read the answer, or before, and another may ask the host meanwhile.
-One that stands aside, since it has kept a fetch thread for long, is handed out only while no other
+thread gives it back before it reads the answer, and it or another may ask the host meanwhile. One
+that stands aside, since it has kept a fetch thread for long, is handed out only while no other
 is due. All times are monotonic seconds.
 """
 

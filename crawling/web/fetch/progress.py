@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
@@ -60,6 +61,18 @@ class ProgressBoard:
 
         _teller.set(tell)
         tell(FetchStep.WAITING_FOR_HOST, "")
+
+    @contextmanager
+    def aside(self, number: int, url: str) -> Iterator[None]:
+        """Thread `number` reads another URL's page until the block ends, and then goes on with what
+        it did.
+        """
+        before = self._lines[number]
+        report_step(FetchStep.EXTRACTING, url)
+        try:
+            yield
+        finally:
+            self._lines[number] = before
 
     def leave(self, number: int) -> None:
         _teller.set(None)

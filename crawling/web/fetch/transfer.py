@@ -335,7 +335,6 @@ class Transfer:
             self._is_awaited, began = True, time.monotonic()
             if do_deferred():
                 self._watch.excuse(time.monotonic() - began)
-                report_step(FetchStep.FETCHING)
         return self._watch.tick()
 
     def _take_line(self, line: bytes) -> int | None:

@@ -19,6 +19,7 @@ from crawling.process.vitals import VITALS
 from crawling.shift import fetch_threads
 from crawling.shift.fetch_threads import SHORT_BYTES, FetchThreadPool
 from crawling.shift.workbench import Workbench
+from crawling.web.fetch.progress import FetchStep
 from crawling.web.politeness import SHORT_SECONDS
 from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
@@ -205,6 +206,46 @@ def test_a_page_that_is_read_and_the_one_that_is_asked_for_meanwhile_are_both_in
 
     assert found == [([1, 2], [1]), ([2, 3], [2]), ([3], [3])]
     assert pool.in_hand() == []
+
+
+def test_while_a_page_is_read_the_dashboard_shows_its_url_and_then_the_one_that_is_asked_for(
+    pool, bench, make_site, monkeypatch
+):
+    shown = []
+    look = lambda: shown.append((pool.board.lines()[0].step, pool.board.lines()[0].url))  # noqa: E731
+    site = make_site({"/0": "x", "/1": lambda request: (read.wait(10), look(), (200, {}, "x"))[2]})
+    read, has_read = threading.Event(), bench.has_read
+    before_reading(monkeypatch, lambda catch: look())
+    monkeypatch.setattr(bench, "has_read", lambda visit: (has_read(visit), read.set()))
+
+    pool.set_size(1)
+    bench.put(visit_of(site, "/0", "/1"))
+    for _ in range(2):
+        pool.outcomes.get(timeout=60)
+
+    assert shown == [
+        (FetchStep.EXTRACTING, f"{site.url}/0"),
+        (FetchStep.FETCHING, f"{site.url}/1"),
+        (FetchStep.EXTRACTING, f"{site.url}/1"),
+    ]
+
+
+def test_a_host_is_not_penalised_for_the_page_of_another_that_is_read_while_it_answers(
+    pool, bench, make_site, monkeypatch
+):
+    before_reading(monkeypatch, lambda catch: catch.claimed.id or time.sleep(SHORT_SECONDS + 0.1))
+    slow = visit_of(make_site({"/0": "x"}), "/0")
+    other = visit_of(make_site({"/0": "x", "/1": "x"}), "/0", "/1")
+    other.urls.popleft()
+
+    bench.put(slow)
+    bench.put(other)
+    pool.set_size(1)
+    for _ in range(2):
+        pool.outcomes.get(timeout=60)
+    wait_for(bench.is_idle)
+
+    assert slow.penalty_until > time.monotonic() >= other.penalty_until
 
 
 def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(

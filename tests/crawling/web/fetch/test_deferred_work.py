@@ -46,11 +46,11 @@ def test_it_is_done_before_a_new_connection_is_opened():
 def test_its_time_does_not_count_against_the_server():
     with (
         serve_raw(say(ANSWER, then=say(ANSWER))) as (url, _),
-        PinnedSession(answer_seconds=0.3, read_seconds=0.3) as session,
+        PinnedSession(answer_seconds=1.0, read_seconds=1.0) as session,
     ):
         get(url, session=session)
-        defer(lambda: time.sleep(0.5))
-        answer = get(url, session=session, how=RequestOptions(timeouts=(5.0, 0.3)))
+        defer(lambda: time.sleep(1.2))  # longer than the server may take
+        answer = get(url, session=session, how=RequestOptions(timeouts=(5.0, 1.0)))
 
     assert answer.status == 200
 
@@ -65,7 +65,7 @@ def test_a_server_that_says_nothing_is_waited_for_as_long_as_without_it():
         PinnedSession() as session,
     ):
         get(url, session=session)
-        defer(lambda: time.sleep(0.2))
+        defer(lambda: time.sleep(0.2))  # which is added to what the server may take
         answer = get(url, session=session, how=RequestOptions(timeouts=(5.0, 0.3)))
         silent.set()
 

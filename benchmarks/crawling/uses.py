@@ -37,6 +37,8 @@ PORT = 8913
 LOOK_SECONDS = 1.0
 #: workers are up before
 START_SECONDS = 60.0
+#: for the datasets and the index of the largest crawl to be complete
+DATASETS_SECONDS = 1800.0
 #: what is printed of a use that failed
 MOST_TOLD = 2_000
 RULES = ("title=h1", "code=pre > code")
@@ -175,6 +177,8 @@ def await_datasets() -> None:
 
     run, began = latest_run(), time.monotonic()
     while any(one.behind for one in dataset_states(run)):
+        if time.monotonic() - began > DATASETS_SECONDS:
+            raise SystemExit(f"The datasets are not complete {DATASETS_SECONDS:.0f} s after it.")
         time.sleep(LOOK_SECONDS)  # a poll of rows that background jobs write
     print(f"  datasets and index complete {time.monotonic() - began:.0f} s after it", flush=True)
 

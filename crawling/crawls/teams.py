@@ -21,6 +21,9 @@ from crawling.models import CrawlJob, Team, TeamRule
 from crawling.runs.grants import TEAM_REF
 from crawling.teams.permissions import ADMINISTER, STEER, acts_on_own_only
 
+#: no text of the database has it, and a query for one that has is refused
+NUL = "\0"
+
 
 def create_team(name: str, members: Sequence[str] = (), *, by: User | None = None) -> Team:
     """Make a team. Raises BadOrder."""
@@ -108,8 +111,8 @@ def hand_over(
         raise PermissionDenied(
             f"{crawl.name} is {crawl.created_by}'s: its owner hands it over, or an administrator."
         )
-    receiver = User.objects.filter(username=owner, is_active=True).first()
-    if receiver is None or not receiver.has_perm(STEER):
+    receiver = steering_user(owner)
+    if receiver is None:
         raise BadOrder({"owner": f"no active user {owner!r} may steer crawls; name another"})
     wanted = crawl.team if team is None else team
     if errors := team_errors(wanted, None if is_administrator else receiver):
@@ -123,6 +126,12 @@ def hand_over(
         row.save(update_fields=["created_by"])
         note(by, row, "handed over", {"owner": (str(before or "the command line"), owner)})
     return row
+
+
+def steering_user(name: str) -> User | None:
+    """The active user of that name who may steer crawls; None: there is none."""
+    user = None if NUL in name else User.objects.filter(username=name, is_active=True).first()
+    return user if user and user.has_perm(STEER) else None
 
 
 def may_hand_over(crawl: CrawlJob, by: User | None) -> bool:
@@ -144,7 +153,8 @@ def _named(team: Team, name: str) -> Team:
 
 
 def _users(names: Sequence[str]) -> list[User]:
-    users = list(User.objects.filter(username__in=names))
+    possible = [name for name in names if NUL not in name]
+    users = list(User.objects.filter(username__in=possible))
     if missing := sorted(set(names) - {user.get_username() for user in users}):
         raise BadOrder({"members": f"there is no user {', '.join(missing)}"})
     return users

@@ -12,8 +12,9 @@ from django.db import transaction
 
 from allocation.wording import some
 from crawling.crawls.share_links import hand_link_over, share_links_by
+from crawling.crawls.teams import steering_user
 from crawling.models import ShareLink, Watch
-from crawling.teams.permissions import STEER, may_act
+from crawling.teams.permissions import may_act
 from crawling.watches.watching import hand_watch_over, watches_by
 from crawlsite.administration.accounts import BadAccount, set_active
 from crawlsite.models import ApiToken
@@ -54,8 +55,8 @@ def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
 
 def _receiver(name: str, shared: SharedByUser) -> User:
     """The user of that name, who may act on all their crawls. Raises BadAccount."""
-    receiver = User.objects.filter(username=name, is_active=True).first()
-    if receiver is None or not receiver.has_perm(STEER):
+    receiver = steering_user(name)
+    if receiver is None:
         sentence = (
             f"No active user {name!r} may steer crawls; name another, or leave the field empty."
         )

@@ -52,9 +52,10 @@ def test_a_team_is_made_renamed_filled_and_deleted_on_its_pages(administrator):
     administrator.post(f"{TEAMS}{team.pk}/", {"name": "Press", "members": "ben"})
     listed = soup(administrator.get(TEAMS)).select_one("tbody").get_text(" ", strip=True)
     nobody = administrator.post(f"{TEAMS}{team.pk}/", {"name": "Press", "members": "eve"})
+    unstorable = administrator.post(f"{TEAMS}{team.pk}/", {"name": "Press", "members": "b\0n"})
 
     assert listed == "Press ben 0 –"
-    assert nobody.status_code == 422
+    assert (nobody.status_code, unstorable.status_code) == (422, 422)
     assert "there is no user eve" in soup(nobody).get_text()
     administrator.post(f"{TEAMS}{team.pk}/", {"action": "delete"})
     assert not Team.objects.exists()
@@ -139,6 +140,7 @@ def test_the_owner_hands_a_crawl_over_with_its_team(owned):
     [
         ("vic", None, "owner"),
         ("eve", None, "owner"),
+        ("ben\0", None, "owner"),
         ("ben", "Press", "team"),
         ("ben", "x", "team"),
     ],

@@ -211,7 +211,7 @@ def test_a_document_that_takes_too_long_costs_itself_alone(monkeypatch):
 @needs_checker
 @pytest.mark.drill
 def test_the_time_of_all_runs_is_bounded(monkeypatch):
-    monkeypatch.setattr(nu_checker, "CLOCK_SECONDS", 0.05)
+    monkeypatch.setattr(nu_checker, "CLOCK_SECONDS", 0.005)  # less than Java takes to start
     began = time.monotonic()
 
     assert check_documents([GOOD] * 10) == [None] * 10

@@ -16,10 +16,17 @@ from crawling.models import Page
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.withdrawals.test_withdrawing import SHARED, bytes_of, page, references
-from tests.stack import running_stack
+from tests.stack import running_stack, wait_until
 
 PAGES, KILLS = 150, 6
-JOB = "from crawling.withdrawals.file_removal import remove_records; remove_records({})"
+JOB = """
+from pathlib import Path
+from crawling.withdrawals.file_removal import remove_records
+Path({begun!r}).touch()
+remove_records({pk})
+"""
+#: a job takes about a second
+MOST_SECONDS = 1.0
 
 
 @pytest.mark.timeout(600)
@@ -45,9 +52,11 @@ def test_a_killed_job_leaves_nothing_behind_and_takes_nothing_else(
     killed = 0
     with running_stack(tmp_path) as stack:
         for attempt in range(KILLS + 1):
-            job = stack.start(["shell", "-c", JOB.format(withdrawal.pk)])
+            begun = tmp_path / f"begun-{attempt}"
+            job = stack.start(["shell", "-c", JOB.format(begun=str(begun), pk=withdrawal.pk)])
             if attempt < KILLS:
-                time.sleep(dice.uniform(1, 8))  # the moment of the kill is what is drawn
+                wait_until(begun.exists)
+                time.sleep(dice.uniform(0, MOST_SECONDS))  # the moment of the kill is drawn
                 killed += job.poll() is None
                 job.kill()
             job.wait(120)

@@ -29,10 +29,10 @@ def robots_txt_comes_the_second_time(talk):
 
 
 def falls_silent(talk):
-    """After its first page the host answers nothing until it is asked for robots.txt the third
+    """After its first page the host answers nothing until it is asked for that page the third
     time."""
     asked = [asked.target for asked in talk.server.asked]
-    if len(asked) > 2 and asked.count("/robots.txt") < 3:
+    if len(asked) > 2 and asked.count("/") < 3:
         talk.wait_for_hang_up()
         return None
     if talk.path == "/robots.txt":
@@ -150,8 +150,9 @@ CASES: list[Case] = [
         "a host that answers nothing for a while",
         dict.fromkeys(("/robots.txt", "/", "/a", "/b", "/c"), falls_silent),
         pages_end=dict.fromkeys(("/a", "/b", "/c"), ("s", 200)),
+        tries=3,
         order={"read_seconds": 1},
-        # two rests of 5 and 10 s, and a pause of 60 s
-        seconds=210,
+        # rests of 5 s after each page, and of 5 and 10 s before the known page is asked for again
+        seconds=120,
     ),
 ]

@@ -3,15 +3,13 @@
 import gc
 import os
 import sys
-from importlib import import_module
 
-from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.template.loader import get_template
 
 from crawlsite.middleware.call_stack import with_room
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
+from crawlsite.page_imports import import_pages
 from crawlsite.private_files import keep_private
 
 #: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
@@ -23,12 +21,7 @@ KEPT_SECONDS = 60
 keep_private()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
 application = with_room(RequestBufferMiddleware(get_wsgi_application()).__call__)
-# every view and template: once, before web processes are forked, and not in the first requests of
-# each, behind which others would wait for a thread
-import_module(settings.ROOT_URLCONF)
-TEMPLATES = settings.BASE_DIR / "templates"
-for template in sorted(TEMPLATES.rglob("*.html")):
-    get_template(str(template.relative_to(TEMPLATES)))
+import_pages()
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)
 # What exists by now is no garbage: to look through it took every tenth page or so 130 ms longer.

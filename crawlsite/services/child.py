@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
 from crawlsite.services.account import Account
 from crawlsite.services.directories import open_log
+from crawlsite.services.forked_process import ForkedProcess
 from crawlsite.services.stops import StartError
 
 PR_SET_PDEATHSIG = 1
@@ -28,6 +30,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 Stops = Sequence[tuple[signal.Signals, float]]
 
 
+class Process(Protocol):
+    """What is known of a child's process, as `subprocess.Popen` has it."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+
+
 @dataclass
 class Child:
     """A running child, leader of its session; what it forks belongs to it unless it left the
@@ -35,7 +46,7 @@ class Child:
     """
 
     name: str
-    process: subprocess.Popen[bytes]
+    process: Process
     note: Path
     stops: Stops
     log: Path
@@ -105,26 +116,33 @@ def start_child(
     pass_fds: Sequence[int] = (),
     again: bool = False,
     lets_others_end: bool = False,
+    work: Callable[[], None] | None = None,
 ) -> Child:
     """Start `command` with a log file; on Linux this thread's end sends it its first stop signal.
 
     `group` names those who are stopped together when their parent is gone. Call it from the main
     thread. With `again` its log goes on, so that the reason of its last end stays there.
-    Nothing is inherited but `pass_fds`: a pipe left open would make `make run | tee` hang.
+    Nothing is inherited but `pass_fds`: a pipe left open would make `make run | tee` hang. With
+    `work` a fork of this process does that, with its environment, and shares its memory.
     """
     log = open_log(state_dir / "logs", name, go_on=again)
+    before = die_with_parent(stops[0][0], account.before_exec if account else None)
     try:
-        process = subprocess.Popen(  # noqa: S603 - commands come from this package and the Procfile
-            [str(word) for word in command],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=cwd,
-            env=dict(env),
-            start_new_session=True,
-            pass_fds=pass_fds,
-            preexec_fn=die_with_parent(stops[0][0], account.before_exec if account else None),
-            **(account.popen_arguments() if account else {}),
+        process: Process = (
+            ForkedProcess(work, before=before, cwd=cwd, stdout=log, stderr=log)
+            if work
+            else subprocess.Popen(  # noqa: S603 - commands come from this package and the Procfile
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=cwd,
+                env=dict(env),
+                start_new_session=True,
+                pass_fds=pass_fds,
+                preexec_fn=before,
+                **(account.popen_arguments() if account else {}),
+            )
         )
     except FileNotFoundError as error:
         raise StartError(f"{command[0]}: no such program") from error
@@ -134,7 +152,7 @@ def start_child(
     return Child(name, process, note, stops, state_dir / "logs" / f"{name}.log", lets_others_end)
 
 
-def _note_down(process: subprocess.Popen[bytes], note: Path, stops: Stops) -> Path:
+def _note_down(process: Process, note: Path, stops: Stops) -> Path:
     """Write the process's identity and its way to stop, for the time after this program's death."""
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from crawlsite.env import BASE_DIR
 from crawlsite.services.child import Child, die_with_parent, start_child
+from crawlsite.services.forked_process import ForkedProcess
 from crawlsite.services.stops import StartError
 
 GROUP = "stack"
@@ -24,15 +25,22 @@ STEADY_SECONDS = 30.0
 
 
 class SupervisedProcess:
-    """A name, a command, and the child that runs it now."""
+    """A name, a command, and the child that runs it now; work: what a fork does in its place."""
 
     def __init__(
-        self, name: str, command: list[str], *, state_dir: Path, env: Mapping[str, str]
+        self,
+        name: str,
+        command: list[str],
+        *,
+        state_dir: Path,
+        env: Mapping[str, str],
+        work: Callable[[], None] | None = None,
     ) -> None:
         self.name = name
         self.command = command
         self.state_dir = state_dir
         self.env = env
+        self.work = work
         self._wait_seconds = FIRST_WAIT_SECONDS
         self._start()
 
@@ -47,6 +55,7 @@ class SupervisedProcess:
             stops=STOPS,
             again=again,
             lets_others_end=True,
+            work=self.work,
         )
         self._started_at = time.monotonic()
         self._due_at = 0.0
@@ -76,28 +85,22 @@ class SupervisedProcess:
 
 
 def how_it_ended(child: Child) -> str:
-    code = child.process.returncode
+    code = child.process.returncode or 0
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
 
 
-def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[float], None]) -> None:
-    """Run one command; what it prints is for the operator.
+def prepare(
+    command: list[str],
+    *,
+    env: Mapping[str, str],
+    work: Callable[[], None] | None = None,
+    pause: Callable[[float], None],
+) -> None:
+    """Run one command, or a fork that does its work; what it prints is for the operator.
 
     Raises StartError if it fails, and whatever `pause` raises.
     """
-    try:
-        process = subprocess.Popen(  # noqa: S603 - from the Procfile
-            command,
-            stdin=subprocess.DEVNULL,
-            cwd=BASE_DIR,
-            env=dict(env),
-            start_new_session=True,
-            preexec_fn=die_with_parent(signal.SIGTERM),
-        )
-    except OSError as error:
-        raise StartError(
-            f"{command[0]}: {error.strerror}; see the line `release` of the Procfile"
-        ) from error
+    process = _started(command, env, work)
     try:
         while process.poll() is None:
             pause(0.02)
@@ -109,3 +112,24 @@ def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[floa
         raise StartError(
             f"`{' '.join(command)}` failed (status {process.returncode}), so nothing was started"
         )
+
+
+def _started(
+    command: list[str], env: Mapping[str, str], work: Callable[[], None] | None
+) -> subprocess.Popen[bytes] | ForkedProcess:
+    before = die_with_parent(signal.SIGTERM)
+    if work:
+        return ForkedProcess(work, before=before, cwd=BASE_DIR)
+    try:
+        return subprocess.Popen(  # noqa: S603 - from the Procfile
+            command,
+            stdin=subprocess.DEVNULL,
+            cwd=BASE_DIR,
+            env=dict(env),
+            start_new_session=True,
+            preexec_fn=before,
+        )
+    except OSError as error:
+        raise StartError(
+            f"{command[0]}: {error.strerror}; see the line `release` of the Procfile"
+        ) from error

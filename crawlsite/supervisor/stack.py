@@ -23,6 +23,7 @@ from crawlsite.services.child import (
 from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.stops import StartError, StopSignals
 from crawlsite.services.watchdog import start_watchdog
+from crawlsite.supervisor.preload import Preload
 from crawlsite.supervisor.process import GROUP, SupervisedProcess, prepare
 from crawlsite.supervisor.procfile import local_address, read_procfile, variables
 
@@ -43,6 +44,7 @@ class Stack:
         self.child_env = env.for_child(
             {**self.pair.addresses, **values, "STATE_DIR": str(self.state_dir)}
         )
+        self.preload = Preload(self.child_env, self.plan)
         self.processes: list[SupervisedProcess] = []
         self._watchdog: subprocess.Popen[bytes] | None = None
 
@@ -60,15 +62,28 @@ class Stack:
                     for name in self.pair.wanted
                 )
             )
+        self.preload.start()
         self.pair.start(self.signals.pause)
+        self.preload.wait(self.signals.pause)
         for command in self.plan.release:
-            prepare(command, env=self.child_env, pause=self.signals.pause)
+            prepare(
+                command,
+                env=self.child_env,
+                work=self.preload.work_of(command),
+                pause=self.signals.pause,
+            )
         if not kernel_signals_orphans():
             self._watchdog = start_watchdog(notes_dir(self.state_dir, GROUP))
         print_line("starting " + ", ".join(self.plan.commands))
         for name, command in self.plan.commands.items():
             self.processes.append(
-                SupervisedProcess(name, command, state_dir=self.state_dir, env=self.child_env)
+                SupervisedProcess(
+                    name,
+                    command,
+                    state_dir=self.state_dir,
+                    env=self.child_env,
+                    work=self.preload.work_of(command),
+                )
             )
         self._await_ready()
         while True:
@@ -81,6 +96,7 @@ class Stack:
         if self._watchdog:
             self._watchdog.communicate()
         self.pair.stop()
+        self.preload.end()
 
     def _clear_left_over(self) -> None:
         """Stop what a killed supervisor left: on Linux the kernel has signalled it, and it may need

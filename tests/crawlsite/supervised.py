@@ -1,5 +1,6 @@
 """A supervisor as a test starts it."""
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -57,6 +58,14 @@ class Supervisor:
             self.process.pid,
             *(child.pid for child in psutil.Process(self.process.pid).children(recursive=True)),
         ]
+
+    def workers(self) -> list[psutil.Process]:
+        """Those that work shifts off, as the supervisor has noted them down."""
+        found = []
+        for note in (self.state_dir / "pids/stack").glob("worker*"):
+            with contextlib.suppress(psutil.NoSuchProcess):  # as one does that was just killed
+                found.append(psutil.Process(int(note.read_text().split()[0])))
+        return found
 
     def manage(self, *words: str, **changes: str) -> subprocess.CompletedProcess:
         env = environment(STATE_DIR=str(self.state_dir), **changes)

@@ -167,7 +167,7 @@ class Stage:
 
     def _victims(self, victim: str, chance: Random) -> list[psutil.Process]:
         if victim in ("work process", "worker and work process"):
-            workers = [worker for worker in self._named("rqworker") if _children_of(worker)]
+            workers = [worker for worker in self._named("rq:worker") if _children_of(worker)]
             found = (
                 workers
                 if victim != "work process"

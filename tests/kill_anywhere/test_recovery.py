@@ -12,7 +12,6 @@ import sys
 import time
 from contextlib import suppress
 
-import psutil
 import psycopg
 import pytest
 
@@ -73,11 +72,6 @@ def kill(pids: list[int]) -> None:
                 os.kill(pid, number)
 
 
-def worker_of(product: Supervisor) -> psutil.Process:
-    children = psutil.Process(product.process.pid).children()
-    return next(child for child in children if "shifts" in child.cmdline())
-
-
 @pytest.mark.drill
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
@@ -99,7 +93,7 @@ def test_hosts_are_fetched_from_again(product, make_site, victim):
     crawl(running, f"{site.url}/")
     eventually(lambda: len(site.paths) > 8, 60)
 
-    before, worker = shifts(running), worker_of(running)
+    before, [worker] = shifts(running), running.workers()
     work_processes = [child.pid for child in worker.children()]
     pids = {
         "worker": [worker.pid],

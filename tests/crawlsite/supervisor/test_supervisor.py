@@ -2,7 +2,6 @@
 of it.
 """
 
-import contextlib
 import os
 import re
 import shlex
@@ -37,8 +36,8 @@ pytestmark = pytest.mark.timeout(300)
 PYTHON = shlex.quote(sys.executable)
 #: in place of the dashboard, which `site` and the drill of the whole product start
 WEB = (
-    "web: gunicorn tests.crawlsite.supervisor.answering:application --no-control-socket "
-    "--graceful-timeout 1 --bind $HOST:$PORT\n"
+    f"web: {PYTHON} -m gunicorn tests.crawlsite.supervisor.answering:application "
+    "--no-control-socket --graceful-timeout 1 --bind $HOST:$PORT\n"
 )
 
 
@@ -63,6 +62,20 @@ def site(make_place):
 def test_first_line_is_the_dashboards_address_and_ready_comes_when_it_answers(site):
     assert site.lines()[0] == f"Dashboard: http://127.0.0.1:{site.port}/"
     assert requests.get(f"http://127.0.0.1:{site.port}/healthz", timeout=60).status_code == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each process imports for itself")
+def test_all_processes_share_what_they_import_and_are_known_by_what_they_do(site):
+    """Each by itself would take 60 to 110 MiB."""
+    names = {}
+    for note in (site.state_dir / "pids/stack").iterdir():
+        process = psutil.Process(int(note.read_text().split()[0]))
+        names[note.name] = " ".join(process.cmdline()).strip()
+        assert process.memory_full_info().pss < 55 * 2**20, note.name
+
+    assert names["scheduler"] == "python manage.py scheduler --skip-checks"
+    assert names["web"].startswith("gunicorn: master [crawlsite.wsgi]")
+    assert names["worker.1"].startswith("rq:worker:")
 
 
 def log_in(site) -> requests.Session:
@@ -165,13 +178,7 @@ def test_process_that_dies_is_started_again_and_said_so(site):
 
 
 def workers_of(site) -> set[int]:
-    """The process ids of those that work shifts off."""
-    found = set()
-    for child in psutil.Process(site.process.pid).children():
-        with contextlib.suppress(psutil.NoSuchProcess):  # as one does that has just been killed
-            if "shifts" in child.cmdline():
-                found.add(child.pid)
-    return found
+    return {worker.pid for worker in site.workers()}
 
 
 def test_killed_database_comes_back(site):

@@ -1,0 +1,85 @@
+"""A child that is forked instead of started from its file: what this process has imported is there
+at once, in memory that both share.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+FORK = multiprocessing.get_context("fork")
+#: what its parent handles in its own way, until the child has the usual one again
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: behind standard input, output and errors
+FIRST_FILE = 3
+
+
+class ForkedProcess:
+    """A child that does `work` and ends; to be watched as one of `subprocess.Popen`.
+
+    It leads a session of its own before this returns. `before` is done first; then it has no file
+    of its parent's but those for what it prints.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[], None],
+        *,
+        before: Callable[[], None],
+        cwd: Path,
+        stdout: int = 1,
+        stderr: int = 2,
+    ) -> None:
+        self.returncode: int | None = None
+        ready, begun = os.pipe()
+
+        def begin() -> None:
+            os.setsid()
+            before()
+            os.write(begun, b"\n")
+            _start_anew(cwd, stdout, stderr)
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+            work()
+
+        self._process = FORK.Process(target=begin)
+        # one that came before the child has its own handlers would be lost
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+            os.close(begun)
+        os.read(ready, 1)
+        os.close(ready)
+        self.pid: int = self._process.pid or 0
+
+    def poll(self) -> int | None:
+        """Its exit status, negative for a signal; None: it still runs."""
+        self.returncode = self._process.exitcode
+        return self.returncode
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self) -> None:
+        self._process.join()
+
+
+def _start_anew(cwd: Path, stdout: int, stderr: int) -> None:
+    """Give this process what one that was started from its file would have."""
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, usual)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (stdout, 1), (stderr, 2)):
+        os.dup2(source, target)
+    os.closerange(FIRST_FILE, os.sysconf("SC_OPEN_MAX"))
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    os.chdir(cwd)

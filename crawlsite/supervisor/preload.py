@@ -1,0 +1,107 @@
+"""The product's own commands as forks of the supervisor, which imports the product once: each
+process would take seconds for that by itself, and have all of it in memory of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from threading import Thread
+
+from setproctitle import getproctitle, setproctitle
+
+from crawlsite.supervisor.procfile import Processes
+
+MANAGE = ["python", "manage.py"]
+GUNICORN = "gunicorn"
+#: what the commands of the Procfile import beside the pages
+MODULES = (
+    "crawling.worker.rq_worker",
+    "crawling.worker.background_worker",
+    "crawling.dashboard.management.commands.scheduler",
+    "crawling.dashboard.management.commands.resolve_ahead",
+    "crawlsite.management.commands.release",
+    "crawlsite.management.commands.set_up",
+    "crawlsite.middleware.request_buffer",
+    "crawlsite.replay.answers",
+    "django_rq.management.commands.rqworker",
+    "gunicorn.app.wsgiapp",
+    "gunicorn.workers.gthread",
+    "manage",
+)
+
+
+class Preload:
+    """What all processes of a plan import, if any of them can be forked.
+
+    environment: of all of them, and so of this process, which they are forked from.
+    """
+
+    def __init__(self, environment: Mapping[str, str], plan: Processes) -> None:
+        self._environment = environment
+        self._thread: Thread | None = None
+        self._error: Exception | None = None
+        self._is_wanted = any(map(_can_fork, (*plan.release, *plan.commands.values())))
+
+    def start(self) -> None:
+        """Begin with it, while the servers start."""
+        if self._is_wanted:
+            self._thread = Thread(target=self._import, name="preload", daemon=True)
+            self._thread.start()
+
+    def wait(self, pause: Callable[[float], None]) -> None:
+        """Raises what an import has raised, and whatever `pause` raises."""
+        while self._thread and self._thread.is_alive():
+            pause(0.02)
+        if self._error:
+            raise self._error
+
+    def end(self) -> None:
+        """Before this process ends: a package that counts what it leaves takes what is frozen for
+        leaked, and says so on the terminal.
+        """
+        gc.unfreeze()
+
+    def work_of(self, command: Sequence[str]) -> Callable[[], None] | None:
+        """What a fork of this process does in place of the command; None: it cannot be forked."""
+        return partial(_run, command) if _can_fork(command) else None
+
+    def _import(self) -> None:
+        getproctitle()  # finds the place of titles, which it cannot in a changed environment
+        os.environ.update(self._environment)
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
+        try:
+            import_module("django").setup()
+            import_module("crawlsite.page_imports").import_pages()
+            for module in MODULES:
+                import_module(module)
+        except Exception as error:
+            self._error = error
+        # each look for garbage would write to all objects, and a page of memory that is written to
+        # is shared no longer
+        gc.collect()
+        gc.freeze()
+
+
+def _can_fork(command: Sequence[str]) -> bool:
+    """Whether a command is our own, or gunicorn, which serves our pages. On macOS a process that
+    was forked must not use the system's libraries.
+    """
+    is_ours = list(command[:2]) == MANAGE or command[0] == GUNICORN
+    return is_ours and sys.platform != "darwin"
+
+
+def _run(command: Sequence[str]) -> None:
+    """Be the process that a line of the Procfile names."""
+    setproctitle(shlex.join(command))
+    if command[0] == GUNICORN:
+        sys.argv = list(command)
+        import_module("gunicorn.app.wsgiapp").run()
+    else:
+        sys.argv = list(command[1:])
+        import_module("manage").main()

@@ -165,7 +165,7 @@ class WriteBehind:
         self._every_seconds = every_seconds
         self._dirty: dict[str, CachedAnswer] = {}
         self._lock = threading.Lock()
-        self._wake = threading.Event()
+        self._begun, self._wake = threading.Event(), threading.Event()
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="dns-writer", daemon=True)
 
@@ -175,6 +175,7 @@ class WriteBehind:
     def close(self) -> None:
         """Write what is left and end."""
         self._closing = True
+        self._begun.set()
         self._wake.set()
         self._thread.join()
 
@@ -183,6 +184,7 @@ class WriteBehind:
         with self._lock:
             self._dirty.update((entry.name, entry) for entry in entries)
             full = len(self._dirty) >= WRITE_BATCH
+        self._begun.set()
         if full:
             self._wake.set()
 
@@ -204,12 +206,15 @@ class WriteBehind:
                 connection.close()
                 with self._lock:
                     self._dirty = {name: dirty[name] for name in names[start:]} | self._dirty
+                self._begun.set()
                 return
 
     def _work(self) -> None:
         try:
             while not self._closing:
+                self._begun.wait()
                 self._wake.wait(self._every_seconds)
+                self._begun.clear()
                 self._wake.clear()
                 self.flush()
             self.flush()

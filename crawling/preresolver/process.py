@@ -71,7 +71,7 @@ class PreResolverProcess:
         self._place, self._machines = 0, 1
         self._look_at = self._read_at = self._weigh_at = self._saved = 0.0
         self._reads = CacheReadServer(machine, self._resolver.memory)
-        self._began = False
+        self._began = self._is_wanted = False
 
     def work(self, ending: threading.Event) -> None:
         """Resolve ahead until stopped."""
@@ -93,14 +93,16 @@ class PreResolverProcess:
         now = time.monotonic()
         if now >= self._look_at:
             self._look(now)
-            self._look_at = now + (HEARTBEAT_SECONDS if self._slots.held else TICK_SECONDS)
+            is_asking = self._is_wanted and not self._slots.held
+            self._look_at = now + (TICK_SECONDS if is_asking else HEARTBEAT_SECONDS)
         if self._slots.held:
             self._pre.turn(wait=TICK_SECONDS)
         else:
-            ending.wait(TICK_SECONDS)
+            ending.wait(max(0.0, self._look_at - time.monotonic()))
 
     def _look(self, now: float) -> None:
-        """Every second: the lock, the grant, a sign of life.
+        """The lock, the grant, a sign of life: every second, and more often while it waits for a
+        grant.
 
         Another process of this machine that has the lock is left alone.
         """
@@ -116,7 +118,8 @@ class PreResolverProcess:
             self._began = True
         self._resolver.memory.unpack(UNPACKED_A_LOOK, self._resolver.clock())
         held = self._slots.held
-        self._slots.look(wanted=Run.objects.filter(state__in=WORKING_STATES).exists())
+        self._is_wanted = Run.objects.filter(state__in=WORKING_STATES).exists()
+        self._slots.look(wanted=self._is_wanted)
         if self._slots.held:
             self._beat(now)
         elif held:

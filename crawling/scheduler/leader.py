@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import select
 
 import psycopg
 from django.db import connection
@@ -62,8 +63,10 @@ class Leadership:
     def wait(self, seconds: float) -> None:
         """Return as soon as the pool has granted something, or after so many seconds."""
         assert self._connection is not None
-        for _ in self._connection.notifies(timeout=seconds, stop_after=1):
-            return
+        # `notifies` with a timeout wakes up ten times a second
+        if select.select([self._connection.fileno()], [], [], seconds)[0]:
+            for _ in self._connection.notifies(timeout=0):
+                pass
 
     def close(self) -> None:
         if self._connection is not None:

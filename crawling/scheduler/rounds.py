@@ -5,6 +5,7 @@ turn.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -55,11 +56,16 @@ from crawling.scheduler.messages import (
     resend_background,
     wake_courier,
 )
+from crawling.scheduler.rest import is_at_rest
 
 logger = logging.getLogger(__name__)
 
 #: the outbox is read at least this often; a grant's notification makes it sooner
 FLOOR_SECONDS = 0.5
+#: and while nothing is at work; then duties that are about runs at work are only done in case that
+#: something was missed
+REST_FLOOR_SECONDS = 1.0
+REST_SECONDS = 10.0
 #: a duty that takes longer is logged
 SLOW_SECONDS = 0.1
 #: what may pass by itself; anything else is a fault of ours and ends the scheduler, whom the
@@ -69,32 +75,37 @@ PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError
 
 @dataclass
 class Duty:
-    """Something to be done every so many seconds."""
+    """Something to be done every so many seconds; at rest, no more often than every `at_rest`."""
 
     do: Callable[[], object]
     every_seconds: float
+    at_rest: float = 0.0
     due_at: float = 0.0
+    done_at: float = -math.inf
+
+    def is_due(self, now: float, *, is_rest: bool) -> bool:
+        return self.due_at <= now and not (is_rest and now < self.done_at + self.at_rest)
 
 
 def duties() -> list[Duty]:
     return [
-        Duty(deliver_other_messages, 0.0),
-        Duty(start_due_crawls, 1.0),
-        Duty(IdleCapacity().start_idle_crawls, 1.0),
-        Duty(reap_expired, 2.0),
-        Duty(close_shifts_lost_here, 1.0),
-        Duty(settle_leftovers, 5.0),
+        Duty(deliver_other_messages, 0.0, REST_SECONDS),
+        Duty(start_due_crawls, 1.0, REST_SECONDS),
+        Duty(IdleCapacity().start_idle_crawls, 1.0, REST_SECONDS),
+        Duty(reap_expired, 2.0, REST_SECONDS),
+        Duty(close_shifts_lost_here, 1.0, REST_SECONDS),
+        Duty(settle_leftovers, 5.0, REST_SECONDS),
         Duty(enroll_anew, 60.0),
         Duty(Rejudger().rejudge_after_edits, 1.0),
-        Duty(take_over_hosts, 5.0),
-        Duty(ExtraProcesses().fit_processes, 2.0),
+        Duty(take_over_hosts, 5.0, REST_SECONDS),
+        Duty(ExtraProcesses().fit_processes, 2.0, REST_SECONDS),
         Duty(start_scheduled, 5.0),
         Duty(follow_changes, 10.0),
         Duty(raise_ongoing_alerts, 10.0),
         Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
         Duty(resend_background, 10.0),
-        Duty(rank_anew, 1.0),
+        Duty(rank_anew, 1.0, REST_SECONDS),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),
         Duty(keep_wait_counts, 60.0),
@@ -102,7 +113,7 @@ def duties() -> list[Duty]:
         Duty(forget_clocks, 300.0),
         Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
-        Duty(remove_rows, 1.0),
+        Duty(remove_rows, 1.0, REST_SECONDS),
         Duty(forget_deleted, 600.0),
         Duty(RunRetention().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
@@ -119,15 +130,16 @@ def run_scheduler(ending: threading.Event) -> None:
 
     This thread delivers granted starts and does nothing else; another does all duties in turn.
     """
-    leadership, leads, delivery = Leadership(), threading.Event(), [Duty(deliver_starts, 0.0)]
+    leadership, delivery = Leadership(), [Duty(deliver_starts, 0.0)]
+    leads, rest = threading.Event(), threading.Event()
     with ThreadPoolExecutor(1, "duties") as threads:
-        duties_done = threads.submit(_do_duties, leads, ending)
+        duties_done = threads.submit(_do_duties, leads, rest, ending)
         while not ending.is_set():
             try:
                 if leadership.is_held():
                     leads.set()
                     if make_round(delivery, time.monotonic()) is Progress.DONE:
-                        leadership.wait(FLOOR_SECONDS)
+                        leadership.wait(REST_FLOOR_SECONDS if rest.is_set() else FLOOR_SECONDS)
                 else:
                     leads.clear()
                     ending.wait(5 * FLOOR_SECONDS)
@@ -141,32 +153,47 @@ def run_scheduler(ending: threading.Event) -> None:
         duties_done.result()  # raises faults of our own
 
 
-def _do_duties(leads: threading.Event, ending: threading.Event) -> None:
+def _do_duties(leads: threading.Event, rest: threading.Event, ending: threading.Event) -> None:
     """Make rounds while this scheduler leads. A fault of ours ends the scheduler."""
     rounds = duties()
     try:
         while not ending.is_set():
             progress = Progress.DONE
             if leads.is_set():
-                progress = make_round(rounds, time.monotonic())
+                (rest.set if _is_at_rest() else rest.clear)()
+                progress = make_round(rounds, time.monotonic(), is_rest=rest.is_set())
             # what stays due must not keep a processor busy
-            ending.wait(FLOOR_SECONDS / (10 if progress is Progress.UNFINISHED else 1))
+            ending.wait(
+                FLOOR_SECONDS / 10
+                if progress is Progress.UNFINISHED
+                else REST_FLOOR_SECONDS
+                if rest.is_set()
+                else FLOOR_SECONDS
+            )
     finally:
         ending.set()
         connections.close_all()
 
 
-def make_round(rounds: list[Duty], now: float) -> Progress:
+def _is_at_rest() -> bool:
+    try:
+        return is_at_rest()
+    except DatabaseError:  # the duties tell it
+        connections.close_all()
+        return False
+
+
+def make_round(rounds: list[Duty], now: float, *, is_rest: bool = False) -> Progress:
     """Do each duty that is due; one that fails for a passing reason is tried again in its turn."""
     progress = Progress.DONE
     for duty in rounds:
-        if duty.due_at > now:
+        if not duty.is_due(now, is_rest=is_rest):
             continue
-        duty.due_at = now + duty.every_seconds
+        duty.due_at, duty.done_at = now + duty.every_seconds, now
         began = time.monotonic()
         try:
             if duty.do() is Progress.UNFINISHED:
-                duty.due_at, progress = now, Progress.UNFINISHED
+                duty.due_at, duty.done_at, progress = now, -math.inf, Progress.UNFINISHED
         except PASSING as error:
             logger.warning(
                 "a duty of the scheduler failed",

@@ -82,7 +82,7 @@ def measure(size: Size, limit: int) -> None:
 
 
 @contextmanager
-def running_product(environment: dict[str, str]) -> Iterator[None]:
+def running_product(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """The supervisor with everything it starts; stopped at the end."""
     command = [sys.executable, "-m", "crawlsite.supervisor"]
     # our own
@@ -90,7 +90,7 @@ def running_product(environment: dict[str, str]) -> Iterator[None]:
         try:
             assert product.stdout
             next(line for line in product.stdout if "ready" in line)
-            yield
+            yield product
         finally:
             product.terminate()
             product.communicate(timeout=30)

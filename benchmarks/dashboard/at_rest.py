@@ -1,0 +1,75 @@
+"""The product at rest: `python -m benchmarks.dashboard.at_rest [--seconds 60]`
+
+Starts the whole product twice in a directory of its own, as `make run` does: once anew and once on
+the data that is there. Then it prints what each process takes while nothing happens: memory that is
+its own (PSS: what several share counts in parts) and the time of the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from benchmarks.dashboard.viewers import PORT, running_product
+from crawlsite.env import for_child
+
+#: what a start leaves to be done: the first round of each duty, the first looks of the workers
+SETTLED_SECONDS = 20.0
+PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
+TITLE_LENGTH = 66
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--seconds", type=float, default=60, help="of rest that are measured")
+    seconds = reader.parse_args().seconds
+    with tempfile.TemporaryDirectory(prefix="crawlsite-bench-") as state:
+        own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
+        environment = for_child({**own, "DATABASE_URL": "", "REDIS_URL": ""})
+        for data in ("without data", "on data that is there"):
+            began = time.monotonic()
+            with running_product(environment) as product:
+                print(f"ready {data} after {time.monotonic() - began:.1f} s", flush=True)
+                if data != "without data":
+                    time.sleep(SETTLED_SECONDS)
+                    print_rest(psutil.Process(product.pid), seconds)
+
+
+def print_rest(product: psutil.Process, seconds: float) -> None:
+    """A line for each process, those that take most first."""
+    processes = [product, *product.children(recursive=True)]
+    before = {process.pid: _seconds_of(process) for process in processes}
+    time.sleep(seconds)
+    rows = [
+        (_own_mib(process), (_seconds_of(process) - before[process.pid]) / seconds, _title(process))
+        for process in processes
+        if process.is_running()
+    ]
+    print(f"{'own MiB':>8} {'% of a core':>12}  process")
+    for own, share, title in sorted(rows, reverse=True):
+        print(f"{own:8.1f} {100 * share:12.2f}  {title}")
+    print(f"{sum(row[0] for row in rows):8.1f} {100 * sum(row[1] for row in rows):12.2f}  all")
+
+
+def _own_mib(process: psutil.Process) -> float:
+    told = PSS.search(Path(f"/proc/{process.pid}/smaps_rollup").read_text())
+    return int(told[1]) / 1024 if told else 0.0
+
+
+def _seconds_of(process: psutil.Process) -> float:
+    """Of the processor, those of children that have ended included."""
+    return sum(process.cpu_times()[:4])
+
+
+def _title(process: psutil.Process) -> str:
+    program, *words = process.cmdline() or [process.name()]
+    return " ".join([Path(program).name, *words])[:TITLE_LENGTH].strip()
+
+
+if __name__ == "__main__":
+    main()

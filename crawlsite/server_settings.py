@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -60,19 +61,30 @@ def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
     none.
 
     A name is resolved once, at the start; one that cannot be is left out, since nothing is served
-    there.
+    there. Raises BadSetting for a port that is no number.
     """
     database = conninfo_to_dict(environment.database_url)
     redis = urlsplit(environment.redis_url)
     services = [
         (environment.host, environment.port),
         (environment.host, environment.replay_port),
-        (str(database.get("host") or ""), int(database.get("port") or 5432)),
+        *_servers_of(str(database.get("host") or ""), str(database.get("port") or 5432)),
         (redis.hostname or "", redis.port or 6379),
     ]
     return frozenset(
         (address, port) for host, port in services for address in _addresses(host, port)
     )
+
+
+def _servers_of(hosts: str, ports: str) -> list[tuple[str, int]]:
+    """Host and port of each server that libpq may try (PostgreSQL manual, 34.1.1.3): the port is
+    one for all, or each has its own.
+    """
+    try:
+        numbers = [int(port or 5432) for port in ports.split(",")]
+    except ValueError as error:
+        raise BadSetting(f"DATABASE_URL: the port {ports!r} is not a number") from error
+    return list(zip(hosts.split(","), cycle(numbers), strict=False))
 
 
 def _addresses(host: str, port: int) -> set[str]:

@@ -15,6 +15,8 @@ from threading import Thread
 
 from setproctitle import getproctitle, setproctitle
 
+from crawlsite.env import BadSetting
+from crawlsite.services.stops import StartError
 from crawlsite.supervisor.procfile import Processes
 
 MANAGE = ["python", "manage.py"]
@@ -55,9 +57,13 @@ class Preload:
             self._thread.start()
 
     def wait(self, pause: Callable[[float], None]) -> None:
-        """Raises what an import has raised, and whatever `pause` raises."""
+        """Raises StartError for a setting that cannot be used, what else an import has raised, and
+        whatever `pause` raises.
+        """
         while self._thread and self._thread.is_alive():
             pause(0.02)
+        if isinstance(self._error, BadSetting):
+            raise StartError(str(self._error)) from self._error
         if self._error:
             raise self._error
 

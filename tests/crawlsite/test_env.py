@@ -4,10 +4,12 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from crawlsite import env
+from crawlsite.server_settings import own_services
 from tests.crawlsite.programs import PROJECT, environment
 
 NONSENSE = [
@@ -46,11 +48,16 @@ def test_every_variable_that_can_be_wrong_is_tried_above():
     assert {name for name, _ in NONSENSE} == set(env.Environment.names()) - {"SECRET_KEY"}
 
 
-@pytest.mark.parametrize("variable", ["PORT", "DATABASE_URL"])
-def test_commands_give_one_line_and_no_traceback(tmp_path, variable):
-    wrong = environment(
-        STATE_DIR=str(tmp_path), **{variable: "postgresql://db.example/y?no_such=1"}
-    )
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PORT", "eight"),
+        ("DATABASE_URL", "postgresql://db.example/y?no_such=1"),
+        ("DATABASE_URL", "postgresql://db.example:port/y"),
+    ],
+)
+def test_commands_give_one_line_and_no_traceback(tmp_path, variable, value):
+    wrong = environment(STATE_DIR=str(tmp_path), **{variable: value})
     answer = subprocess.run(
         [sys.executable, "manage.py", "check"],
         cwd=PROJECT,
@@ -62,6 +69,26 @@ def test_commands_give_one_line_and_no_traceback(tmp_path, variable):
     assert answer.returncode == 1
     assert variable in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "servers"),
+    [
+        ("postgresql://127.0.0.1,127.0.0.2:5433/x", {("127.0.0.1", 5432), ("127.0.0.2", 5433)}),
+        (
+            "postgresql:///x?host=127.0.0.1,127.0.0.2&port=6000",
+            {("127.0.0.1", 6000), ("127.0.0.2", 6000)},
+        ),
+        ("postgresql:///x?host=/run/postgresql", set()),
+    ],
+)
+def test_each_server_of_a_database_address_is_our_own(address, servers):
+    """So no crawl is led to a standby either."""
+    settings = replace(env.read(), database_url=address, redis_url="unix:///run/valkey")
+
+    found = own_services(settings)
+
+    assert {one for one in found if one[1] not in (settings.port, settings.replay_port)} == servers
 
 
 def test_command_without_a_running_database_says_how_to_get_one(tmp_path):

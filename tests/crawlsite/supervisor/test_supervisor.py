@@ -262,6 +262,15 @@ def test_stop_during_the_preparations_stops_at_once(start):
     assert living(pids) == []
 
 
+def test_a_setting_that_the_product_cannot_use_is_told_in_one_line(start):
+    """The supervisor imports the product, and is the one to say so."""
+    wrong = start("scheduler: python manage.py scheduler\n", DATABASE_URL="postgresql:///x?no=1")
+
+    assert wrong.process.wait(timeout=60) == 1
+    assert wrong.lines()[-1].startswith("crawlsite: DATABASE_URL:")
+    assert not wrong.says("Traceback")
+
+
 def test_failing_preparation_stops_the_start(start):
     failing = start(f"release: {PYTHON} -c 'raise SystemExit(3)'\n{WEB}")
 

@@ -5,7 +5,6 @@ lasts.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 
 import psycopg
@@ -18,6 +17,7 @@ from crawling.frontier.waiting_names import names_due
 from crawling.models import Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.preresolver.slots import LookupSlots, MachineLock
+from crawling.process.notices import Ending
 from dnscache.cache_reads import CacheReadServer
 from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.preresolver.preresolver import (
@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 #: answers that it keeps at hand: 0.6 GB if there are so many
 CAPACITY = 1_000_000
 TICK_SECONDS = 0.2
+#: between two looks while no run works, which the notification of a grant ends
+REST_SECONDS = 5.0
 #: answers reach the gate so much later
 WRITE_SECONDS = 0.1
 #: the sum of all weights walks through the memory, which is not worth it every second
@@ -73,7 +75,7 @@ class PreResolverProcess:
         self._reads = CacheReadServer(machine, self._resolver.memory)
         self._began = self._is_wanted = False
 
-    def work(self, ending: threading.Event) -> None:
+    def work(self, ending: Ending) -> None:
         """Resolve ahead until stopped."""
         self._writer.start()
         try:
@@ -89,20 +91,21 @@ class PreResolverProcess:
             self._writer.close()
             self._leave()
 
-    def _turn(self, ending: threading.Event) -> None:
+    def _turn(self, ending: Ending) -> None:
         now = time.monotonic()
         if now >= self._look_at:
             self._look(now)
-            is_asking = self._is_wanted and not self._slots.held
-            self._look_at = now + (TICK_SECONDS if is_asking else HEARTBEAT_SECONDS)
+            self._look_at = now + (HEARTBEAT_SECONDS if self._slots.held else TICK_SECONDS)
         if self._slots.held:
             self._pre.turn(wait=TICK_SECONDS)
+        elif self._is_wanted:
+            ending.wait(TICK_SECONDS)
         else:
-            ending.wait(max(0.0, self._look_at - time.monotonic()))
+            self._seat.wait(REST_SECONDS, ending)
 
     def _look(self, now: float) -> None:
-        """The lock, the grant, a sign of life: every second, and more often while it waits for a
-        grant.
+        """The lock, the grant, a sign of life: every second, more often while it waits for a grant,
+        and seldom while no run works.
 
         Another process of this machine that has the lock is left alone.
         """

@@ -16,6 +16,7 @@ from django.db import connection
 from allocation.errors import AlreadyStarted, AlreadyWaiting
 from allocation.models import Process, ProcessState, Request, RequestKind, RequestState
 from allocation.services import (
+    GRANTS_CHANNEL,
     cancel_request,
     finish_process,
     register_process,
@@ -24,6 +25,7 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
+from crawling.process.notices import Ending, await_notice
 from crawling.runs.grants import default_pool
 
 logger = logging.getLogger(__name__)
@@ -39,6 +41,8 @@ SHARE = 2
 SEAT_LOCK = 726_610
 
 
+#: between two tries to take the lock that another process of the machine has
+TAKEN_SECONDS = 1.0
 #: a lock by two numbers; pg_locks shows those of every database of the server
 IS_TAKEN = """
 SELECT EXISTS (
@@ -191,12 +195,23 @@ class MachineLock:
             self._is_held = False
         if self._is_held:
             self._connection.execute("SELECT 1")
+            for _ in self._connection.notifies(timeout=0):
+                pass  # or they would be kept for ever while nothing waits for them
         else:
             row = self._connection.execute(
                 "SELECT pg_try_advisory_lock(%s, hashtext(%s))", [SEAT_LOCK, self._machine]
             ).fetchone()
             self._is_held = bool(row and row[0])
+            if self._is_held:
+                self._connection.execute(f"LISTEN {GRANTS_CHANNEL}")
         return self._is_held
+
+    def wait(self, seconds: float, ending: Ending) -> None:
+        """Wait so long, or until a pool has granted something; less without the lock."""
+        if self._is_held and self._connection:
+            await_notice(self._connection, ending, seconds)
+        else:
+            ending.wait(TAKEN_SECONDS)
 
     def close(self) -> None:
         if self._connection is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import select
 
 import psycopg
 from django.db import connection
 
 from allocation.services import GRANTS_CHANNEL
+from crawling.process.notices import Ending, await_notice
 
 logger = logging.getLogger(__name__)
 
@@ -60,13 +60,10 @@ class Leadership:
                 logger.info("this scheduler leads")
         return self._is_leader
 
-    def wait(self, seconds: float) -> None:
-        """Return as soon as the pool has granted something, or after so many seconds."""
+    def wait(self, seconds: float, ending: Ending) -> bool:
+        """Whether the pool has granted something within so many seconds."""
         assert self._connection is not None
-        # `notifies` with a timeout wakes up ten times a second
-        if select.select([self._connection.fileno()], [], [], seconds)[0]:
-            for _ in self._connection.notifies(timeout=0):
-                pass
+        return await_notice(self._connection, ending, seconds)
 
     def close(self) -> None:
         if self._connection is not None:

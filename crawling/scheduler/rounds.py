@@ -32,6 +32,7 @@ from crawling.frontier.run_counts import total_minutes
 from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
+from crawling.process.notices import Ending
 from crawling.process.work_folders import remove_abandoned_folders
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
@@ -62,10 +63,10 @@ logger = logging.getLogger(__name__)
 
 #: the outbox is read at least this often; a grant's notification makes it sooner
 FLOOR_SECONDS = 0.5
-#: and while nothing is at work; then duties that are about runs at work are only done in case that
-#: something was missed
-REST_FLOOR_SECONDS = 1.0
-REST_SECONDS = 10.0
+#: and while nothing is at work, which the notification of a grant ends; then duties that are about
+#: runs at work are only done in case that something was missed
+REST_FLOOR_SECONDS = 5.0
+REST_SECONDS = 20.0
 #: a duty that takes longer is logged
 SLOW_SECONDS = 0.1
 #: what may pass by itself; anything else is a fault of ours and ends the scheduler, whom the
@@ -106,7 +107,7 @@ def duties() -> list[Duty]:
         Duty(resend, 10.0),
         Duty(resend_background, 10.0),
         Duty(rank_anew, 1.0, REST_SECONDS),
-        Duty(count_workers, 5.0),
+        Duty(count_workers, 5.0, REST_SECONDS / 2),
         Duty(keep_checkpoints, 60.0),
         Duty(keep_wait_counts, 60.0),
         Duty(trim_robots, 300.0),
@@ -125,21 +126,23 @@ def duties() -> list[Duty]:
     ]
 
 
-def run_scheduler(ending: threading.Event) -> None:
+def run_scheduler(ending: Ending) -> None:
     """Run until stopped.
 
     This thread delivers granted starts and does nothing else; another does all duties in turn.
     """
-    leadership, delivery = Leadership(), [Duty(deliver_starts, 0.0)]
-    leads, rest = threading.Event(), threading.Event()
+    leadership, delivery, rest = Leadership(), [Duty(deliver_starts, 0.0)], Rest()
+    leads = threading.Event()
     with ThreadPoolExecutor(1, "duties") as threads:
         duties_done = threads.submit(_do_duties, leads, rest, ending)
         while not ending.is_set():
             try:
                 if leadership.is_held():
                     leads.set()
-                    if make_round(delivery, time.monotonic()) is Progress.DONE:
-                        leadership.wait(REST_FLOOR_SECONDS if rest.is_set() else FLOOR_SECONDS)
+                    if make_round(delivery, time.monotonic()) is Progress.DONE and leadership.wait(
+                        rest.floor_seconds, ending
+                    ):
+                        rest.note_grant()
                 else:
                     leads.clear()
                     ending.wait(5 * FLOOR_SECONDS)
@@ -148,39 +151,69 @@ def run_scheduler(ending: threading.Event) -> None:
                 leads.clear()
                 leadership.close()
                 ending.wait(2 * FLOOR_SECONDS)
+        rest.interrupt()
         leadership.close()
         connections.close_all()
         duties_done.result()  # raises faults of our own
 
 
-def _do_duties(leads: threading.Event, rest: threading.Event, ending: threading.Event) -> None:
+class Rest:
+    """Whether nothing is at work. The duties' thread looks; a grant, which the other hears of, ends
+    it.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self._grants = 0
+        self._lock, self._ended = threading.Lock(), threading.Event()
+
+    @property
+    def floor_seconds(self) -> float:
+        """How long to wait between two looks."""
+        return REST_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
+
+    def look(self) -> None:
+        """Nothing is at rest if there was a grant meanwhile."""
+        grants = self._grants
+        try:
+            is_rest = is_at_rest()
+        except DatabaseError:  # the duties tell it
+            connections.close_all()
+            is_rest = False
+        with self._lock:
+            self.is_on = is_rest and grants == self._grants
+
+    def note_grant(self) -> None:
+        with self._lock:
+            self._grants += 1
+            was_on, self.is_on = self.is_on, False
+        if was_on:
+            self.interrupt()
+
+    def interrupt(self) -> None:
+        """End the wait of the duties' thread."""
+        self._ended.set()
+
+    def wait(self, seconds: float) -> None:
+        self._ended.wait(seconds)
+        self._ended.clear()
+
+
+def _do_duties(leads: threading.Event, rest: Rest, ending: Ending) -> None:
     """Make rounds while this scheduler leads. A fault of ours ends the scheduler."""
     rounds = duties()
     try:
         while not ending.is_set():
             progress = Progress.DONE
             if leads.is_set():
-                (rest.set if _is_at_rest() else rest.clear)()
-                progress = make_round(rounds, time.monotonic(), is_rest=rest.is_set())
+                rest.look()
+                progress = make_round(rounds, time.monotonic(), is_rest=rest.is_on)
             # what stays due must not keep a processor busy
-            ending.wait(
-                FLOOR_SECONDS / 10
-                if progress is Progress.UNFINISHED
-                else REST_FLOOR_SECONDS
-                if rest.is_set()
-                else FLOOR_SECONDS
-            )
+            is_done = progress is Progress.DONE
+            rest.wait(rest.floor_seconds if is_done else FLOOR_SECONDS / 10)
     finally:
         ending.set()
         connections.close_all()
-
-
-def _is_at_rest() -> bool:
-    try:
-        return is_at_rest()
-    except DatabaseError:  # the duties tell it
-        connections.close_all()
-        return False
 
 
 def make_round(rounds: list[Duty], now: float, *, is_rest: bool = False) -> Progress:

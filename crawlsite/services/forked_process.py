@@ -14,6 +14,7 @@ from pathlib import Path
 FORK = multiprocessing.get_context("fork")
 #: what its parent handles in its own way, until the child has the usual one again
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+HANDLED = (*STOP_SIGNALS, signal.SIGCHLD)
 #: behind standard input, output and errors
 FIRST_FILE = 3
 
@@ -21,8 +22,8 @@ FIRST_FILE = 3
 class ForkedProcess:
     """A child that does `work` and ends; to be watched as one of `subprocess.Popen`.
 
-    It leads a session of its own before this returns. `before` is done first; then it has no file
-    of its parent's but those for what it prints.
+    Before this returns it leads a session of its own, and has no file of its parent's but those for
+    what it prints. `before` is done first.
     """
 
     def __init__(
@@ -40,13 +41,13 @@ class ForkedProcess:
         def begin() -> None:
             os.setsid()
             before()
-            os.write(begun, b"\n")
-            _start_anew(cwd, stdout, stderr)
+            _start_anew(cwd, stdout, stderr, but=begun)
+            os.close(begun)
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
             work()
 
         self._process = FORK.Process(target=begin)
-        # one that came before the child has its own handlers would be lost
+        # a signal that came before the child has its own handlers would be lost
         held = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         try:
             self._process.start()
@@ -69,16 +70,20 @@ class ForkedProcess:
         self._process.join()
 
 
-def _start_anew(cwd: Path, stdout: int, stderr: int) -> None:
-    """Give this process what one that was started from its file would have."""
-    for number in STOP_SIGNALS:
+def _start_anew(cwd: Path, stdout: int, stderr: int, *, but: int) -> None:
+    """Give this process what one that was started from its file would have; but: a file that stays
+    open.
+    """
+    signal.set_wakeup_fd(-1)
+    for number in HANDLED:
         if signal.getsignal(number) != signal.SIG_IGN:
             usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
             signal.signal(number, usual)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (stdout, 1), (stderr, 2)):
         os.dup2(source, target)
-    os.closerange(FIRST_FILE, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(FIRST_FILE, but)
+    os.closerange(but + 1, os.sysconf("SC_OPEN_MAX"))
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)

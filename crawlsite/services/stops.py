@@ -4,8 +4,9 @@ SIGINT, SIGTERM and SIGHUP become an exception, but only where the program waits
 
 from __future__ import annotations
 
+import select
 import signal
-import time
+import socket
 from types import FrameType, TracebackType
 
 
@@ -21,7 +22,7 @@ class StopSignals:
     """While entered, a signal is remembered and the next `pause` raises StopRequested.
 
     So no child is ever lost between its start and the line that notes it. A SIGHUP that nohup
-    ignores stays ignored.
+    ignores stays ignored. The end of a child ends a pause, too.
     """
 
     def __init__(self) -> None:
@@ -29,10 +30,15 @@ class StopSignals:
         self._before: dict[int, signal._HANDLER] = {}
 
     def __enter__(self) -> StopSignals:
+        self._woken, self._wakes = socket.socketpair()
+        self._woken.setblocking(False)
+        self._wakes.setblocking(False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
                 continue
             self._before[number] = signal.signal(number, self._note)
+        self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, _wake)
+        signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
         return self
 
     def __exit__(
@@ -41,13 +47,22 @@ class StopSignals:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        signal.set_wakeup_fd(-1)
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        self._woken.close()
+        self._wakes.close()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received.append(number)
 
     def pause(self, seconds: float) -> None:
+        """Wait so long, or until a child ends. Raises StopRequested for a signal, at once."""
+        if not self.received and select.select([self._woken], [], [], seconds)[0]:
+            self._woken.recv(4096)
         if self.received:
             raise StopRequested
-        time.sleep(seconds)  # the caller's pause between two looks; a signal ends its next one
+
+
+def _wake(number: int, frame: FrameType | None) -> None:
+    """Without a handler the signal would be ignored, and end no pause."""

@@ -29,6 +29,8 @@ from crawlsite.supervisor.procfile import local_address, read_procfile, variable
 
 LEFT_OVER_SECONDS = 30
 READY_SECONDS = 60
+#: a process that ends is noticed at once, and started again after a wait
+LOOK_SECONDS = 1.0
 
 
 class Stack:
@@ -88,7 +90,7 @@ class Stack:
         self._await_ready()
         while True:
             self._watch()
-            self.signals.pause(0.2)
+            self.signals.pause(LOOK_SECONDS)
 
     def stop(self) -> None:
         """Stop every process, then Valkey, then PostgreSQL: within 10 s, whatever they do."""

@@ -89,5 +89,5 @@ def test_what_begins_by_itself_keeps_its_rhythm_at_rest():
 
     assert own >= {
         *("start_scheduled", "follow_changes", "raise_ongoing_alerts", "wake_courier"),
-        *("resend_background", "count_workers", "rejudge_after_edits", "measure_disk"),
+        *("resend_background", "rejudge_after_edits", "measure_disk"),
     }

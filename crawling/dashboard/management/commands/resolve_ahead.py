@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import signal
 import socket
-import threading
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from crawling.preresolver.process import PreResolverProcess
+from crawling.process.notices import Ending
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        ending = threading.Event()
+        ending = Ending()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
         # Django's own objects are no garbage; to look through them stopped all look-ups for a tenth

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import signal
-import threading
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from crawling.process.notices import Ending
 from crawling.scheduler.rounds import run_scheduler
 
 
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        ending = threading.Event()
+        ending = Ending()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
         run_scheduler(ending)

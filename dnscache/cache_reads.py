@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 2.0
 #: a later answer is dropped
 KEPT_SECONDS = 10
 #: how soon a cache notices that it is to end, and tries again after Redis was gone
-LOOK_SECONDS = 0.2
+LOOK_SECONDS = 1.0
 #: names of a domain in an answer; a domain with a wildcard can have any number
 MOST_NAMES = 1000
 

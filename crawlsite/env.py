@@ -105,6 +105,11 @@ def for_child(changes: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def adopt(environment: Mapping[str, str]) -> None:
+    """Have what a child would have, for children that are forked."""
+    os.environ.update(environment)
+
+
 _POSITIVE = validate.Range(min=0, min_inclusive=False)
 
 

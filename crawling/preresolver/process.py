@@ -17,7 +17,7 @@ from crawling.frontier.waiting_names import names_due
 from crawling.models import Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.preresolver.slots import LookupSlots, MachineLock
-from crawling.process.notices import Ending
+from crawling.process.notices import StopEvent
 from dnscache.cache_reads import CacheReadServer
 from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.preresolver.preresolver import (
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 CAPACITY = 1_000_000
 TICK_SECONDS = 0.2
 #: between two looks while no run works, which the notification of a grant ends
-REST_SECONDS = 5.0
+IDLE_SECONDS = 5.0
 #: answers reach the gate so much later
 WRITE_SECONDS = 0.1
 #: the sum of all weights walks through the memory, which is not worth it every second
@@ -75,7 +75,7 @@ class PreResolverProcess:
         self._reads = CacheReadServer(machine, self._resolver.memory)
         self._began = self._is_wanted = False
 
-    def work(self, ending: Ending) -> None:
+    def work(self, ending: StopEvent) -> None:
         """Resolve ahead until stopped."""
         self._writer.start()
         try:
@@ -91,7 +91,7 @@ class PreResolverProcess:
             self._writer.close()
             self._leave()
 
-    def _turn(self, ending: Ending) -> None:
+    def _turn(self, ending: StopEvent) -> None:
         now = time.monotonic()
         if now >= self._look_at:
             self._look(now)
@@ -101,7 +101,7 @@ class PreResolverProcess:
         elif self._is_wanted:
             ending.wait(TICK_SECONDS)
         else:
-            self._seat.wait(REST_SECONDS, ending)
+            self._seat.wait(IDLE_SECONDS, ending)
 
     def _look(self, now: float) -> None:
         """The lock, the grant, a sign of life: every second, more often while it waits for a grant,

@@ -25,7 +25,7 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
-from crawling.process.notices import Ending, await_notice
+from crawling.process.notices import StopEvent, await_notice
 from crawling.runs.grants import default_pool
 
 logger = logging.getLogger(__name__)
@@ -206,7 +206,7 @@ class MachineLock:
                 self._connection.execute(f"LISTEN {GRANTS_CHANNEL}")
         return self._is_held
 
-    def wait(self, seconds: float, ending: Ending) -> None:
+    def wait(self, seconds: float, ending: StopEvent) -> None:
         """Wait so long, or until a pool has granted something; less without the lock."""
         if self._is_held and self._connection:
             await_notice(self._connection, ending, seconds)

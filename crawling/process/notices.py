@@ -9,7 +9,7 @@ import threading
 import psycopg
 
 
-class Ending(threading.Event):
+class StopEvent(threading.Event):
     """Set when the process is to end, by a signal for example; ends `await_notice`, too."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Ending(threading.Event):
         return self._read
 
 
-def await_notice(connection: psycopg.Connection, ending: Ending, seconds: float) -> bool:
+def await_notice(connection: psycopg.Connection, ending: StopEvent, seconds: float) -> bool:
     """Whether there was a notification, on a connection that listens, within so many seconds.
 
     psycopg's own `notifies` wakes up ten times a second. Raises psycopg.OperationalError when the

@@ -8,7 +8,7 @@ import psycopg
 from django.db import connection
 
 from allocation.services import GRANTS_CHANNEL
-from crawling.process.notices import Ending, await_notice
+from crawling.process.notices import StopEvent, await_notice
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Leadership:
                 logger.info("this scheduler leads")
         return self._is_leader
 
-    def wait(self, seconds: float, ending: Ending) -> bool:
+    def wait(self, seconds: float, ending: StopEvent) -> bool:
         """Whether the pool has granted something within so many seconds."""
         assert self._connection is not None
         return await_notice(self._connection, ending, seconds)

@@ -32,7 +32,7 @@ from crawling.frontier.run_counts import total_minutes
 from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
-from crawling.process.notices import Ending
+from crawling.process.notices import StopEvent
 from crawling.process.work_folders import remove_abandoned_folders
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
@@ -49,6 +49,7 @@ from crawling.scheduler.duties import (
     settle_leftovers,
     start_due_crawls,
 )
+from crawling.scheduler.idle_state import is_idle
 from crawling.scheduler.leader import Leadership
 from crawling.scheduler.messages import (
     deliver_other_messages,
@@ -57,7 +58,6 @@ from crawling.scheduler.messages import (
     resend_background,
     wake_courier,
 )
-from crawling.scheduler.rest import is_at_rest
 
 logger = logging.getLogger(__name__)
 
@@ -65,8 +65,8 @@ logger = logging.getLogger(__name__)
 FLOOR_SECONDS = 0.5
 #: and while nothing is at work, which the notification of a grant ends; then duties that are about
 #: runs at work are only done in case that something was missed
-REST_FLOOR_SECONDS = 5.0
-REST_SECONDS = 20.0
+IDLE_FLOOR_SECONDS = 5.0
+IDLE_SECONDS = 20.0
 #: a duty that takes longer is logged
 SLOW_SECONDS = 0.1
 #: what may pass by itself; anything else is a fault of ours and ends the scheduler, whom the
@@ -76,45 +76,46 @@ PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError
 
 @dataclass
 class Duty:
-    """Something to be done every so many seconds; at rest, no more often than every `at_rest`."""
+    """Something to be done every so many seconds."""
 
     do: Callable[[], object]
     every_seconds: float
-    at_rest: float = 0.0
+    #: and while nothing is at work, no more often than this
+    idle_seconds: float = 0.0
     due_at: float = 0.0
     done_at: float = -math.inf
 
-    def is_due(self, now: float, *, is_rest: bool) -> bool:
-        return self.due_at <= now and not (is_rest and now < self.done_at + self.at_rest)
+    def is_due(self, now: float, *, is_idle: bool) -> bool:
+        return self.due_at <= now and not (is_idle and now < self.done_at + self.idle_seconds)
 
 
 def duties() -> list[Duty]:
     return [
-        Duty(deliver_other_messages, 0.0, REST_SECONDS),
-        Duty(start_due_crawls, 1.0, REST_SECONDS),
-        Duty(IdleCapacity().start_idle_crawls, 1.0, REST_SECONDS),
-        Duty(reap_expired, 2.0, REST_SECONDS),
-        Duty(close_shifts_lost_here, 1.0, REST_SECONDS),
-        Duty(settle_leftovers, 5.0, REST_SECONDS),
+        Duty(deliver_other_messages, 0.0, IDLE_SECONDS),
+        Duty(start_due_crawls, 1.0, IDLE_SECONDS),
+        Duty(IdleCapacity().start_idle_crawls, 1.0, IDLE_SECONDS),
+        Duty(reap_expired, 2.0, IDLE_SECONDS),
+        Duty(close_shifts_lost_here, 1.0, IDLE_SECONDS),
+        Duty(settle_leftovers, 5.0, IDLE_SECONDS),
         Duty(enroll_anew, 60.0),
         Duty(Rejudger().rejudge_after_edits, 1.0),
-        Duty(take_over_hosts, 5.0, REST_SECONDS),
-        Duty(ExtraProcesses().fit_processes, 2.0, REST_SECONDS),
+        Duty(take_over_hosts, 5.0, IDLE_SECONDS),
+        Duty(ExtraProcesses().fit_processes, 2.0, IDLE_SECONDS),
         Duty(start_scheduled, 5.0),
         Duty(follow_changes, 10.0),
         Duty(raise_ongoing_alerts, 10.0),
         Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
         Duty(resend_background, 10.0),
-        Duty(rank_anew, 1.0, REST_SECONDS),
-        Duty(count_workers, 5.0, REST_SECONDS / 2),
+        Duty(rank_anew, 1.0, IDLE_SECONDS),
+        Duty(count_workers, 5.0, IDLE_SECONDS / 2),
         Duty(keep_checkpoints, 60.0),
         Duty(keep_wait_counts, 60.0),
         Duty(trim_robots, 300.0),
         Duty(forget_clocks, 300.0),
         Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
-        Duty(remove_rows, 1.0, REST_SECONDS),
+        Duty(remove_rows, 1.0, IDLE_SECONDS),
         Duty(forget_deleted, 600.0),
         Duty(RunRetention().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
@@ -126,23 +127,23 @@ def duties() -> list[Duty]:
     ]
 
 
-def run_scheduler(ending: Ending) -> None:
+def run_scheduler(ending: StopEvent) -> None:
     """Run until stopped.
 
     This thread delivers granted starts and does nothing else; another does all duties in turn.
     """
-    leadership, delivery, rest = Leadership(), [Duty(deliver_starts, 0.0)], Rest()
+    leadership, delivery, idle = Leadership(), [Duty(deliver_starts, 0.0)], IdleState()
     leads = threading.Event()
     with ThreadPoolExecutor(1, "duties") as threads:
-        duties_done = threads.submit(_do_duties, leads, rest, ending)
+        duties_done = threads.submit(_do_duties, leads, idle, ending)
         while not ending.is_set():
             try:
                 if leadership.is_held():
                     leads.set()
                     if make_round(delivery, time.monotonic()) is Progress.DONE and leadership.wait(
-                        rest.floor_seconds, ending
+                        idle.floor_seconds, ending
                     ):
-                        rest.note_grant()
+                        idle.note_grant()
                 else:
                     leads.clear()
                     ending.wait(5 * FLOOR_SECONDS)
@@ -151,13 +152,13 @@ def run_scheduler(ending: Ending) -> None:
                 leads.clear()
                 leadership.close()
                 ending.wait(2 * FLOOR_SECONDS)
-        rest.interrupt()
+        idle.interrupt()
         leadership.close()
         connections.close_all()
         duties_done.result()  # raises faults of our own
 
 
-class Rest:
+class IdleState:
     """Whether nothing is at work. The duties' thread looks; a grant, which the other hears of, ends
     it.
     """
@@ -170,18 +171,18 @@ class Rest:
     @property
     def floor_seconds(self) -> float:
         """How long to wait between two looks."""
-        return REST_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
+        return IDLE_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
 
     def look(self) -> None:
-        """Nothing is at rest if there was a grant meanwhile."""
+        """A grant meanwhile means work."""
         grants = self._grants
         try:
-            is_rest = is_at_rest()
+            found = is_idle()
         except DatabaseError:  # the duties tell it
             connections.close_all()
-            is_rest = False
+            found = False
         with self._lock:
-            self.is_on = is_rest and grants == self._grants
+            self.is_on = found and grants == self._grants
 
     def note_grant(self) -> None:
         with self._lock:
@@ -199,28 +200,28 @@ class Rest:
         self._ended.clear()
 
 
-def _do_duties(leads: threading.Event, rest: Rest, ending: Ending) -> None:
+def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> None:
     """Make rounds while this scheduler leads. A fault of ours ends the scheduler."""
     rounds = duties()
     try:
         while not ending.is_set():
             progress = Progress.DONE
             if leads.is_set():
-                rest.look()
-                progress = make_round(rounds, time.monotonic(), is_rest=rest.is_on)
+                idle.look()
+                progress = make_round(rounds, time.monotonic(), is_idle=idle.is_on)
             # what stays due must not keep a processor busy
             is_done = progress is Progress.DONE
-            rest.wait(rest.floor_seconds if is_done else FLOOR_SECONDS / 10)
+            idle.wait(idle.floor_seconds if is_done else FLOOR_SECONDS / 10)
     finally:
         ending.set()
         connections.close_all()
 
 
-def make_round(rounds: list[Duty], now: float, *, is_rest: bool = False) -> Progress:
+def make_round(rounds: list[Duty], now: float, *, is_idle: bool = False) -> Progress:
     """Do each duty that is due; one that fails for a passing reason is tried again in its turn."""
     progress = Progress.DONE
     for duty in rounds:
-        if not duty.is_due(now, is_rest=is_rest):
+        if not duty.is_due(now, is_idle=is_idle):
             continue
         duty.due_at, duty.done_at = now + duty.every_seconds, now
         began = time.monotonic()

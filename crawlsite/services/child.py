@@ -30,7 +30,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 Stops = Sequence[tuple[signal.Signals, float]]
 
 
-class Process(Protocol):
+class WatchedProcess(Protocol):
     """What is known of a child's process, as `subprocess.Popen` has it."""
 
     pid: int
@@ -46,7 +46,7 @@ class Child:
     """
 
     name: str
-    process: Process
+    process: WatchedProcess
     note: Path
     stops: Stops
     log: Path
@@ -128,7 +128,7 @@ def start_child(
     log = open_log(state_dir / "logs", name, go_on=again)
     before = die_with_parent(stops[0][0], account.before_exec if account else None)
     try:
-        process: Process = (
+        process: WatchedProcess = (
             ForkedProcess(work, before=before, cwd=cwd, stdout=log, stderr=log)
             if work
             else subprocess.Popen(  # noqa: S603 - commands come from this package and the Procfile
@@ -152,7 +152,7 @@ def start_child(
     return Child(name, process, note, stops, state_dir / "logs" / f"{name}.log", lets_others_end)
 
 
-def _note_down(process: Process, note: Path, stops: Stops) -> Path:
+def _note_down(process: WatchedProcess, note: Path, stops: Stops) -> Path:
     """Write the process's identity and its way to stop, for the time after this program's death."""
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")

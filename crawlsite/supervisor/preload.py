@@ -5,7 +5,6 @@ process would take seconds for that by itself, and have all of it in memory of i
 from __future__ import annotations
 
 import gc
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from threading import Thread
 
 from setproctitle import getproctitle, setproctitle
 
+from crawlsite import env
 from crawlsite.env import BadSetting
 from crawlsite.services.stops import StartError
 from crawlsite.supervisor.procfile import Processes
@@ -79,11 +79,10 @@ class Preload:
 
     def _import(self) -> None:
         getproctitle()  # finds the place of titles, which it cannot in a changed environment
-        os.environ.update(self._environment)
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
+        env.adopt({**self._environment, "DJANGO_SETTINGS_MODULE": "crawlsite.settings"})
         try:
             import_module("django").setup()
-            import_module("crawlsite.page_imports").import_pages()
+            import_module("crawlsite.supervisor.page_imports").import_pages()
             for module in MODULES:
                 import_module(module)
         except Exception as error:

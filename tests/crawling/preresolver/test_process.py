@@ -15,7 +15,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Url
 from crawling.preresolver.process import PreResolverProcess
 from crawling.preresolver.slots import LookupSlots, MachineLock
-from crawling.process.notices import Ending
+from crawling.process.notices import StopEvent
 from crawling.runs.steering import stop
 from crawling.scheduler.messages import deliver
 from crawlsite.health.probes import dns_resolver
@@ -32,7 +32,7 @@ HALF = 32
 
 @contextmanager
 def resolving_ahead(machine="m"):
-    ending = Ending()
+    ending = StopEvent()
     thread = threading.Thread(target=PreResolverProcess(machine, Resolver()).work, args=[ending])
     thread.start()
     try:

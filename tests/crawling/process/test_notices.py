@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from crawling.process.notices import Ending, await_notice
+from crawling.process.notices import StopEvent, await_notice
 from tests.stack import test_database_url
 
 LONG = 60.0
@@ -32,12 +32,12 @@ def test_a_notification_ends_the_wait_and_is_told_once(listening):
     with connection.cursor() as cursor:
         cursor.execute("NOTIFY somewhere")
 
-    assert await_notice(listening, Ending(), LONG)
-    assert not await_notice(listening, Ending(), 0.05)
+    assert await_notice(listening, StopEvent(), LONG)
+    assert not await_notice(listening, StopEvent(), 0.05)
 
 
 def test_the_end_of_the_process_ends_the_wait_and_each_later_one(listening):
-    ending, began = Ending(), time.monotonic()
+    ending, began = StopEvent(), time.monotonic()
     later(ending.set)
 
     assert not await_notice(listening, ending, LONG)
@@ -53,5 +53,5 @@ def test_a_connection_that_breaks_is_told(listening):
 
     # PostgreSQL says so, and then hangs up
     with pytest.raises(psycopg.OperationalError):
-        assert [await_notice(listening, Ending(), LONG) for _ in range(3)] == "raised"
+        assert [await_notice(listening, StopEvent(), LONG) for _ in range(3)] == "raised"
     assert listening.closed

@@ -22,7 +22,7 @@ from crawling.frontier import run_lock, waiting_names
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Host, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES
-from crawling.process.notices import Ending
+from crawling.process.notices import StopEvent
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.waiting_urls import handle_urls
 from crawling.scheduler import messages
@@ -100,7 +100,7 @@ def test_a_duty_that_would_take_long_goes_on_in_its_next_turn_which_is_due_at_on
 @contextmanager
 def keeping():
     """A scheduler at work in this process."""
-    ending = Ending()
+    ending = StopEvent()
     scheduler = threading.Thread(target=run_scheduler, args=(ending,))
     scheduler.start()
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from crawling.preresolver.process import PreResolverProcess
-from crawling.process.notices import Ending
+from crawling.process.notices import StopEvent
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        ending = Ending()
+        ending = StopEvent()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
         # Django's own objects are no garbage; to look through them stopped all look-ups for a tenth

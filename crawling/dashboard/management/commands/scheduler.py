@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from crawling.process.notices import Ending
+from crawling.process.notices import StopEvent
 from crawling.scheduler.rounds import run_scheduler
 
 
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        ending = Ending()
+        ending = StopEvent()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
         run_scheduler(ending)

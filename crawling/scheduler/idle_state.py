@@ -1,4 +1,4 @@
-"""Whether anything is at work: an installation at rest is looked after less often."""
+"""Whether anything is at work: an idle installation is looked after less often."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SELECT EXISTS (SELECT FROM crawling_run
 """  # noqa: S608  # constants
 
 
-def is_at_rest() -> bool:
+def is_idle() -> bool:
     """Whether no run works or winds down, and no process of a pool holds or waits for units."""
     with connection.cursor() as cursor:
         cursor.execute(IS_AT_WORK)

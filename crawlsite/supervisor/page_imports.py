@@ -1,4 +1,4 @@
-"""Every view and template, imported before anybody asks for a page."""
+"""Every view and template, imported before the first request for a page."""
 
 from __future__ import annotations
 

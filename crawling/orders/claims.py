@@ -10,7 +10,7 @@ from crawling.orders.fields import MIB
 MOST_DOCUMENT_BYTES = 64 * MIB
 
 #: what a crawl claims (Max) unless its order says otherwise, where the pool has so much for each of
-#: its workers
+#: its workers; of fetch slots more where it has more
 USUAL_CLAIM = {
     "worker": 1,
     "fetch_slots": 8,
@@ -19,6 +19,10 @@ USUAL_CLAIM = {
     "dns_slots": 8,
     "archive_writers": 1,
 }
+#: Of a worker's part of the fetch slots, what a crawl claims: a shift requests a slot for each host
+#: that waits for one, so that a crawl of few hosts leaves the others free. The rest is for test
+#: fetches and checks of links. More threads than this a work process has no use for.
+FETCH_PART, MOST_FETCH_SLOTS = 7 / 8, 64
 #: of these a shift begins with one unit and grows; of memory with what its fetch threads' shares
 #: take; of all others but STAGED it needs the whole claim from the start
 GROWING = frozenset({"fetch_slots", "dns_slots"})
@@ -72,10 +76,14 @@ def usual_claim(capacity: Mapping[str, int]) -> dict[str, int]:
     worker, so that every worker can have a crawl.
     """
     workers = max(1, capacity.get("worker", 1))
-    return {
+    claim = {
         key: min(USUAL_CLAIM.get(key, 0), units, max(1, units // workers))
         for key, units in capacity.items()
     }
+    if "fetch_slots" in claim:
+        part = int(capacity["fetch_slots"] / workers * FETCH_PART)
+        claim["fetch_slots"] = max(claim["fetch_slots"], min(part, MOST_FETCH_SLOTS))
+    return claim
 
 
 def complete_claim(

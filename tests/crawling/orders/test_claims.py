@@ -34,7 +34,7 @@ CAPACITY = {
 def test_classes_left_out_take_their_usual_claim_and_unknown_ones_nothing():
     claim, errors = complete_claim({}, CAPACITY)
 
-    assert (claim, errors) == (USUAL_CLAIM, {})
+    assert (claim, errors) == ({**USUAL_CLAIM, "fetch_slots": 14}, {})
 
 
 def test_the_usual_claim_is_never_more_than_the_pool_has():
@@ -56,7 +56,20 @@ def test_the_usual_claim_leaves_as_much_for_each_other_worker(workers, units, cl
 def test_a_pool_that_has_no_worker_yet_is_claimed_as_that_of_one():
     claim, _ = complete_claim({}, {**CAPACITY, "worker": 0})
 
-    assert claim == {**USUAL_CLAIM, "worker": 0}
+    assert claim == {**USUAL_CLAIM, "worker": 0, "fetch_slots": 56}
+
+
+@pytest.mark.parametrize(
+    ("workers", "slots", "claimed"),
+    [(2, 64, 28), (4, 64, 14), (8, 64, 8), (16, 64, 4), (1, 1024, 64), (64, 32, 1)],
+)
+def test_a_crawl_of_many_hosts_may_use_most_of_a_workers_part_of_the_fetch_slots(
+    workers, slots, claimed
+):
+    """All usual crawls together leave an eighth for test fetches, where each has more than 8."""
+    claim, errors = complete_claim({}, {**CAPACITY, "worker": workers, "fetch_slots": slots})
+
+    assert (claim["fetch_slots"], errors) == (claimed, {})
 
 
 def joined(capacity: dict[str, int], claims: list[dict[str, int]]) -> State:

@@ -49,7 +49,7 @@ def test_a_pool_shows_its_matrices_the_proof_and_why_somebody_waits(
         "holder",
         "holding",
         60_000,
-        7,
+        13,  # of the usual 14 slots
     )
     assert bank["available"][2] == 40_000
     assert (bank["is_safe"], bank["safe_sequence"]) == (True, [holder["id"], waiter["id"]])

@@ -60,13 +60,13 @@ def test_crawl_runs_in_its_pool_and_has_the_share_of_its_team(order, press, news
 def test_crawl_waits_for_the_limit_of_its_team_and_says_so(order, pool, news):
     first, second = (named(order, name, team="news") for name in ("first", "second"))
     start_run(first)
-    change_share(share=Share.objects.get().pk, limits=ShareLimits(limits={"fetch_slots": 12}))
+    change_share(share=Share.objects.get().pk, limits=ShareLimits(limits={"fetch_slots": 20}))
 
     start_run(second)
 
     view = crawl_view(second)
     assert view.state == "waiting"
-    assert "the limit of news is 12 fetch slots" in view.reason
+    assert "the limit of news is 20 fetch slots" in view.reason
     assert not processes(second).holding
 
 

@@ -15,8 +15,12 @@ LONG = 60.0
 
 @pytest.fixture
 def signals():
-    with StopSignals() as signals:
-        yield signals
+    kept = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
+    try:
+        with StopSignals() as signals:
+            yield signals
+    finally:
+        signal.signal(signal.SIGHUP, kept)
 
 
 def test_a_pause_lasts_as_long_as_it_is_told_to(signals):

@@ -176,7 +176,7 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
         ["worker", "1 worker", "–"],
         ["fetch slots", "1 fetch slot", "–"],
         ["bandwidth", "25,000 KiB/s of bandwidth", "–"],
-        ["memory", "8 MiB of memory", "–"],
+        ["memory", "14 MiB of memory", "–"],
         ["DNS slots", "1 DNS slot", "–"],
     ]
     assert table.caption.time

@@ -129,10 +129,14 @@ def _copied(
     block: IO[bytes], begin: int, end: int, note: Callable[[bytes], None]
 ) -> tuple[IO[bytes], int]:
     spool, size = new_spool(), 0
-    block.seek(begin)
-    while piece := block.read(min(PIECE_BYTES, end - begin - size)):
-        size += spool.write(piece)
-        note(piece)
+    try:
+        block.seek(begin)
+        while piece := block.read(min(PIECE_BYTES, end - begin - size)):
+            size += spool.write(piece)
+            note(piece)
+    except BaseException:
+        spool.close()
+        raise
     return spool, size
 
 

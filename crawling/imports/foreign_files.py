@@ -134,9 +134,8 @@ class ForeignFile:
             record.kind = "resource"
         _check(record)
         answer = described(record)
-        with _closed_on_failure(answer):
-            has_stated_digest = _take_block(record, answer)
-            self.count(max(0, answer.size - record.size))
+        has_stated_digest = _take_block(record, answer)
+        self.count(max(0, answer.size - record.size))
         if record.is_cut_off:
             self.remark(CUT_OFF)
         elif not record.has_stated_digest:
@@ -217,15 +216,6 @@ class ForeignFile:
             yield from self._archives_in(package, name, depth)
 
 
-@contextmanager
-def _closed_on_failure(answer: ForeignAnswer) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        answer.payload.close()
-        raise
-
-
 def printable(text: str) -> str:
     """The text with a question mark for each sign that no page can show."""
     return "".join(sign if sign.isprintable() else "?" for sign in text)
@@ -249,15 +239,10 @@ class _AnswersOfRecords:
     def all(self) -> Iterator[ForeignAnswer]:
         damage: Exception | None = None
         try:
-            try:
-                yield from self._before_damage()
-            except (Unreadable, *DAMAGE) as error:
-                damage = error
-            while self._waiting:
-                yield self._waiting.popleft()
-        finally:
-            for answer in self._waiting:  # where the reader has had enough
-                answer.payload.close()
+            yield from self._before_damage()
+        except (Unreadable, *DAMAGE) as error:
+            damage = error
+        yield from self._waiting
         if self._requests:
             self.file.leave_out(NO_ANSWER, len(self._requests))
         if damage:

@@ -129,14 +129,10 @@ def _copied(
     block: IO[bytes], begin: int, end: int, note: Callable[[bytes], None]
 ) -> tuple[IO[bytes], int]:
     spool, size = new_spool(), 0
-    try:
-        block.seek(begin)
-        while piece := block.read(min(PIECE_BYTES, end - begin - size)):
-            size += spool.write(piece)
-            note(piece)
-    except BaseException:
-        spool.close()
-        raise
+    block.seek(begin)
+    while piece := block.read(min(PIECE_BYTES, end - begin - size)):
+        size += spool.write(piece)
+        note(piece)
     return spool, size
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from io import BytesIO
 from ipaddress import ip_address
 from typing import IO, NamedTuple
 
@@ -14,7 +15,6 @@ from ada_url import URL
 from crawling.imports.foreign_records import ForeignRecord
 from crawling.imports.moments import Moment, read_moment
 from crawling.web.addresses import MAX_ARCHIVED_LENGTH, Address, BadUrl, LongUrl, read_address
-from crawling.web.document_stream import new_spool
 from crawling.web.http_caching import read_head
 
 LONGEST_ID = 1000
@@ -70,7 +70,7 @@ class ForeignAnswer:
     head: bytes = b""
     #: 0: that of the answer to which it refers
     status: int = 0
-    payload: IO[bytes] = field(default_factory=new_spool)
+    payload: IO[bytes] = field(default_factory=BytesIO)
     size: int = 0
     #: of the record
     content_type: str = ""

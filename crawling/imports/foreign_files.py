@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -31,7 +32,7 @@ from crawling.imports.unpacked_bytes import (
     UnpackedBytes,
     other_packing,
 )
-from crawling.web.document_stream import DocumentStream, new_spool
+from crawling.web.document_stream import DocumentStream
 
 #: of a request, which is kept in memory until its answer has been read
 MOST_REQUEST = 256 * 1024
@@ -134,8 +135,12 @@ class ForeignFile:
             record.kind = "resource"
         _check(record)
         answer = described(record)
-        has_stated_digest = _take_block(record, answer)
-        self.count(max(0, answer.size - record.size))
+        try:
+            has_stated_digest = _take_block(record, answer)
+            self.count(max(0, answer.size - record.size))
+        except BaseException:
+            answer.payload.close()
+            raise
         if record.is_cut_off:
             self.remark(CUT_OFF)
         elif not record.has_stated_digest:
@@ -239,10 +244,15 @@ class _AnswersOfRecords:
     def all(self) -> Iterator[ForeignAnswer]:
         damage: Exception | None = None
         try:
-            yield from self._before_damage()
-        except (Unreadable, *DAMAGE) as error:
-            damage = error
-        yield from self._waiting
+            try:
+                yield from self._before_damage()
+            except (Unreadable, *DAMAGE) as error:
+                damage = error
+            while self._waiting:
+                yield self._waiting.popleft()
+        finally:  # also where the reader has had enough
+            for answer in self._waiting:
+                answer.payload.close()
         if self._requests:
             self.file.leave_out(NO_ANSWER, len(self._requests))
         if damage:
@@ -277,7 +287,10 @@ class _AnswersOfRecords:
     def _answer(self, record: ForeignRecord) -> ForeignAnswer | None:
         try:
             whole = self.file.segments.joined(record)
-            answer = self.file.read(whole) if whole else None
+            if whole is None:
+                return None
+            with closing(whole):
+                answer = self.file.read(whole)
         except (SkippedRecord, MissingSegment) as why:
             self.file.leave_out(str(why))
             return None
@@ -338,7 +351,7 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
     answer.status = block.status or 200
     if record.kind == "revisit":  # whatever is there, the payload is that of another record
         answer.payload.close()
-        answer.payload, answer.size = new_spool(), 0
+        answer.payload, answer.size = BytesIO(), 0
     answer.digests = frozenset(found.digits)
     if block.status is None and not is_document:
         _take_bare(answer)

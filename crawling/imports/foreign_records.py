@@ -164,8 +164,7 @@ class ForeignRecords:
             return None
         kind = fields.get("warc-type", [""])[0].lower()
         record = ForeignRecord(kind, fields, offset, new_spool(), name=self.name)
-        self._take(record, int(length[1]))
-        return record
+        return self._with_block(record, int(length[1]))
 
     def _fields(self) -> dict[str, list[str]] | None:
         #: each with its name and the lines of its value
@@ -213,7 +212,14 @@ class ForeignRecords:
         record = ForeignRecord(
             record_kind, fields, offset, new_spool(), is_arc=True, name=self.name
         )
-        self._take(record, int(words[-1][:20]))
+        return self._with_block(record, int(words[-1][:20]))
+
+    def _with_block(self, record: ForeignRecord, length: int) -> ForeignRecord:
+        try:
+            self._take(record, length)
+        except BaseException:
+            record.close()
+            raise
         return record
 
     def _take(self, record: ForeignRecord, length: int) -> None:

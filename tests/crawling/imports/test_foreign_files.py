@@ -25,10 +25,6 @@ from crawling.imports.translator import translate
 from crawling.web.document_stream import DocumentStream
 from tests.crawling.imports.warc_files import answer, wacz, warc
 
-#: warcio's writer leaves its own temporary files open
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning", "ignore:Unclosed file:ResourceWarning"
-)
 RECORD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9999999\r\n\r\n"
 GOOD = answer("http://127.0.0.1:8900/")
 EMPTY_URL = "http://a.test/empty"
@@ -268,8 +264,9 @@ def test_old_and_odd_status_lines_are_read(line, status):
 
     answer = read_block(BytesIO(block), len(block), lambda piece: None)
 
-    assert (answer.status, answer.fields["a"], answer.payload.read()) == (status, "b", b"")
-    assert DocumentStream(answer.payload, answer.size).read() == b"body"
+    with answer.payload:
+        assert (answer.status, answer.fields["a"], answer.payload.read()) == (status, "b", b"")
+        assert DocumentStream(answer.payload, answer.size).read() == b"body"
 
 
 CHUNKED = "Transfer-Encoding: Chunked"
@@ -295,7 +292,8 @@ def test_transfer_codings_are_taken_off_as_far_as_they_are_there(field, body, fo
 
     answer = read_block(BytesIO(block), len(block), lambda piece: None)
 
-    assert DocumentStream(answer.payload, answer.size).read() == found
+    with answer.payload:
+        assert DocumentStream(answer.payload, answer.size).read() == found
 
 
 @pytest.mark.parametrize(
@@ -375,7 +373,8 @@ def test_parts_of_a_record_are_put_together(read, tmp_path):
 
     (found,) = file.answers()
 
-    assert DocumentStream(found.payload, found.size).read() == b"a text in parts"
+    with found.payload:
+        assert DocumentStream(found.payload, found.size).read() == b"a text in parts"
     assert file.left_out == {"are parts of records that are not there": 1}
 
 
@@ -587,7 +586,8 @@ def test_more_than_a_document_may_have_is_not_unpacked_and_no_less_is_kept(monke
 
         answer = read_block(BytesIO(block), len(block), lambda piece: None)
 
-        assert DocumentStream(answer.payload, answer.size).read() == kept
+        with answer.payload:
+            assert DocumentStream(answer.payload, answer.size).read() == kept
 
 
 def test_odd_headers_and_members_are_read_as_what_they_mean(read):

@@ -57,10 +57,6 @@ from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.wacz.test_wacz_file import index_of, made, opened
 from tests.stack import wait_until
 
-#: warcio's writer leaves its own temporary files open
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning", "ignore:Unclosed file:ResourceWarning"
-)
 FACTS = (
     *("url__url", "status", "final_url", "content_type", "charset", "title", "bytes"),
     *("fingerprint", "simhash", "links", "is_revisit", "url__state"),

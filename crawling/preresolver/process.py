@@ -102,6 +102,7 @@ class PreResolverProcess:
             ending.wait(TICK_SECONDS)
         else:
             self._seat.wait(IDLE_SECONDS, ending)
+            self._look_at = 0.0
 
     def _look(self, now: float) -> None:
         """The lock, the grant, a sign of life: every second, more often while it waits for a grant,

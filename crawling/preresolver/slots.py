@@ -211,7 +211,7 @@ class MachineLock:
         if self._is_held and self._connection:
             await_notice(self._connection, ending, seconds)
         else:
-            ending.wait(TAKEN_SECONDS)
+            ending.wait(min(seconds, TAKEN_SECONDS))
 
     def close(self) -> None:
         if self._connection is not None:

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from allocation.models import Process, ProcessState
-from allocation.services import register_process, request_resources
+from allocation.services import GRANTS_CHANNEL, register_process, request_resources
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Url
+from crawling.preresolver import process
 from crawling.preresolver.process import PreResolverProcess
 from crawling.preresolver.slots import LookupSlots, MachineLock
 from crawling.process.notices import StopEvent
@@ -55,6 +57,29 @@ def held():
         sum(row.allocated)
         for row in Process.objects.filter(run_ref__startswith="names/", state=ProcessState.ACTIVE)
     )
+
+
+def listens():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE query = %s AND state = 'idle' "
+            "AND datname = current_database()",
+            [f"LISTEN {GRANTS_CHANNEL}"],
+        )
+        return cursor.fetchone()[0]
+
+
+def test_it_begins_at_once_with_the_first_crawl_after_an_idle_time(
+    order, dns_server, identified, monkeypatch
+):
+    monkeypatch.setattr(process, "IDLE_SECONDS", 600.0)  # so that only a notification ends it
+    crawl = create_crawl(order("http://to.test/"))
+    with resolving_ahead():
+        until(listens)
+
+        start_run(crawl)
+
+        until(lambda: living().exists() and held() == HALF)
 
 
 def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_server, identified):

@@ -57,15 +57,18 @@ class Rejudger:
         self._looked_at = 0.0
         self._blocklist = KeptBlocklist()
 
-    def rejudge_after_edits(self) -> None:
-        """Go on with the runs whose rules have changed, if any were edited since."""
+    def rejudge_after_edits(self) -> bool:
+        """Go on with the runs whose rules have changed, if any were edited since; whether all are
+        done.
+        """
         now, edits = time.monotonic(), _fetched(EDITS)
         if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
-            return
+            return True
         are_done = rejudge_live_runs(self._blocklist)
         if are_done:
             self._blocklist.forget()
         self._seen, self._looked_at = edits if are_done else None, now
+        return are_done
 
 
 def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -110,7 +111,18 @@ class Progress(Enum):
     """What a duty returns that may leave something for its next turn."""
 
     DONE = "nothing is left"
+    PENDING = "its next turn is due in its usual rhythm, whether anything else is at work or not"
     UNFINISHED = "its next turn is due at once"
+
+
+def in_slices(do: Callable[[], bool]) -> Callable[[], Progress]:
+    """A duty that does a slice in each turn, and says whether nothing is left."""
+
+    @wraps(do)
+    def go_on() -> Progress:
+        return Progress.DONE if do() else Progress.PENDING
+
+    return go_on
 
 
 def start_due_crawls() -> Progress:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from django.db import connection
+import threading
 
-from crawling.models.jobs import WINDING_DOWN_IN_SQL, WORKING_IN_SQL
+from django.db import Error, connection, connections
 
+from crawling.models.jobs import WINDING_DOWN_STATES, WORKING_STATES, states_in_sql
+
+#: the outbox is read at least this often; a grant's notification makes it sooner
+FLOOR_SECONDS = 0.5
+#: and while nothing is at work, which that notification ends
+IDLE_FLOOR_SECONDS = 5.0
 #: each part is answered by an index of few rows, however many runs have ended
 IS_AT_WORK = f"""
-SELECT EXISTS (SELECT FROM crawling_run
-               WHERE removal_asked_at IS NULL AND state IN {WORKING_IN_SQL})
-    OR EXISTS (SELECT FROM crawling_run
-               WHERE removal_asked_at IS NULL AND state IN {WINDING_DOWN_IN_SQL})
+SELECT EXISTS (SELECT FROM crawling_run WHERE removal_asked_at IS NULL
+               AND state IN {states_in_sql((*WORKING_STATES, *WINDING_DOWN_STATES))})
     OR EXISTS (SELECT FROM allocation_process WHERE lease_until IS NOT NULL)
     OR EXISTS (SELECT FROM allocation_request WHERE state = 'waiting')
 """  # noqa: S608  # constants
@@ -23,3 +27,45 @@ def is_idle() -> bool:
         cursor.execute(IS_AT_WORK)
         [is_at_work] = cursor.fetchone() or [True]
     return not is_at_work
+
+
+class IdleState:
+    """Whether nothing is at work. The duties' thread looks; a grant, which the other hears of, ends
+    it.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self._grants = 0
+        self._lock, self._ended = threading.Lock(), threading.Event()
+
+    @property
+    def floor_seconds(self) -> float:
+        """How long to wait between two looks."""
+        return IDLE_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
+
+    def look(self) -> None:
+        """A grant meanwhile means work."""
+        grants = self._grants
+        try:
+            found = is_idle()
+        except Error:  # the duties tell it
+            connections.close_all()
+            found = False
+        with self._lock:
+            self.is_on = found and grants == self._grants
+
+    def note_grant(self) -> None:
+        with self._lock:
+            self._grants += 1
+            was_on, self.is_on = self.is_on, False
+        if was_on:
+            self.interrupt()
+
+    def interrupt(self) -> None:
+        """End the wait of the duties' thread."""
+        self._ended.set()
+
+    def wait(self, seconds: float) -> None:
+        self._ended.wait(seconds)
+        self._ended.clear()

@@ -45,11 +45,12 @@ from crawling.scheduler.duties import (
     delete_expired_rows,
     enroll_anew,
     forget_cold_pages,
+    in_slices,
     rank_anew,
     settle_leftovers,
     start_due_crawls,
 )
-from crawling.scheduler.idle_state import is_idle
+from crawling.scheduler.idle_state import FLOOR_SECONDS, IdleState
 from crawling.scheduler.leader import Leadership
 from crawling.scheduler.messages import (
     deliver_other_messages,
@@ -61,12 +62,12 @@ from crawling.scheduler.messages import (
 
 logger = logging.getLogger(__name__)
 
-#: the outbox is read at least this often; a grant's notification makes it sooner
-FLOOR_SECONDS = 0.5
-#: and while nothing is at work, which the notification of a grant ends; then duties that are about
-#: runs at work are only done in case that something was missed
-IDLE_FLOOR_SECONDS = 5.0
+#: while nothing is at work, duties that are about runs at work are only done in case that something
+#: was missed
 IDLE_SECONDS = 20.0
+#: between two rounds of which the first has left something; what stays due must not keep a
+#: processor busy
+PAUSES = {Progress.UNFINISHED: FLOOR_SECONDS / 10, Progress.PENDING: FLOOR_SECONDS}
 #: a duty that takes longer is logged
 SLOW_SECONDS = 0.1
 #: what may pass by itself; anything else is a fault of ours and ends the scheduler, whom the
@@ -98,7 +99,7 @@ def duties() -> list[Duty]:
         Duty(close_shifts_lost_here, 1.0, IDLE_SECONDS),
         Duty(settle_leftovers, 5.0, IDLE_SECONDS),
         Duty(enroll_anew, 60.0),
-        Duty(Rejudger().rejudge_after_edits, 1.0),
+        Duty(in_slices(Rejudger().rejudge_after_edits), 1.0),
         Duty(take_over_hosts, 5.0, IDLE_SECONDS),
         Duty(ExtraProcesses().fit_processes, 2.0, IDLE_SECONDS),
         Duty(start_scheduled, 5.0),
@@ -115,7 +116,7 @@ def duties() -> list[Duty]:
         Duty(forget_clocks, 300.0),
         Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
-        Duty(remove_rows, 1.0, IDLE_SECONDS),
+        Duty(in_slices(remove_rows), 1.0),
         Duty(forget_deleted, 600.0),
         Duty(RunRetention().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
@@ -158,48 +159,6 @@ def run_scheduler(ending: StopEvent) -> None:
         duties_done.result()  # raises faults of our own
 
 
-class IdleState:
-    """Whether nothing is at work. The duties' thread looks; a grant, which the other hears of, ends
-    it.
-    """
-
-    def __init__(self) -> None:
-        self.is_on = False
-        self._grants = 0
-        self._lock, self._ended = threading.Lock(), threading.Event()
-
-    @property
-    def floor_seconds(self) -> float:
-        """How long to wait between two looks."""
-        return IDLE_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
-
-    def look(self) -> None:
-        """A grant meanwhile means work."""
-        grants = self._grants
-        try:
-            found = is_idle()
-        except DatabaseError:  # the duties tell it
-            connections.close_all()
-            found = False
-        with self._lock:
-            self.is_on = found and grants == self._grants
-
-    def note_grant(self) -> None:
-        with self._lock:
-            self._grants += 1
-            was_on, self.is_on = self.is_on, False
-        if was_on:
-            self.interrupt()
-
-    def interrupt(self) -> None:
-        """End the wait of the duties' thread."""
-        self._ended.set()
-
-    def wait(self, seconds: float) -> None:
-        self._ended.wait(seconds)
-        self._ended.clear()
-
-
 def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> None:
     """Make rounds while this scheduler leads. A fault of ours ends the scheduler."""
     rounds = duties()
@@ -209,9 +168,7 @@ def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> No
             if leads.is_set():
                 idle.look()
                 progress = make_round(rounds, time.monotonic(), is_idle=idle.is_on)
-            # what stays due must not keep a processor busy
-            is_done = progress is Progress.DONE
-            idle.wait(idle.floor_seconds if is_done else FLOOR_SECONDS / 10)
+            idle.wait(PAUSES.get(progress, idle.floor_seconds))
     finally:
         ending.set()
         connections.close_all()
@@ -219,15 +176,18 @@ def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> No
 
 def make_round(rounds: list[Duty], now: float, *, is_idle: bool = False) -> Progress:
     """Do each duty that is due; one that fails for a passing reason is tried again in its turn."""
-    progress = Progress.DONE
+    left = {Progress.DONE}
     for duty in rounds:
         if not duty.is_due(now, is_idle=is_idle):
             continue
         duty.due_at, duty.done_at = now + duty.every_seconds, now
         began = time.monotonic()
         try:
-            if duty.do() is Progress.UNFINISHED:
-                duty.due_at, duty.done_at, progress = now, -math.inf, Progress.UNFINISHED
+            progress = duty.do()
+            if isinstance(progress, Progress) and progress is not Progress.DONE:
+                left.add(progress)
+                duty.done_at = -math.inf
+                duty.due_at = now if progress is Progress.UNFINISHED else duty.due_at
         except PASSING as error:
             logger.warning(
                 "a duty of the scheduler failed",
@@ -238,4 +198,4 @@ def make_round(rounds: list[Duty], now: float, *, is_idle: bool = False) -> Prog
         if took > SLOW_SECONDS:
             told = {"duty": duty.do.__name__, "milliseconds": round(1000 * took)}
             logger.info("a duty of the scheduler was slow", extra=told)
-    return progress
+    return next(progress for progress in (*PAUSES, Progress.DONE) if progress in left)

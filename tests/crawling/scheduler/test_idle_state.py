@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from uuid import uuid4
 
 import pytest
@@ -9,12 +11,24 @@ import pytest
 from allocation.models import Process
 from allocation.services import register_process, release_resources, request_resources
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.housekeeping import run_removal
+from crawling.housekeeping.run_removal import ask_removal
 from crawling.models import Run
 from crawling.models.jobs import RunState
+from crawling.process.notices import StopEvent
 from crawling.runs.steering import abort, pause
+from crawling.scheduler import idle_state, rounds
 from crawling.scheduler.duties import Progress
-from crawling.scheduler.idle_state import is_idle
-from crawling.scheduler.rounds import IDLE_SECONDS, Duty, duties, make_round
+from crawling.scheduler.idle_state import IdleState, is_idle
+from crawling.scheduler.rounds import (
+    IDLE_SECONDS,
+    PAUSES,
+    Duty,
+    duties,
+    make_round,
+    run_scheduler,
+)
+from tests.stack import wait_until
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -39,7 +53,7 @@ def test_a_crawl_is_at_work_from_its_start_until_it_is_paused(crawl):
     assert is_idle()
 
 
-def test_a_crawl_that_has_ended_is_at_rest(crawl):
+def test_a_crawl_that_has_ended_is_not(crawl):
     start_run(crawl)
 
     abort(crawl)
@@ -57,33 +71,50 @@ def test_a_process_that_waits_for_units_or_has_some_is_at_work(pool):
     assert not is_idle()
 
 
-def test_a_duty_about_runs_at_work_rests_with_them_and_is_done_at_once_when_work_begins():
+def test_a_duty_about_runs_at_work_is_seldom_done_without_any_and_at_once_when_work_begins():
     done = []
-    rounds = [Duty(lambda: done.append("work"), 1.0, IDLE_SECONDS)]
+    some = [Duty(lambda: done.append("work"), 1.0, IDLE_SECONDS)]
 
     for second in range(int(IDLE_SECONDS)):
-        make_round(rounds, float(second), is_idle=True)
+        make_round(some, float(second), is_idle=True)
     assert done == ["work"]
-    make_round(rounds, IDLE_SECONDS, is_idle=True)
+    make_round(some, IDLE_SECONDS, is_idle=True)
     assert done == ["work"] * 2
-    make_round(rounds, IDLE_SECONDS + 1, is_idle=False)
+    make_round(some, IDLE_SECONDS + 1, is_idle=False)
     assert done == ["work"] * 3
 
 
-def test_a_duty_that_is_not_done_yet_goes_on_at_rest():
-    """As the deletion of a large run does."""
-    parts = iter([Progress.UNFINISHED, Progress.UNFINISHED, Progress.DONE])
-    rounds = [Duty(lambda: next(parts), 1.0, IDLE_SECONDS)]
+@pytest.mark.parametrize(
+    ("left", "due"), [(Progress.UNFINISHED, [0.0, 0.1, 0.2]), (Progress.PENDING, [0.0, 1.0, 2.0])]
+)
+def test_a_duty_that_is_not_done_yet_goes_on_in_an_idle_installation(left, due):
+    parts, done = iter([left, left, Progress.DONE]), []
+    some = [Duty(lambda: next(parts), 1.0, IDLE_SECONDS)]
 
-    assert [make_round(rounds, 5.0, is_idle=True) for _ in range(4)] == [
-        Progress.UNFINISHED,
-        Progress.UNFINISHED,
-        Progress.DONE,
-        Progress.DONE,
-    ]
+    for now in (0.0, 0.1, 0.2, 1.0, 2.0, 3.0):
+        if some[0].is_due(now, is_idle=True):
+            done.append(now)
+            assert make_round(some, now, is_idle=True) is (left if len(done) < 3 else Progress.DONE)
+
+    assert done == due
 
 
-def test_what_begins_by_itself_keeps_its_rhythm_at_rest():
+def test_the_rows_of_a_deleted_run_go_slice_by_slice_whether_anything_is_at_work_or_not(
+    crawl, monkeypatch
+):
+    start_run(crawl)
+    abort(crawl)
+    ask_removal(crawl.runs.get(), for_good=True, by=None)
+    monkeypatch.setattr(run_removal, "remove_slice", lambda run_id: True)
+    assert is_idle()
+
+    progress = make_round(duties(), 1.0, is_idle=True)
+
+    assert progress is Progress.PENDING
+    assert PAUSES[progress] <= 1
+
+
+def test_what_begins_by_itself_keeps_its_rhythm_in_an_idle_installation():
     """Schedules, alerts and jobs that Redis lost do not need a run at work."""
     own = {duty.do.__name__ for duty in duties() if not duty.idle_seconds}
 
@@ -91,3 +122,41 @@ def test_what_begins_by_itself_keeps_its_rhythm_at_rest():
         *("start_scheduled", "follow_changes", "raise_ongoing_alerts", "wake_courier"),
         *("resend_background", "rejudge_after_edits", "measure_disk"),
     }
+
+
+@pytest.fixture
+def scheduler(monkeypatch):
+    """A scheduler at work in this process, of which nothing ends an idle wait but what it is told;
+    its idle state.
+    """
+    idle, ending = IdleState(), StopEvent()
+    monkeypatch.setattr(idle_state, "IDLE_FLOOR_SECONDS", 600.0)
+    monkeypatch.setattr(rounds, "IdleState", lambda: idle)
+
+    @contextmanager
+    def at_work():
+        thread = threading.Thread(target=run_scheduler, args=(ending,))
+        thread.start()
+        try:
+            yield idle
+        finally:
+            ending.set()
+            thread.join(30)
+            assert not thread.is_alive()
+
+    return at_work
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_start_is_delivered_at_once_though_the_installation_was_idle(crawl, queue, scheduler):
+    with scheduler() as idle:
+        wait_until(lambda: idle.is_on)
+        start_run(crawl)
+        wait_until(lambda: queue.jobs, seconds=30)
+        wait_until(lambda: not idle.is_on, seconds=30)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_idle_scheduler_ends_at_once(pool, scheduler):
+    with scheduler() as idle:
+        wait_until(lambda: idle.is_on)

@@ -128,10 +128,12 @@ def start_child(
     log = open_log(state_dir / "logs", name, go_on=again)
     before = die_with_parent(stops[0][0], account.before_exec if account else None)
     try:
-        process: WatchedProcess = (
-            ForkedProcess(work, before=before, cwd=cwd, stdout=log, stderr=log)
-            if work
-            else subprocess.Popen(  # noqa: S603 - commands come from this package and the Procfile
+        process: WatchedProcess
+        if work:
+            process = ForkedProcess(work, before=before, cwd=cwd, stdout=log, stderr=log)
+        else:
+            # commands come from this package and the Procfile
+            process = subprocess.Popen(  # noqa: S603
                 [str(word) for word in command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -143,7 +145,6 @@ def start_child(
                 preexec_fn=before,
                 **(account.popen_arguments() if account else {}),
             )
-        )
     except FileNotFoundError as error:
         raise StartError(f"{command[0]}: no such program") from error
     finally:

@@ -1,5 +1,5 @@
 """A child that is forked instead of started from its file: what this process has imported is there
-at once, in memory that both share.
+at once, in memory that both share. Works on Linux only.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 FORK = multiprocessing.get_context("fork")
@@ -17,6 +18,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HANDLED = (*STOP_SIGNALS, signal.SIGCHLD)
 #: behind standard input, output and errors
 FIRST_FILE = 3
+OPEN_FILES = "/proc/self/fd"
 
 
 class ForkedProcess:
@@ -82,8 +84,10 @@ def _start_anew(cwd: Path, stdout: int, stderr: int, *, but: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (stdout, 1), (stderr, 2)):
         os.dup2(source, target)
-    os.closerange(FIRST_FILE, but)
-    os.closerange(but + 1, os.sysconf("SC_OPEN_MAX"))
+    for number in map(int, os.listdir(OPEN_FILES)):
+        if number >= FIRST_FILE and number != but:
+            with suppress(OSError):  # the list's own file is closed already
+                os.close(number)
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)

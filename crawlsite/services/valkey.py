@@ -36,9 +36,6 @@ def command(program: Path, data: Path, state_dir: Path, *, loose: bool) -> list[
         data,
         "--save",
         "",
-        # a look at its own affairs a second, not ten: nothing here needs more
-        "--hz",
-        "1",
     ]
     return [
         *words,

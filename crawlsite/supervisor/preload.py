@@ -57,20 +57,25 @@ class Preload:
             self._thread.start()
 
     def wait(self, pause: Callable[[float], None]) -> None:
-        """Raises StartError for a setting that cannot be used, what else an import has raised, and
-        whatever `pause` raises.
+        """Raises StartError for a setting that cannot be used, or a module that cannot be imported,
+        and whatever `pause` raises.
         """
         while self._thread and self._thread.is_alive():
             pause(0.02)
         if isinstance(self._error, BadSetting):
             raise StartError(str(self._error)) from self._error
         if self._error:
-            raise self._error
+            raise StartError(
+                f"the product cannot be imported ({type(self._error).__name__}: {self._error}); "
+                "`python manage.py check` shows where"
+            ) from self._error
 
     def end(self) -> None:
         """Before this process ends: a package that counts what it leaves takes what is frozen for
-        leaked, and says so on the terminal.
+        leaked, and says so on the terminal. An import that is under way cannot be broken off.
         """
+        if self._thread:
+            self._thread.join()
         gc.unfreeze()
 
     def work_of(self, command: Sequence[str]) -> Callable[[], None] | None:
@@ -94,11 +99,11 @@ class Preload:
 
 
 def _can_fork(command: Sequence[str]) -> bool:
-    """Whether a command is our own, or gunicorn, which serves our pages. On macOS a process that
-    was forked must not use the system's libraries.
+    """Whether a command is our own, or gunicorn, which serves our pages. Only on Linux: on macOS
+    a process that was forked must not use the system's libraries.
     """
     is_ours = list(command[:2]) == MANAGE or command[0] == GUNICORN
-    return is_ours and sys.platform != "darwin"
+    return is_ours and sys.platform == "linux"
 
 
 def _run(command: Sequence[str]) -> None:

@@ -24,6 +24,8 @@ SKEW = 3
 LONGEST = 8
 #: seconds from the start of a job to another process's request for the memory
 BETWEEN_REQUESTS = (1, 20)
+#: for a request to be granted; the benchmark ends with it
+LIMIT_SECONDS = 300.0
 
 
 def fill_graph(run_id: int, links: int) -> None:
@@ -194,6 +196,8 @@ def _wait_for_memory(mebibytes: int) -> float:
         process=process, amounts=amounts, request_id=request, kind=RequestKind.START
     )
     while not found.granted:
+        if time.monotonic() > asked_at + LIMIT_SECONDS:
+            raise SystemExit("The memory was not granted.")
         time.sleep(0.02)  # it reads rows: the job gives the units back
         found = outcome_of(request) or found
     waited = time.monotonic() - asked_at

@@ -90,7 +90,7 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench-many exec sh -c '$(BIN)/python manage.py migrate -v 0 \
 	  && $(BIN)/python -m benchmarks.crawling.many'
 	@$(BIN)/python -m benchmarks.dashboard.viewers
-	@$(BIN)/python -m benchmarks.dashboard.at_rest
+	@$(BIN)/python -m benchmarks.dashboard.idle
 	@$(BIN)/python -m benchmarks.dnscache.model 20000
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test

@@ -212,7 +212,11 @@ def test_while_a_page_is_read_the_dashboard_shows_its_url_and_then_the_one_that_
     pool, bench, make_site, monkeypatch
 ):
     shown = []
-    look = lambda: shown.append((pool.board.lines()[0].step, pool.board.lines()[0].url))  # noqa: E731
+
+    def look():
+        line = pool.board.lines()[0]
+        shown.append((line.step, line.url))
+
     site = make_site({"/0": "x", "/1": lambda request: (read.wait(10), look(), (200, {}, "x"))[2]})
     read, has_read = threading.Event(), bench.has_read
     before_reading(monkeypatch, lambda catch: look())

@@ -1,4 +1,4 @@
-"""The product at rest: `python -m benchmarks.dashboard.at_rest [--seconds 60]`
+"""The product while it is idle: `python -m benchmarks.dashboard.idle [--seconds 60]`
 
 Starts the whole product twice in a directory of its own, as `make run` does: once anew and once on
 the data that is there. Then it prints what each process takes while nothing happens: memory that is
@@ -8,7 +8,6 @@ its own (PSS: what several share counts in parts) and the time of the processor.
 from __future__ import annotations
 
 import argparse
-import re
 import tempfile
 import time
 from pathlib import Path
@@ -20,13 +19,12 @@ from crawlsite.env import for_child
 
 #: what a start leaves to be done: the first round of each duty, the first looks of the workers
 SETTLED_SECONDS = 20.0
-PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 TITLE_LENGTH = 66
 
 
 def main() -> None:
     reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--seconds", type=float, default=60, help="of rest that are measured")
+    reader.add_argument("--seconds", type=float, default=60, help="that are measured")
     seconds = reader.parse_args().seconds
     with tempfile.TemporaryDirectory(prefix="crawlsite-bench-") as state:
         own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
@@ -36,15 +34,15 @@ def main() -> None:
             with running_product(environment) as product:
                 print(f"ready {data} after {time.monotonic() - began:.1f} s", flush=True)
                 if data != "without data":
-                    time.sleep(SETTLED_SECONDS)
-                    print_rest(psutil.Process(product.pid), seconds)
+                    time.sleep(SETTLED_SECONDS)  # nothing says that the last of it is done
+                    print_use(psutil.Process(product.pid), seconds)
 
 
-def print_rest(product: psutil.Process, seconds: float) -> None:
+def print_use(product: psutil.Process, seconds: float) -> None:
     """A line for each process, those that take most first."""
     processes = [product, *product.children(recursive=True)]
     before = {process.pid: _seconds_of(process) for process in processes}
-    time.sleep(seconds)
+    time.sleep(seconds)  # it is this time that is measured
     rows = [
         (_own_mib(process), (_seconds_of(process) - before[process.pid]) / seconds, _title(process))
         for process in processes
@@ -57,8 +55,7 @@ def print_rest(product: psutil.Process, seconds: float) -> None:
 
 
 def _own_mib(process: psutil.Process) -> float:
-    told = PSS.search(Path(f"/proc/{process.pid}/smaps_rollup").read_text())
-    return int(told[1]) / 1024 if told else 0.0
+    return process.memory_full_info().pss / 1024**2
 
 
 def _seconds_of(process: psutil.Process) -> float:

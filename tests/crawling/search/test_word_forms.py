@@ -119,3 +119,12 @@ def test_the_page_says_how_much_of_a_text_is_searched(run):
         shown = " ".join(soup(viewer.get("/search/text/", query)).text.split())
         assert f"Of an HTML page the first {html_text.MOST_TEXT:,} characters" in shown
         assert f"of other documents the first {base.MOST_TEXT:,}." in shown
+
+
+@pytest.mark.parametrize("beside", ["", "\U0001d4e2"], ids=["basic characters", "further ones"])
+@pytest.mark.parametrize("mark", ["\u0301", "\uff9e", "\U0001e2ec"])
+def test_no_letter_keeps_more_marks_than_languages_have(mark, beside):
+    text = f"a{mark * 500}b{beside}"
+
+    assert one_form(text) == one_form(f"a{mark * 30}b{beside}")
+    assert searched_form(text) == searched_form(f"a{mark * 30}b{beside}")

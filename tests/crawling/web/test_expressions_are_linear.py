@@ -73,6 +73,8 @@ PREFIXES = {
     "crawling.watches.seen_text:BROKEN_LINE": [],
     "crawling.watches.seen_text:LINE": [],
     "crawling.web.content.normal_text:INVISIBLE": [],
+    "crawling.web.content.normal_text:BASIC_LONG_RUN": ["\u0301", "\u0301\u0316"],
+    "crawling.web.content.normal_text:FURTHER": [],
     "crawling.web.content.normal_text:LONG_RUN": ["\u0301", "\u0301\u0316"],
     "crawling.web.documents.lenient_json:COMMENTED": ['"', "/*", "//", "<!--", "-"],
     "crawling.web.documents.lenient_json:TOO_MANY": ['"', ",", ";"],

@@ -178,9 +178,9 @@ def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
         except ArchiveTrouble as trouble:
             facts = {"page": page.pk, "why": trouble}
             logger.warning("a page cannot be read again", extra=facts)
-    language = language_of(text.text or text.title, text.language)
     row = (
-        *(page.pk, page.url.url, page.content_type, int(page.fetched_at.timestamp()), language),
+        *(page.pk, page.url.url, page.content_type, int(page.fetched_at.timestamp())),
+        text.language,
         *(text.title, text.headings, text.text, text.around),
     )
     places = enumerate(structured)
@@ -206,9 +206,14 @@ def _read_html(
     links = Links(source.url, charset=charset, base=reader.base)
     findings += _of_links(page, bad_links(document, links))
     reader.read_microformats(microformats.items(document, reader.base))
-    text = text_of(document)
-    reader.read_text(text, language_of(text.text or text.title, text.language))
+    text = _in_its_language(text_of(document))
+    reader.read_text(text, text.language)
     return findings, text, reader.rows
+
+
+def _in_its_language(text: PageText) -> PageText:
+    """The text with the language that it is in, instead of the one that the page states."""
+    return text._replace(language=language_of(text.text or text.title, text.language))
 
 
 def _read_other(
@@ -219,7 +224,8 @@ def _read_other(
     if not has_text:
         return findings, PageText()
     text = " ".join(document.text.split())
-    return findings, PageText(document.title, text=text, language=document.metadata.language)
+    stated = PageText(document.title, text=text, language=document.metadata.language)
+    return findings, _in_its_language(stated)
 
 
 def _read_feed(source: DocumentSource) -> list[DataRow]:

@@ -41,10 +41,14 @@ def main() -> None:
 def print_use(product: psutil.Process, seconds: float) -> None:
     """A line for each process, those that take most first."""
     processes = [product, *product.children(recursive=True)]
-    before = {process.pid: _seconds_of(process) for process in processes}
+    before = {process.pid: seconds_of(process) for process in processes}
     time.sleep(seconds)  # it is this time that is measured
     rows = [
-        (_own_mib(process), (_seconds_of(process) - before[process.pid]) / seconds, _title(process))
+        (
+            _own_mib(process),
+            (seconds_of(process) - before[process.pid]) / seconds,
+            title_of(process),
+        )
         for process in processes
         if process.is_running()
     ]
@@ -58,12 +62,12 @@ def _own_mib(process: psutil.Process) -> float:
     return process.memory_full_info().pss / 1024**2
 
 
-def _seconds_of(process: psutil.Process) -> float:
+def seconds_of(process: psutil.Process) -> float:
     """Of the processor, those of children that have ended included."""
     return sum(process.cpu_times()[:4])
 
 
-def _title(process: psutil.Process) -> str:
+def title_of(process: psutil.Process) -> str:
     program, *words = process.cmdline() or [process.name()]
     return " ".join([Path(program).name, *words])[:TITLE_LENGTH].strip()
 

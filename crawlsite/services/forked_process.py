@@ -84,10 +84,10 @@ def _start_anew(cwd: Path, stdout: int, stderr: int, *, but: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (stdout, 1), (stderr, 2)):
         os.dup2(source, target)
-    for number in map(int, os.listdir(OPEN_FILES)):
-        if number >= FIRST_FILE and number != but:
+    for file in map(int, os.listdir(OPEN_FILES)):
+        if file >= FIRST_FILE and file != but:
             with suppress(OSError):  # the list's own file is closed already
-                os.close(number)
+                os.close(file)
     sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)

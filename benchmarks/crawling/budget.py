@@ -4,9 +4,11 @@ Light pages are PostgreSQL's manual, heavy ones Python's (Debian's packages post
 python3.11-doc), each one host on loopback that one worker crawls with every default on and a delay
 of 0. Of each scene are told, in milliseconds of a processor a page:
 
-- the threads of the work process, and PostgreSQL's statements by its own clock
+- the threads of the work process, the stages of a page in them
+  (`benchmarks.crawling.stage_costs`), and PostgreSQL's statements by its own clock
   (pg_stat_statements, where it is installed);
-- functions, by the share of samples in which their thread had the interpreter's lock (py-spy);
+- functions, by the share of samples in which their thread had the interpreter's lock (py-spy,
+  which does not stop the process, and loses samples of what changes meanwhile);
 - the second readings, in the process that the idle worker forks;
 - each process of the product while it crawls, those that only watch included.
 

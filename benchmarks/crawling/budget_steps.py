@@ -53,7 +53,7 @@ def crawl(seed: str) -> None:
         if is_counted:
             cursor.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
             cursor.execute("SELECT pg_stat_statements_reset()")
-    measure([seed], 1, {})
+    measure([seed], 1, {}, with_stages=True)
     if not is_counted:
         print("Statements: not measured, pg_stat_statements is not installed")
         return

@@ -11,6 +11,7 @@ from resource import RUSAGE_SELF, getrusage
 import psutil
 from django.db import connection
 
+from benchmarks.crawling import stage_costs
 from crawling.worker.jobs import run_shift
 
 LOOK_SECONDS = 0.1
@@ -27,11 +28,13 @@ DOES = {
 
 @dataclass
 class Spending:
-    """Seconds of the processor by name, statements of the shift's own thread, how often threads
+    """Seconds of the processor by threads, and by stages where these are measured
+    (`benchmarks.crawling.stage_costs`), statements of the shift's own thread, how often threads
     waited, for each other or for the world (voluntary context switches), and the most memory that
     the process had."""
 
     seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
+    stages: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
     queries: int = 0
     waits: int = 0
     most_bytes: int = 0
@@ -39,6 +42,8 @@ class Spending:
     def add(self, other: Spending) -> None:
         for name, seconds in other.seconds.items():
             self.seconds[name] += seconds
+        for name, seconds in other.stages.items():
+            self.stages[name] += seconds
         self.queries += other.queries
         self.waits += other.waits
         self.most_bytes = max(self.most_bytes, other.most_bytes)
@@ -63,6 +68,7 @@ def server_seconds() -> float:
 def shift_spending(process_id: int, epoch: int) -> Spending:
     """Do a shift, and say what that cost."""
     spending, ended = Spending(), threading.Event()
+    stage_costs.spent.clear()
     watcher = threading.Thread(target=_watch, args=(spending, ended), name="watcher")
     watcher.start()
     waited = getrusage(RUSAGE_SELF).ru_nvcsw
@@ -76,6 +82,7 @@ def shift_spending(process_id: int, epoch: int) -> Spending:
     spending.waits = getrusage(RUSAGE_SELF).ru_nvcsw - waited
     ended.set()
     watcher.join()
+    spending.stages.update(stage_costs.spent)
     return spending
 
 

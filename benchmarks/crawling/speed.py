@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import partial
 from multiprocessing import get_context
 
 from benchmarks.database import set_up_django
@@ -22,12 +23,14 @@ START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
 PATIENCE_SECONDS = 30.0
 
 
-def set_up_worker() -> None:
+def set_up_worker(*, with_stages: bool) -> None:
     """As a worker is when it forks a shift."""
     set_up_django()
-    from benchmarks.crawling import shift_costs  # noqa: F401
+    from benchmarks.crawling import shift_costs, stage_costs  # noqa: F401
     from crawling.worker.jobs import prepare_to_fork
 
+    if with_stages:
+        stage_costs.install()
     prepare_to_fork()
 
 
@@ -73,9 +76,15 @@ def main() -> None:
         measure(served.seeds, asked.workers, fields)
 
 
-def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]) -> None:
+def measure(
+    seeds: list[str],
+    workers: int,
+    fields: dict[str, int | bool | None],
+    *,
+    with_stages: bool = False,
+) -> None:
     """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by
-    what it was spent on.
+    what it was spent on; with_stages: also by the stages of a page.
     """
     from benchmarks.crawling.local_crawls import granted_shifts
     from benchmarks.crawling.shift_costs import Spending, server_seconds, shift_spending
@@ -96,7 +105,9 @@ def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]
     )
     total, began, server = Spending(), time.monotonic(), server_seconds()
     with ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=set_up_worker
+        workers,
+        mp_context=get_context("spawn"),
+        initializer=partial(set_up_worker, with_stages=with_stages),
     ) as pool:
         shifts: set[Future[Spending]] = set()
         worked_at = time.monotonic()
@@ -139,6 +150,8 @@ def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]
     for name, each in sorted(spent.items(), key=lambda item: -item[1]):
         print(f"{1000 * each / pages:10.2f} ms a page: {name}")
     print(f"{1000 * sum(spent.values()) / pages:10.2f} ms a page in all")
+    for name, each in sorted(total.stages.items(), key=lambda item: -item[1]):
+        print(f"{1000 * each / pages:10.3f} ms a page: {name}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,297 @@
+"""What the frontier of a run costs as it grows: `python -m benchmarks.frontier.growth [--most
+10000000] [--remove]`
+
+At each power of ten the product's own functions lease hosts, claim their URLs, record an answer
+with ten links for each, and look whether links were seen; in transactions that are committed, of
+URLs and hosts by chance, so that what they read is not at hand already. Told are medians of
+fifteen rounds. Of the URLs between, which are copied in, six tenths have a page. Then follow the
+sizes of tables and indexes, how often each index was read, and, with --remove, how long the run's
+deletion takes.
+
+Needs DATABASE_URL, of a database of its own that is migrated; begin with an empty one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import sha256
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.database import set_up_django
+
+if TYPE_CHECKING:
+    from crawling.frontier.leases import ClaimedUrl
+    from crawling.frontier.types import Candidate, UrlOutcome
+
+FIRST, ROUNDS = 10_000, 15
+#: URLs of a host
+PER_HOST = 100
+COPIED = 50_000
+#: in a round: hosts, URLs of each, links of each page, of these new ones, links that were seen
+HOSTS, URLS, LINKS, NEW, SEEN = 32, 4, 10, 3, 2_000
+#: a link is as deep as any URL: no known one is found nearer by it, as in a crawl breadth first
+DEEPEST = 9
+#: of ten URLs so many have a page
+DONE = 6
+#: a page of which all copies have this text beside their number
+ABSTRACT = "Some words with which a page of usual length begins, as its abstract has them. " * 3
+
+ADD_QUEUES = """
+INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
+SELECT %s, id, 0, name FROM crawling_host WHERE name = ANY(%s)
+"""
+COUNT_QUEUES = """
+UPDATE crawling_hostqueue q SET queued = found.queued, done = found.done
+FROM (SELECT queue_id, count(*) FILTER (WHERE state = 'q') AS queued,
+        count(*) FILTER (WHERE state = 's') AS done
+    FROM crawling_url WHERE run_id = %s GROUP BY queue_id) found
+WHERE q.id = found.queue_id
+"""
+VACUUM = "VACUUM ANALYZE crawling_url, crawling_page, crawling_hostqueue, crawling_host"
+SIZES = """
+SELECT c.relname, c.relkind, pg_relation_size(c.oid), coalesce(i.idx_scan, t.seq_scan, 0)
+FROM pg_class c
+LEFT JOIN pg_stat_user_indexes i ON i.indexrelid = c.oid
+LEFT JOIN pg_stat_user_tables t ON t.relid = c.oid
+LEFT JOIN pg_index x ON x.indexrelid = c.oid
+WHERE coalesce(x.indrelid, c.oid)
+    IN ('crawling_url'::regclass, 'crawling_page'::regclass, 'crawling_hostqueue'::regclass)
+ORDER BY coalesce(x.indrelid, c.oid), c.relkind DESC, 3 DESC
+"""
+CHANCE = random.Random(1)  # noqa: S311  # a benchmark's
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--most", type=int, default=1_000_000)
+    reader.add_argument("--remove", action="store_true")
+    asked = reader.parse_args()
+    frontier, size = GrownFrontier(), FIRST
+    print(
+        f"{'URLs':>12}{'lease':>8}{'claim':>8}{'record':>8}{'seen':>8}   µs a host, URL, page, link"
+    )
+    while size <= asked.most:
+        began = time.monotonic()
+        frontier.grow(size)
+        grown = time.monotonic() - began
+        costs = [1e6 * cost for cost in frontier.costs()]
+        print(
+            f"{size:12,}" + "".join(f"{cost:8.1f}" for cost in costs) + f"   ({grown:.0f} s)",
+            flush=True,
+        )
+        size *= 10
+    print_sizes(frontier.urls)
+    if asked.remove:
+        print(f"removed in {frontier.remove():.0f} s")
+
+
+class GrownFrontier:
+    """A run whose URLs are numbered from 0; which of them have a page is seen by their numbers."""
+
+    def __init__(self) -> None:
+        from crawling.models import CrawlJob, Run, RunProcess, Shift
+
+        crawl = CrawlJob.objects.create(
+            name="benchmark of growth", seeds=[], delay_seconds=0, batch_size=100, claim={}
+        )
+        self.run = Run.objects.create(crawl=crawl, number=1, state="running")
+        process = RunProcess.objects.create(run=self.run, number=0)
+        self.shift = Shift.objects.create(process=process, epoch=1, worker="benchmark")
+        self.urls = self.new = 0
+        self.hosts: list[str] = []
+        self.queues: dict[str, int] = {}
+
+    def grow(self, urls: int) -> None:
+        """Copy in what is missing, and do what autovacuum has done in a crawl that took hours to
+        get there.
+        """
+        from django.db import connection
+
+        from crawling.frontier.bulk_insert import add_hosts
+        from crawling.models import HostQueue
+
+        hosts = urls // PER_HOST
+        missing = sorted(f"h{n}.test" for n in range(len(self.hosts), hosts))
+        with connection.cursor() as cursor:
+            add_hosts(cursor, missing)
+            cursor.execute(ADD_QUEUES, [self.run.pk, missing])
+        self.hosts = [f"h{n}.test" for n in range(hosts)]
+        self.queues = dict(HostQueue.objects.filter(run=self.run).values_list("host__name", "pk"))
+        for begin in range(self.urls, urls, COPIED):
+            self._copy(range(begin, min(urls, begin + COPIED)))
+        self.urls = urls
+        with connection.cursor() as cursor:
+            cursor.execute(COUNT_QUEUES, [self.run.pk])
+            cursor.execute(VACUUM)
+
+    def _copy(self, numbers: range) -> None:
+        from django.db import connection
+
+        from crawling.frontier.bulk_insert import copy_in
+        from crawling.models import Page, Url
+        from crawling.web.addresses import fingerprint
+
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT nextval('crawling_url_id_seq') FROM generate_series(1, %s)", [len(numbers)]
+            )
+            ids = [row[0] for row in cursor.fetchall()]
+        urls = [(key, number, self.url(number)) for key, number in zip(ids, numbers, strict=True)]
+        copy_in(Url, [self._url_row(*one, fingerprint(one[2])) for one in urls])
+        copy_in(Page, [self._page_row(*one) for one in urls if is_done(one[1])])
+
+    def url(self, number: int) -> str:
+        host = self.hosts[number // PER_HOST]
+        return f"http://{host}/section-{number % 97}/an-article-of-usual-length-{number}.html"
+
+    def _url_row(self, key: int, number: int, url: str, mark: int) -> dict[str, object]:
+        return {
+            "id": key,
+            "run_id": self.run.pk,
+            "queue_id": self.queues[url.split("/")[2]],
+            "fingerprint": mark,
+            "url": url,
+            "depth": 1 + number % DEEPEST,
+            "rank": float(1 + number % DEEPEST),
+            "via": key - 1,
+            "state": "s" if is_done(number) else "q",
+            "status": 200 if is_done(number) else None,
+        }
+
+    def _page_row(self, key: int, number: int, url: str) -> dict[str, object]:
+        return {
+            "url_id": key,
+            "run_id": self.run.pk,
+            "status": 200,
+            "final_url": url,
+            "content_type": "text/html",
+            "charset": "utf-8",
+            "title": f"An article of usual length {number}",
+            "bytes": 14_000,
+            "fingerprint": number * 0x9E3779B97F4A7C15 % 2**63,
+            "digest": sha256(url.encode()).digest(),
+            "simhash": number * 0xD1342543DE82EF95 % 2**63,
+            "abstract": ABSTRACT,
+            "language": "en",
+            "links": LINKS,
+            "address": "192.0.2.1",
+            "fetch_seconds": 0.1,
+            "fetched_at": datetime.now(UTC),
+        }
+
+    def costs(self) -> Iterator[float]:
+        """Seconds of leasing a host, claiming a URL, recording a page, and looking for a link."""
+        from crawling.frontier.record.outcome_writer import RecordingState
+
+        rounds = [self._round(RecordingState()) for _ in range(ROUNDS)]
+        yield from map(median, zip(*rounds, strict=True))
+
+    def _round(self, memory: Any) -> tuple[float, ...]:
+        from crawling.frontier.admit.schedule import schedule_urls
+        from crawling.frontier.leases import ReturnedHost, claim_urls, lease_hosts, let_go
+        from crawling.frontier.record.outcome_writer import record
+        from crawling.frontier.run_lock import locked_run
+
+        with timed() as leasing:
+            hosts = lease_hosts(
+                self.shift, limit=HOSTS, soon_seconds=0.0, delay_seconds=0.0, lease_seconds=600.0
+            )
+        assert len(hosts) == HOSTS
+        with timed() as claiming:
+            claimed = claim_urls(self.shift, {host.queue_id: URLS for host in hosts})
+        urls = [url for some in claimed.values() for url in some]
+        outcomes = [self._outcome(url) for url in urls]
+        with timed() as recording:
+            assert len(record(self.shift, outcomes, numbers=[0], memory=memory)) == len(urls)
+        known = [candidate(self._some_url()) for _ in range(SEEN)]
+        with timed() as looking, locked_run(self.run.pk) as run:
+            assert not schedule_urls(run, known, numbers=[0])
+        let_go(self.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in hosts])
+        parts = (leasing, HOSTS), (claiming, len(urls)), (recording, len(urls)), (looking, SEEN)
+        return tuple(seconds() / count for seconds, count in parts)
+
+    def _some_url(self) -> str:
+        return self.url(CHANCE.randrange(self.urls))
+
+    def _outcome(self, claimed: ClaimedUrl) -> UrlOutcome:
+        from crawling.frontier.types import DocumentSummary, ServerAnswer, UrlOutcome
+        from crawling.models import UrlState
+
+        host = CHANCE.choice(self.hosts)
+        self.new += NEW
+        new = [f"http://{host}/new/{self.new - n}.html" for n in range(NEW)]
+        links = [*new, *(self._some_url() for _ in range(LINKS - NEW))]
+        answer = ServerAnswer(
+            status=200,
+            final_url=claimed.url,
+            content_type="text/html",
+            bytes=14_000,
+            fingerprint=CHANCE.getrandbits(63),
+            address="192.0.2.1",
+            fetch_seconds=0.1,
+            fetched_at=datetime.now(UTC),
+            digest=CHANCE.randbytes(32),
+            summary=DocumentSummary(abstract=ABSTRACT, simhash=CHANCE.getrandbits(63)),
+        )
+        found = [candidate(link, claimed.id) for link in links]
+        return UrlOutcome(claimed.id, UrlState.SUCCEEDED, 200, answer=answer, links=found)
+
+    def remove(self) -> float:
+        """Seconds until the run's rows are gone, as the scheduler removes them."""
+        from crawling.housekeeping.run_removal import ask_removal, remove_rows
+        from crawling.models.jobs import RunState
+
+        self.run.state = RunState.STOPPED
+        self.run.save()
+        self.shift.ended_at = datetime.now(UTC)
+        self.shift.save()
+        ask_removal(self.run, by=None, for_good=True)
+        began = time.monotonic()
+        while not remove_rows():
+            pass
+        return time.monotonic() - began
+
+
+def is_done(number: int) -> bool:
+    return number % 10 < DONE
+
+
+def candidate(url: str, via: int | None = None) -> Candidate:
+    from crawling.frontier.types import Candidate
+    from crawling.web.addresses import read_address
+
+    return Candidate(read_address(url), DEEPEST, via)
+
+
+@contextmanager
+def timed() -> Iterator[Callable[[], float]]:
+    """Yields what tells, after the block, how many seconds it took."""
+    began, ended = time.perf_counter(), 0.0
+    yield lambda: ended - began
+    ended = time.perf_counter()
+
+
+def print_sizes(urls: int) -> None:
+    """Bytes a URL of each table and index, and how often it was read."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(SIZES)
+        rows = cursor.fetchall()
+    print(f"{'MB':>8}{'bytes a URL':>13}{'read':>10}  table or index")
+    for name, kind, size, reads in rows:
+        indent = "  " if kind == "i" else ""
+        print(f"{size / 1e6:8.0f}{size / urls:13.1f}{reads:10,}  {indent}{name}")
+    total = sum(size for _, _, size, _ in rows)
+    print(f"{total / 1e6:8.0f}{total / urls:13.1f}{'':10}  all")
+
+
+if __name__ == "__main__":
+    set_up_django()
+    main()

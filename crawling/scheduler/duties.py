@@ -111,7 +111,7 @@ class Progress(Enum):
     """What a duty returns that may leave something for its next turn."""
 
     DONE = "nothing is left"
-    PENDING = "its next turn is due in its usual rhythm, whether anything else is at work or not"
+    PENDING = "its next turn is due in its usual rhythm, whether a crawl works or not"
     UNFINISHED = "its next turn is due at once"
 
 

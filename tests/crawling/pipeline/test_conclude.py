@@ -160,3 +160,16 @@ def test_whatever_a_server_sends_can_be_stored(status, content_type, charset, lo
         assert -(2**63) <= outcome.answer.fingerprint < 2**63
     assert not any("\0" in text for text in texts)
     "".join(texts).encode()
+
+
+@pytest.mark.parametrize(
+    ("page", "abstract"),
+    [
+        ("<p>Use <code>x</code>, <i>y</i>.", "Use x, y."),
+        ("<p>(<b>one</b>) and [<b>two</b>]<em>!</em>", "(one) and [two]!"),
+        ("<p>(<b><i></i></b>)<p>; so", "(); so"),
+        ("<h1>One</h1><p>Two</p>", "One Two"),
+    ],
+)
+def test_the_abstract_reads_like_the_text_whatever_is_marked_within_a_sentence(page, abstract):
+    assert concluded(200, body=page.encode()).answer.summary.abstract == abstract

@@ -18,12 +18,21 @@ from crawlsite.services.account import Account
 from crawlsite.services.binaries import PostgresPrograms
 from crawlsite.services.child import Child
 from crawlsite.services.directories import make_private, open_log
+from crawlsite.services.machine_memory import usable_bytes
 from crawlsite.services.stops import StartError
 
 #: fast: refuse new work and write all out; immediate: recover at the next start
 STOPS = ((signal.SIGINT, 2.0), (signal.SIGQUIT, 0.5), (signal.SIGKILL, 0.3))
 LOOSE = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
-ROOMY_SHARED_MEMORY_BYTES = 16 * 1024 * 1024
+MIB = 1024 * 1024
+ROOMY_SHARED_MEMORY_BYTES = 16 * MIB
+#: For tables and indexes at hand: this part of the usable memory, within bounds. With the usual
+#: 128 MB a frontier of millions of URLs, whose links lead anywhere, is read from and written to
+#: files page by page (docs/decisions/0143). What is not used takes no memory
+BUFFERS_PART, LEAST_BUFFERS_MIB, MOST_BUFFERS_MIB = 8, 128, 4096
+#: Between two checkpoints, behind each of which a page is logged whole with its first change. All
+#: of it is to be read again after a crash
+MOST_LOG_MIB = 2048
 
 
 def prepare_data(
@@ -59,7 +68,14 @@ def command(
         "-c",
         "listen_addresses=",
     ]
-    return [*words, "-c", "max_connections=200", *_shared_memory("-c"), *(LOOSE if loose else ())]
+    memory = (f"shared_buffers={_buffers_mib()}MB", f"max_wal_size={MOST_LOG_MIB}MB")
+    words += [word for setting in ("max_connections=200", *memory) for word in ("-c", setting)]
+    return [*words, *_shared_memory("-c"), *(LOOSE if loose else ())]
+
+
+def _buffers_mib() -> int:
+    part = usable_bytes() // (BUFFERS_PART * MIB)
+    return min(MOST_BUFFERS_MIB, max(LEAST_BUFFERS_MIB, part))
 
 
 def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) -> None:

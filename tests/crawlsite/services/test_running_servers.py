@@ -11,8 +11,11 @@ import pytest
 import redis
 
 from crawlsite.service_addresses import sockets_dir
+from crawlsite.services import postgres
+from crawlsite.services.binaries import find_postgres
 from crawlsite.services.child import notes_dir
 from crawlsite.services.embedded_servers import EmbeddedServers
+from crawlsite.services.machine_memory import usable_bytes
 from crawlsite.services.stops import StartError
 
 
@@ -140,3 +143,23 @@ def test_there_is_room_for_many_connections(connection):
     assert connection.execute(
         "SELECT current_setting('max_connections')::int >= 200"
     ).fetchone() == (True,)
+
+
+def test_postgresql_has_an_eighth_of_the_memory_for_what_is_at_hand(connection):
+    buffers, log = connection.execute(
+        "SELECT pg_size_bytes(current_setting('shared_buffers')),"
+        " pg_size_bytes(current_setting('max_wal_size'))"
+    ).fetchone()
+
+    mebibytes = usable_bytes() // 2**20
+    assert buffers == 2**20 * min(4096, max(128, mebibytes // 8))
+    assert log == 2 * 2**30
+
+
+@pytest.mark.parametrize(("mebibytes", "buffers"), [(512, 128), (24_576, 3072), (65_536, 4096)])
+def test_small_and_large_machines_keep_to_bounds(monkeypatch, mebibytes, buffers):
+    monkeypatch.setattr(postgres, "usable_bytes", lambda: mebibytes * 2**20)
+
+    words = postgres.command(find_postgres(), Path("data"), Path("state"), loose=False)
+
+    assert f"shared_buffers={buffers}MB" in words

@@ -44,7 +44,7 @@ SAMPLES_A_SECOND = 400
 LEAST_SHARE = 0.01
 #: a frame of py-spy that is our own: `function (crawling/module.py:12)`
 OURS = re.compile(r"([^;()]+) \(((?:crawling|allocation|dnscache|crawlsite)/[\w/]+\.py):\d+\)")
-THREADS = ("run_shift (", "FetchThreadPool._work (", "ArchiveStage")
+THREADS = ("run_shift (", "FetchThreadPool._work (", "ArchiveWriter._work (")
 PAGES = re.compile(r"([\d,]+) pages in ")
 STEPS = "benchmarks.crawling.budget_steps"
 

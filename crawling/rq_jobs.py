@@ -8,7 +8,7 @@ it behind.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -95,6 +95,16 @@ class RowJob:
             remove(job)
         self.enqueue(pk, at_front=had_begun)
         return True
+
+    def enqueue_lost(self, pks: Iterable[int]) -> None:
+        """The same for each of these rows. One look at the queue finds those that wait in it, of
+        which there may be thousands. Raises RedisError.
+        """
+        if wanted := list(pks):
+            waiting = set(self._queue().get_job_ids())
+            for pk in wanted:
+                if self._id(pk) not in waiting:
+                    self.enqueue_if_lost(pk)
 
     def withdraw(self, pk: int) -> None:
         """Remove the job from Redis, unless a worker has just taken it off the queue: to be called

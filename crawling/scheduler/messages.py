@@ -184,11 +184,9 @@ def resend_background() -> None:
     clear_cancelled()
     now = timezone.now()
     for job, rows in (*_asked_for(now), *_exports_asked_for(now)):
-        for pk in rows.order_by("pk").values_list("pk", flat=True):
-            job.enqueue_if_lost(pk)
+        job.enqueue_lost(rows.order_by("pk").values_list("pk", flat=True))
     lost = lost_parts().filter(opened_at__lt=now - RESEND_AFTER).values_list("run", flat=True)
-    for run_id in {*collected_parts().values_list("run", flat=True), *lost}:
-        LINKS.enqueue_if_lost(run_id)
+    LINKS.enqueue_lost({*collected_parts().values_list("run", flat=True), *lost})
     if (abandoned := abandoned_parts().first()) is not None:
         FORGETTING.enqueue_if_lost(abandoned.pk)
     for job, due in (
@@ -199,8 +197,7 @@ def resend_background() -> None:
         (SEED_SOURCE, due_sources),
         (WITHDRAWAL, due_withdrawals),
     ):
-        for pk in due():
-            job.enqueue_if_lost(pk)
+        job.enqueue_lost(due())
 
 
 def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:

@@ -110,3 +110,19 @@ def test_an_idle_job_that_a_worker_has_just_taken_is_not_queued_again(background
     monkeypatch.setattr(rq_jobs, "ON_ITS_WAY", timedelta(0))
     assert LINKS.enqueue_if_lost(-1)
     assert queue.job_ids == ["links--1"]
+
+
+def test_of_thousands_of_rows_those_are_queued_whose_job_is_lost_after_one_look_at_redis(
+    background,
+):
+    queue = django_rq.get_queue(IDLE)
+    rows = range(-300, 0)
+    for row in rows[:-1]:
+        LINKS.enqueue(row)
+    before = queue.connection.info("stats")["total_commands_processed"]
+
+    LINKS.enqueue_lost(rows)
+
+    asked = queue.connection.info("stats")["total_commands_processed"] - before
+    assert queue.job_ids == [f"links-{row}" for row in rows]
+    assert asked < 30

@@ -158,7 +158,8 @@ def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
 
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:
-    """Continue to remove the rows and files of deleted runs, for so long; whether nothing is left.
+    """Continue to remove the rows and files of deleted runs, for so long; whether nothing is left
+    for now: another process may be at a run, or another crawl may need it.
 
     Safe to repeat, and side by side.
     """
@@ -170,9 +171,9 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
     ):
         while (has_more := _step(run_id)) and time.monotonic() < until:
             pass
-        is_all = is_all and has_more is False
+        is_all = is_all and not has_more
     for crawl in crawls:
-        is_all = _drop_crawl(crawl) and is_all
+        _drop_crawl(crawl)
     remove_abandoned()
     remove_abandoned_parts()
     remove_abandoned_exports()
@@ -215,14 +216,13 @@ def _may_be_needed(run: Run) -> bool:
 
 
 @transaction.atomic
-def _drop_crawl(crawl_id: int) -> bool:
-    """Remove a deleted crawl whose runs are gone; whether it is."""
+def _drop_crawl(crawl_id: int) -> None:
+    """Remove a deleted crawl whose runs are gone."""
     if Run.all_objects.filter(crawl=crawl_id).exists():
-        return False
+        return
     crawl = CrawlJob.all_objects.select_for_update(skip_locked=True).filter(pk=crawl_id).first()
     if crawl is not None:
         crawl.delete()
-    return crawl is not None
 
 
 def remove_slice(run: int) -> int:

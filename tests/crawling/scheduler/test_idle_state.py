@@ -114,6 +114,16 @@ def test_the_rows_of_a_deleted_run_go_slice_by_slice_whether_anything_is_at_work
     assert PAUSES[progress] <= 1
 
 
+def test_a_deleted_run_that_another_crawl_may_need_keeps_no_duty_at_work(crawl, monkeypatch):
+    start_run(crawl)
+    abort(crawl)
+    ask_removal(crawl.runs.get(), for_good=True, by=None)
+    monkeypatch.setattr(run_removal, "_may_be_needed", lambda run: True)
+
+    assert make_round(duties(), 1.0, is_idle=True) is Progress.DONE
+    assert Run.all_objects.filter(crawl=crawl).exists()
+
+
 def test_what_begins_by_itself_keeps_its_rhythm_in_an_idle_installation():
     """Schedules, alerts and jobs that Redis lost do not need a run at work."""
     own = {duty.do.__name__ for duty in duties() if not duty.idle_seconds}

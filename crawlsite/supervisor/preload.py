@@ -21,6 +21,8 @@ from crawlsite.supervisor.procfile import Processes
 
 MANAGE = ["python", "manage.py"]
 GUNICORN = "gunicorn"
+#: for an import that is under way when the product is told to stop; it takes two as a rule
+END_SECONDS = 4.0
 #: what the commands of the Procfile import beside the pages
 MODULES = (
     "crawling.worker.rq_worker",
@@ -75,7 +77,7 @@ class Preload:
         leaked, and says so on the terminal. An import that is under way cannot be broken off.
         """
         if self._thread:
-            self._thread.join()
+            self._thread.join(END_SECONDS)
         gc.unfreeze()
 
     def work_of(self, command: Sequence[str]) -> Callable[[], None] | None:

@@ -68,7 +68,7 @@ def server_seconds() -> float:
 def shift_spending(process_id: int, epoch: int) -> Spending:
     """Do a shift, and say what that cost."""
     spending, ended = Spending(), threading.Event()
-    stage_costs.spent.clear()
+    stage_costs.spent()  # what was before it does not count
     watcher = threading.Thread(target=_watch, args=(spending, ended), name="watcher")
     watcher.start()
     waited = getrusage(RUSAGE_SELF).ru_nvcsw
@@ -82,7 +82,7 @@ def shift_spending(process_id: int, epoch: int) -> Spending:
     spending.waits = getrusage(RUSAGE_SELF).ru_nvcsw - waited
     ended.set()
     watcher.join()
-    spending.stages.update(stage_costs.spent)
+    spending.stages.update(stage_costs.spent())
     return spending
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
@@ -44,9 +45,28 @@ STAGES = {
     "writes pages": ["crawling.frontier.record.outcome_writer:_write_pages"],
     "leases hosts, claims URLs": ["crawling.shift.host_leases:HostLeases.refill"],
 }
-#: seconds by stage; threads add to it under the interpreter's lock
-spent: dict[str, float] = {}
-_within = threading.local()
+
+
+class _OfThread(threading.local):
+    """Seconds by stage of one thread, and of the stages within the one that it is in."""
+
+    def __init__(self) -> None:
+        self.within = 0.0
+        self.spent: defaultdict[str, float] = defaultdict(float)
+        _all.append(self.spent)
+
+
+_all: list[defaultdict[str, float]] = []
+_own = _OfThread()
+
+
+def spent() -> Counter[str]:
+    """Seconds by stage, of all threads since the last call."""
+    total: Counter[str] = Counter()
+    for each in _all:
+        total.update(each)
+        each.clear()
+    return total
 
 
 def install() -> None:
@@ -64,13 +84,13 @@ def install() -> None:
 def _timed(do: Callable[..., Any], stage: str) -> Callable[..., Any]:
     @wraps(do)
     def call(*given: Any, **options: Any) -> Any:
-        around, _within.seconds = getattr(_within, "seconds", 0.0), 0.0
+        around, _own.within = _own.within, 0.0
         began = time.thread_time()
         try:
             return do(*given, **options)
         finally:
             took = time.thread_time() - began
-            spent[stage] = spent.get(stage, 0.0) + took - _within.seconds
-            _within.seconds = around + took
+            _own.spent[stage] += took - _own.within
+            _own.within = around + took
 
     return call

@@ -28,8 +28,8 @@ MIB = 1024 * 1024
 ROOMY_SHARED_MEMORY_BYTES = 16 * MIB
 #: For tables and indexes at hand: this part of the usable memory, within bounds. With the usual
 #: 128 MB a frontier of millions of URLs, whose links lead anywhere, is read from and written to
-#: files page by page (docs/decisions/0143). What is not used takes no memory
-BUFFERS_PART, LEAST_BUFFERS_MIB, MOST_BUFFERS_MIB = 8, 128, 4096
+#: files page by page (docs/decisions/0143). A page of 8 KiB that is not used takes 120 bytes
+BUFFERS_PART, LEAST_BUFFERS_MIB, MOST_BUFFERS_MIB = 12, 128, 4096
 #: Between two checkpoints, behind each of which a page is logged whole with its first change. All
 #: of it is to be read again after a crash
 MOST_LOG_MIB = 2048

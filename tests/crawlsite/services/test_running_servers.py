@@ -145,18 +145,18 @@ def test_there_is_room_for_many_connections(connection):
     ).fetchone() == (True,)
 
 
-def test_postgresql_has_an_eighth_of_the_memory_for_what_is_at_hand(connection):
+def test_postgresql_has_a_twelfth_of_the_memory_for_what_is_at_hand(connection):
     buffers, log = connection.execute(
         "SELECT pg_size_bytes(current_setting('shared_buffers')),"
         " pg_size_bytes(current_setting('max_wal_size'))"
     ).fetchone()
 
     mebibytes = usable_bytes() // 2**20
-    assert buffers == 2**20 * min(4096, max(128, mebibytes // 8))
+    assert buffers == 2**20 * min(4096, max(128, mebibytes // 12))
     assert log == 2 * 2**30
 
 
-@pytest.mark.parametrize(("mebibytes", "buffers"), [(512, 128), (24_576, 3072), (65_536, 4096)])
+@pytest.mark.parametrize(("mebibytes", "buffers"), [(512, 128), (24_576, 2048), (65_536, 4096)])
 def test_small_and_large_machines_keep_to_bounds(monkeypatch, mebibytes, buffers):
     monkeypatch.setattr(postgres, "usable_bytes", lambda: mebibytes * 2**20)
 

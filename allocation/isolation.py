@@ -54,7 +54,9 @@ def insist(work: Callable[[], T], *, attempts: int, through_breaks: bool = False
             if is_broken:
                 connection.close()
         pause = random.uniform(0.01, 0.05) * 2**attempt  # noqa: S311 - no secret
-        time.sleep(pause)  # of random length: rivals that collided come back at different times
+        # nothing tells when the others are gone. No lock and no transaction is open here; two that
+        # collided come back at different times, or they would collide again
+        time.sleep(pause)
     raise AssertionError("unreachable")
 
 

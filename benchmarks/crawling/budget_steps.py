@@ -17,6 +17,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 from benchmarks.database import set_up_django
+from benchmarks.waiting import await_change
 
 LOOK_SECONDS = 0.5
 LONGEST_SECONDS = 600.0
@@ -85,7 +86,8 @@ def read() -> None:
     for name in ("read", "read_microformats", "read_text"):
         wrapped = timed(getattr(StructuredDataReader, name), spent, f"StructuredDataReader.{name}")
         setattr(StructuredDataReader, name, wrapped)
-    MicroformatsReader.items = timed(MicroformatsReader.items, spent, "MicroformatsReader.items")  # type: ignore[method-assign]
+    items = timed(MicroformatsReader.items, spent, "MicroformatsReader.items")
+    setattr(MicroformatsReader, "items", items)  # noqa: B010
     run = Run.objects.latest("pk")
     write_collected = timed(catch_up.write_collected, spent, "the links' dataset")
     write_collected(run.pk)
@@ -128,18 +130,20 @@ def children_seconds() -> float:
 def watch(seed: str) -> None:
     from crawling.crawls.creation import create_crawl, start_run
     from crawling.installation import set_identity
-    from crawling.models import AllowedNetwork, Page
+    from crawling.models import AllowedNetwork, Page, Run
     from crawling.models.jobs import ENDED_STATES
 
     set_identity("crawlsite", "https://crawls.example.org/about")
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     run = start_run(create_crawl({"name": "budget", "seeds": [seed], "delay_seconds": 0}))
-    until = time.monotonic() + LONGEST_SECONDS
-    while run.state not in ENDED_STATES:
-        if time.monotonic() > until:
-            raise SystemExit(f"The crawl is {run.state} after {LONGEST_SECONDS:.0f} s.")
-        time.sleep(LOOK_SECONDS)  # a closer look would cost the crawl some of the processor
-        run.refresh_from_db()
+    still = Run.objects.filter(pk=run.pk).exclude(state__in=ENDED_STATES)
+    await_change(
+        lambda: not still.exists(),
+        "The crawl does not end.",
+        seconds=LONGEST_SECONDS,
+        every=LOOK_SECONDS,
+    )
+    run.refresh_from_db()
     assert run.started_at
     assert run.finished_at
     pages, seconds = Page.objects.filter(run=run).count(), run.finished_at - run.started_at

@@ -29,6 +29,7 @@ from django.conf import settings
 from django.db.models import Max, Min
 
 from benchmarks.database import set_up_django
+from benchmarks.waiting import await_change
 from crawlsite.env import BASE_DIR, for_child, read
 from crawlsite.supervisor.procfile import read_procfile, variables
 
@@ -148,14 +149,14 @@ def product(workers: int, log: Path) -> Iterator[tuple[int, dict[str, int]]]:
 
 
 def await_port(address: str, port: int) -> None:
-    for _ in range(600):
+    def answers() -> bool:
         try:
             socket.create_connection((address, port), 1).close()
         except OSError:
-            time.sleep(0.1)  # a refused connection answers at once, and the start is not measured
-        else:
-            return
-    raise SystemExit(f"nothing answers at {address}:{port}")
+            return False
+        return True
+
+    await_change(answers, f"Nothing answers at {address}:{port}.", seconds=60, every=0.1)
 
 
 def order_crawls(web: int, token: str, seeds: Sequence[str]) -> None:
@@ -253,7 +254,8 @@ def follow(crawls: int, before: int, began: float, seconds: float) -> int:
         # The last 50 crawls end within seconds: a look that comes late would count idle time and
         # lower the last rate.
         pause = REPORT_SECONDS if count < crawls - 50 else 0.5
-        time.sleep(pause)  # each look costs the database that is measured, so there are few
+        # a curve over time has its points at times; each look costs the database that is measured
+        time.sleep(pause)
         ended, now = count_ended(before), time.monotonic()
         rate = (ended - count) / (now - then)
         print(f"{now - began:6.1f} s: {ended:5} ended, {rate:5.1f} a second", flush=True)

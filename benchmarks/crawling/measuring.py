@@ -80,7 +80,9 @@ def measured(
         if pid:
             break
         most = max(most, _resident(program.pid))
-        time.sleep(LOOK_SECONDS)  # memory is looked at while it works; there is no event for it
+        # the memory of all its processes together is known at looks only: the kernel keeps the most
+        # of each one, and no event tells of their sum
+        time.sleep(LOOK_SECONDS)
     program.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - began
     return Taken(

@@ -77,7 +77,8 @@ def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
     with suppress(KeyboardInterrupt):
         while run.state not in ENDED_STATES:
             looks.append(look(run, worker, time.monotonic() - began))
-            time.sleep(1)  # one look a second is enough of a curve over many minutes
+            # a curve over many minutes, of a point a second
+            time.sleep(1)
             run.refresh_from_db()
     print(f"{run.state}: {run.reason}")
     return looks

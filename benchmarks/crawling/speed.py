@@ -126,7 +126,9 @@ def measure(
             if len(shifts) == workers:
                 wait(shifts, SCHEDULER_SECONDS, FIRST_COMPLETED)
             else:
-                time.sleep(START_SECONDS)  # a grant is a row; no shift can be waited for yet
+                # This process is the scheduler, which makes the rows of grants itself when a look
+                # finds something due by the clock; there is no shift to be waited for.
+                time.sleep(START_SECONDS)
             run.refresh_from_db()
         for shift in shifts:
             total.add(shift.result())

@@ -26,6 +26,7 @@ from benchmarks.crawling.folder_site import served_folder
 from benchmarks.crawling.measuring import HEAD, MIB, Taken, line, measured, room
 from benchmarks.crawling.use_steps import whole_run
 from benchmarks.database import set_up_django
+from benchmarks.waiting import await_change
 from crawlsite.env import BASE_DIR, for_child
 
 if TYPE_CHECKING:
@@ -164,11 +165,12 @@ def _look(programs: Mapping[str, int], most: dict[str, float], ended: threading.
 def await_workers(count: int) -> None:
     from crawling.rq_jobs import live_workers
 
-    until = time.monotonic() + START_SECONDS
-    while live_workers() < count:
-        if time.monotonic() > until:
-            raise SystemExit(f"No {count} workers are up after {START_SECONDS:.0f} s.")
-        time.sleep(LOOK_SECONDS)  # a poll of Redis: workers register there when they are up
+    await_change(
+        lambda: live_workers() >= count,
+        f"No {count} workers are up.",
+        seconds=START_SECONDS,
+        every=LOOK_SECONDS,
+    )
 
 
 def await_datasets() -> None:
@@ -176,10 +178,12 @@ def await_datasets() -> None:
     from crawling.links.progress import dataset_states
 
     run, began = latest_run(), time.monotonic()
-    while any(one.behind for one in dataset_states(run)):
-        if time.monotonic() - began > DATASETS_SECONDS:
-            raise SystemExit(f"The datasets are not complete {DATASETS_SECONDS:.0f} s after it.")
-        time.sleep(LOOK_SECONDS)  # a poll of rows that background jobs write
+    await_change(
+        lambda: not any(one.behind for one in dataset_states(run)),
+        "The datasets are not complete.",
+        seconds=DATASETS_SECONDS,
+        every=LOOK_SECONDS,
+    )
     print(f"  datasets and index complete {time.monotonic() - began:.0f} s after it", flush=True)
 
 

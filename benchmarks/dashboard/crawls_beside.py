@@ -13,6 +13,7 @@ from subprocess import DEVNULL, Popen
 from urllib.parse import urlsplit, urlunsplit
 
 from benchmarks.dashboard.viewers import Size, served
+from benchmarks.waiting import await_change
 from crawlsite.env import for_child
 
 WORKER = (
@@ -49,12 +50,15 @@ def crawls_beside() -> Iterator[list[int]]:
             runs.append(start_run(create_crawl(order)).pk)
         for program in PROGRAMS:
             stack.enter_context(_running(*program))
-        until = time.monotonic() + PATIENCE_SECONDS
-        while not all(fetched([run]) for run in runs):
-            if time.monotonic() > until:
-                raise RuntimeError("The crawls do not fetch.")
-            time.sleep(0.5)  # rows of other processes are read; the start is not measured
-        time.sleep(WARM_SECONDS)  # the rate of a crawl that begins is not measured
+        await_change(
+            lambda: all(fetched([run]) for run in runs),
+            "The crawls do not fetch.",
+            seconds=PATIENCE_SECONDS,
+            every=0.5,
+        )
+        # a crawl finds its pages in its first seconds, and its rate rises until then: only a time
+        # tells that it is at full speed
+        time.sleep(WARM_SECONDS)
         yield runs
 
 

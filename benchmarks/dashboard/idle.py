@@ -34,7 +34,8 @@ def main() -> None:
             with running_product(environment) as product:
                 print(f"ready {data} after {time.monotonic() - began:.1f} s", flush=True)
                 if data != "without data":
-                    time.sleep(SETTLED_SECONDS)  # nothing says that the last of it is done
+                    # ready is said before the first rounds and looks, whose end nothing tells
+                    time.sleep(SETTLED_SECONDS)
                     print_use(psutil.Process(product.pid), seconds)
 
 
@@ -42,7 +43,8 @@ def print_use(product: psutil.Process, seconds: float) -> None:
     """A line for each process, those that take most first."""
     processes = [product, *product.children(recursive=True)]
     before = {process.pid: seconds_of(process) for process in processes}
-    time.sleep(seconds)  # it is this time that is measured
+    # what the processes take while nothing happens for so long is the figure itself
+    time.sleep(seconds)
     rows = [
         (
             _own_mib(process),

@@ -39,12 +39,15 @@ KINDS = {
 def main() -> None:
     told = json.loads(sys.argv[1])
     scene = begin(told)
-    time.sleep(WARM_SECONDS)  # how slowly crawls begin is not measured
+    # a crawl finds its pages in its first seconds, and its rate rises until then: only a time tells
+    # that it is at full speed
+    time.sleep(WARM_SECONDS)
     looks, report = [spending()], Report()
     rates = []
 
     def alone() -> None:
-        time.sleep(scene.seconds)  # only the crawls work: the load is compared with that
+        # the figure is what the crawls fetch in as long a time as the load beside them takes
+        time.sleep(scene.seconds)
 
     for part in (alone, lambda: load(scene, report)) * ROUNDS:
         rates.append(pages_a_second(part))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 import django
 from django.conf import settings
@@ -50,3 +52,19 @@ def database_of_pages() -> Iterator[None]:
     with empty_database():
         call_command("set_up")
         yield
+
+
+def in_services(
+    checkout: Path, state: Path, command: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of a checkout on servers of its own, whose tables are made first."""
+    python = str(checkout / ".venv/bin/python")
+    inner = f'"{python}" manage.py migrate -v 0 && exec "$@"'
+    services = [python, "-m", "crawlsite.services", "--state-dir", str(state), "exec"]
+    return subprocess.run(  # noqa: S603  # ours
+        [*services, "sh", "-c", inner, "sh", *command],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

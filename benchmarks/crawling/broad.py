@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
 from benchmarks.database import set_up_django
+from benchmarks.serving import answering, served_by_process
 
 LATENCIES = (0.02, 0.05, 0.1, 0.2, 0.3)
 #: what a page says beside its links: 14 KB, as PostgreSQL's manual has
@@ -43,8 +41,8 @@ def main() -> None:
     # robots.txt takes a turn, too, and the slowest hosts end last
     allowed = asked.hosts / (asked.delay + max(LATENCIES))
     print(f"{asked.hosts:,} hosts; delay and latency allow {allowed:,.0f} pages a second")
-    with served(asked.hosts, asked.pages) as port:
-        seeds = [f"http://{address(number)}:{port}/0" for number in range(asked.hosts)]
+    with served_by_process(_serve, asked.hosts, asked.pages) as port:
+        seeds = [f"http://{host(number)}:{port}/0" for number in range(asked.hosts)]
         for slots in asked.slots:
             print(f"--- {slots} fetch slots", flush=True)
             claim = {"fetch_slots": slots, "dns_slots": 1, "memory": 2 * slots}
@@ -68,41 +66,20 @@ def make_roomy_pool(slots: int) -> None:
     create_pool(name="default", classes=classes)
 
 
-def address(number: int) -> str:
+def host(number: int) -> str:
     return f"127.{1 + number // 62_500}.{number // 250 % 250}.{1 + number % 250}"
 
 
-@contextmanager
-def served(hosts: int, pages: int) -> Iterator[int]:
-    """Yields the port on which all hosts are served."""
-    spawning = get_context("spawn")
-    here, there = spawning.Pipe()
-    server = spawning.Process(target=_serve, args=(there, hosts, pages), daemon=True)
-    server.start()
-    try:
-        yield here.recv()
-    finally:
-        server.terminate()
-        server.join()
-
-
 def _serve(told: Connection, hosts: int, pages: int) -> None:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        number = sum(map(int, writer.get_extra_info("sockname")[0].split(".")[2:]))
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                await asyncio.sleep(LATENCIES[number % len(LATENCIES)])
-                writer.write(_answer(head.split(b" ", 2)[1].decode(), pages))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
-        finally:
-            writer.close()
+    async def answer(target: str, address: str) -> bytes:
+        number = sum(map(int, address.split(".")[2:]))
+        await asyncio.sleep(LATENCIES[number % len(LATENCIES)])
+        return _answer(target, pages)
 
     async def serve() -> None:
         port = 0
         for number in range(hosts):
-            server = await asyncio.start_server(answer, address(number), port)
+            server = await asyncio.start_server(answering(answer), host(number), port)
             port = server.sockets[0].getsockname()[1]
         told.send(port)
         await asyncio.Event().wait()

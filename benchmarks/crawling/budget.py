@@ -32,6 +32,7 @@ import psutil
 from benchmarks.crawling.folder_site import served_folder
 from benchmarks.dashboard.idle import seconds_of, title_of
 from benchmarks.dashboard.viewers import PORT, running_product
+from benchmarks.database import in_services
 from crawlsite.env import BASE_DIR, for_child
 
 SCENES = {
@@ -76,17 +77,8 @@ def in_database(
     state: str, *module: str, before: Sequence[str] = (), may_fail: bool = False
 ) -> str:
     """Run a module on servers and tables of its own; returns what it prints."""
-    python = sys.executable
-    inner = f'"{python}" manage.py migrate -v 0 && exec "$@"'
-    command = [*before, python, "-m", *module]
-    services = [python, "-m", "crawlsite.services", "--state-dir", state, "exec"]
-    ended = subprocess.run(  # noqa: S603  # ours
-        [*services, "sh", "-c", inner, "budget", *command],
-        cwd=BASE_DIR,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [*before, sys.executable, "-m", *module]
+    ended = in_services(BASE_DIR, Path(state), command)
     if ended.returncode and not may_fail:
         sys.exit(f"{' '.join(module)} has failed:\n{ended.stdout}{ended.stderr}")
     return ended.stdout.strip()
@@ -99,7 +91,7 @@ def print_functions(file: Path, seed: str, state: str) -> None:
     sampler += ["-r", str(SAMPLES_A_SECOND), "--"]
     in_database(state, "benchmarks.crawling.speed", seed, before=sampler, may_fail=True)
     if not file.exists():
-        print("Functions: not measured, py-spy may not look at processes here")
+        print("Functions: not measured, py-spy has failed: it may not look at processes here, say")
         return
     shares = shares_of(file.read_text().splitlines())
     print("Functions that have the interpreter's lock, % of the work process's samples:")
@@ -158,7 +150,8 @@ def watched(processes: Sequence[psutil.Process]) -> Iterator[Counter[str]]:
     yield used
     for process in processes:
         if process.is_running():
-            used[titles[process.pid]] += seconds_of(process) - before[process.pid]  # type: ignore[assignment]
+            taken = seconds_of(process) - before[process.pid]
+            used[titles[process.pid]] += taken  # type: ignore[assignment]
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from zlib import crc32
 
+from benchmarks.serving import answering
+
 #: of so many pages one has a microformat with a number, which is another one in each edition
 EVERY = 10
 ENTRY = '<p class="h-entry"><span class="p-name">Edition {}</span></p>'
@@ -34,18 +36,12 @@ def served_folder(folder: Path, port: int) -> Iterator[Synchronized[int]]:
 
 
 def _serve(folder: Path, port: int, edition: Synchronized[int]) -> None:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                writer.write(_answer(folder, head.split(b" ", 2)[1].decode(), edition.value))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
-        finally:
-            writer.close()
+    async def answer(target: str, _address: str) -> bytes:
+        return _answer(folder, target, edition.value)
 
     async def serve() -> None:
-        await (await asyncio.start_server(answer, "127.0.0.1", port)).serve_forever()
+        server = await asyncio.start_server(answering(answer), "127.0.0.1", port)
+        await server.serve_forever()
 
     asyncio.run(serve())
 

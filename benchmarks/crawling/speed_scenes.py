@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.crawling.folder_site import served_folder
+from benchmarks.database import in_services
+from benchmarks.serving import served_by_process
 from crawlsite.env import BASE_DIR
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
@@ -66,15 +66,8 @@ def main() -> None:
 @contextmanager
 def served_web() -> Iterator[list[str]]:
     """Serve the synthetic web by a process of its own; yields its seeds."""
-    spawning = get_context("spawn")
-    here, there = spawning.Pipe()
-    server = spawning.Process(target=_serve, args=(there,), daemon=True)
-    server.start()
-    try:
-        yield here.recv()
-    finally:
-        server.terminate()
-        server.join()
+    with served_by_process(_serve) as seeds:
+        yield seeds
 
 
 def _serve(there: Connection) -> None:
@@ -115,17 +108,7 @@ def summary(speeds: Sequence[tuple[float, float]]) -> str:
 def one_run(checkout: Path, state: Path, options: Sequence[str]) -> tuple[float, float]:
     """Pages a second, and milliseconds of the processor a page."""
     python = str(checkout / ".venv/bin/python")
-    inner = (
-        f'"{python}" manage.py migrate -v 0 && exec "{python}" -m benchmarks.crawling.speed "$@"'
-    )
-    command = [python, "-m", "crawlsite.services", "--state-dir", str(state), "exec"]
-    ended = subprocess.run(  # noqa: S603  # ours
-        [*command, "sh", "-c", inner, "speed", *options],
-        cwd=checkout,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = in_services(checkout, state, [python, "-m", "benchmarks.crawling.speed", *options])
     said = {name: float(value) for value, name in SAID.findall(ended.stdout)}
     if ended.returncode or len(said) < 2:
         sys.exit(f"A run of {checkout} has failed:\n{ended.stdout}{ended.stderr}")

@@ -8,7 +8,6 @@ import signal
 import socket
 from types import FrameType
 
-from django.db import connections
 from django.db.backends.signals import connection_created
 from rq import get_current_job
 
@@ -39,7 +38,6 @@ def run_shift(process_id: int, epoch: int) -> str:
 
     Harmless when run twice or too late: the pool gives each epoch's lease to one taker, once.
     """
-    connections.close_all()  # a connection from before the fork belongs to the parent
     connection_created.connect(send_lists_quickly)
     job = get_current_job()
     worker = (job.worker_name if job else None) or socket.gethostname()

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, connections
 from redis.client import Pipeline
-from rq import Queue, Worker
+from rq import Queue
 from rq.job import Job
 from rq.worker_registration import register
 
@@ -32,6 +32,7 @@ from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server,
 from crawling.runs.steering import pause_by_itself
 from crawling.worker.jobs import prepare_to_fork
 from crawling.worker.own_jobs import OwnJob
+from crawling.worker.reused_process import ReusedProcessWorker
 
 #: a worker that was killed keeps its seat for so long, and one that lives says so several times
 #: meanwhile
@@ -43,10 +44,10 @@ SERVER_GONE = "lost: PostgreSQL or Redis went away"
 REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 
 
-class ShiftWorker(Worker):
+class ShiftWorker(ReusedProcessWorker):
     """A forking worker.
 
-    Its work process runs one shift and turns SIGTERM into an orderly end of it
+    Its work process runs shifts, one after the other, and turns SIGTERM into an orderly end of one
     (`crawling.worker.jobs`).
     """
 
@@ -110,11 +111,10 @@ class ShiftWorker(Worker):
         prefer_oom_kill()
         super().main_work_horse(job, queue)
 
-    def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """Forget what the work process before had in hand."""
+    def make_ready(self) -> None:
+        """Forget what the shift before had in hand."""
         self._finding = None
         VITALS.clear()
-        super().fork_work_horse(job, queue)
 
     def maintain_heartbeats(self, job: Job) -> None:
         """RQ calls this every few seconds while a work process works."""

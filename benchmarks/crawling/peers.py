@@ -1,0 +1,92 @@
+"""The whole product beside another crawler, in turn, on the same sites:
+
+    python -m benchmarks.crawling.peers URL [URL ...] --rounds 6 --workers 1 \\
+        --peer scrapy="/path/to/python peer.py {seeds} 16"
+
+Each round starts the product with empty tables, crawls each URL's site by a crawl of its own, with
+every default on and a delay of 0, and stops it; then each peer runs alone. In a peer's command
+`{seeds}` stands for the URLs, with commas between them, and `{seed}` for the first. Its speed is
+the last number that it prints, or else the pages that we found by the time that it took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.crawling.budget import PAGES, STEPS
+from benchmarks.dashboard.viewers import PORT, running_product
+from crawlsite.env import BASE_DIR, for_child
+
+OURS = "crawlsite"
+RATE = re.compile(r"[\d,]+(?:\.\d+)?")
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("seeds", nargs="+")
+    reader.add_argument("--rounds", type=int, default=6)
+    reader.add_argument("--workers", type=int, default=1)
+    reader.add_argument("--peer", action="append", default=[], help="name=command")
+    asked = reader.parse_args()
+    rates: dict[str, list[float]] = defaultdict(list)
+    for number in range(asked.rounds):
+        pages, rate = crawl_ourselves(asked.seeds, asked.workers)
+        rates[OURS].append(rate)
+        for name, _, command in (peer.partition("=") for peer in asked.peer):
+            rates[name].append(rate_of(command, asked.seeds, pages))
+        latest = ", ".join(f"{name} {found[-1]:.0f}" for name, found in rates.items())
+        print(f"round {number + 1}, {pages:,} pages, pages a second: {latest}", flush=True)
+    for name, found in rates.items():
+        ratios = [ours / its for ours, its in zip(rates[OURS], found, strict=True)]
+        print(f"{name}: median {median(found):.0f}; {OURS} is {median(ratios):.2f} times as fast")
+
+
+def crawl_ourselves(seeds: Sequence[str], workers: int) -> tuple[int, float]:
+    """Pages, and pages a second from the first start to the last end."""
+    with TemporaryDirectory(prefix="crawlsite-bench-") as state:
+        own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
+        own |= {"WORKERS": str(workers), "DATABASE_URL": "", "REDIS_URL": ""}
+        environment = for_child(own)
+        with running_product(environment):
+            ended = subprocess.run(  # noqa: S603  # ours
+                [sys.executable, "-m", STEPS, "watch", *seeds],
+                cwd=BASE_DIR,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+    found = PAGES.search(ended.stdout)
+    assert found, ended.stdout
+    return int(found[1].replace(",", "")), last_number(ended.stdout)
+
+
+def rate_of(command: str, seeds: Sequence[str], pages: int) -> float:
+    """Pages a second of another crawler, in an empty folder of its own."""
+    words = [word.format(seeds=",".join(seeds), seed=seeds[0]) for word in shlex.split(command)]
+    with TemporaryDirectory(prefix="crawlsite-bench-") as folder:
+        began = time.monotonic()
+        # named on the command line of this benchmark
+        ended = subprocess.run(words, cwd=Path(folder), capture_output=True, text=True, check=False)  # noqa: S603
+        seconds = time.monotonic() - began
+    return last_number(ended.stdout) or pages / seconds
+
+
+def last_number(printed: str) -> float:
+    """0: there is none."""
+    numbers = RATE.findall(printed)
+    return float(numbers[-1].replace(",", "")) if numbers else 0.0
+
+
+if __name__ == "__main__":
+    main()

@@ -109,7 +109,7 @@ def index_to_write() -> Iterator[tantivy.Index]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise IndexBusy from error
-        yield _usable_index()
+        yield with_analyzers(_usable_index(), is_separated=True)
 
 
 def _usable_index() -> tantivy.Index:
@@ -125,4 +125,4 @@ def _usable_index() -> tantivy.Index:
     for file in index_folder().iterdir():
         if file.name != LOCK_NAME:
             file.unlink()
-    return with_analyzers(tantivy.Index(new_schema(), str(index_folder())))
+    return tantivy.Index(new_schema(), str(index_folder()))

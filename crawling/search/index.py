@@ -27,6 +27,7 @@ from crawling.search.folder import IndexBusy, index_to_write, open_index
 from crawling.search.schema import SHOWN, field_of
 from crawling.web.addresses import canonical_address
 from crawling.web.content.normal_text import searched_form
+from crawling.web.words import separated
 
 #: of the writer: it holds so much before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024
@@ -79,7 +80,7 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
     document.add_text("language", language)
     for name in ("title", "headings", "text", "around"):
         if facts[name]:
-            document.add_text(field_of(name, language), searched_form(facts[name]))
+            document.add_text(field_of(name, language), separated(searched_form(facts[name])))
     document.add_bytes(SHOWN, facts["text"].encode())
     return document
 

@@ -27,9 +27,11 @@ def field_of(part: str, language: str) -> str:
 
 
 @cache
-def analyzers() -> dict[str, tantivy.TextAnalyzer]:
-    """By language of fields. The same serve the index and its questions."""
-    return {language: word_analyzer(language) for language in FIELD_LANGUAGES}
+def analyzers(*, is_separated: bool = False) -> dict[str, tantivy.TextAnalyzer]:
+    """By language of fields. is_separated: for texts of which only the words are left."""
+    return {
+        language: word_analyzer(language, is_separated=is_separated) for language in FIELD_LANGUAGES
+    }
 
 
 def new_schema() -> tantivy.Schema:
@@ -52,7 +54,10 @@ def new_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def with_analyzers(index: tantivy.Index) -> tantivy.Index:
-    for language, analyzer in analyzers().items():
+def with_analyzers(index: tantivy.Index, *, is_separated: bool = False) -> tantivy.Index:
+    """The index with its analyzers. is_separated: it is written, with texts that are separated into
+    words already, for which tantivy takes twice as long.
+    """
+    for language, analyzer in analyzers(is_separated=is_separated).items():
         index.register_tokenizer(f"words_{language}", analyzer)
     return index

@@ -36,8 +36,11 @@ STAGES = {
     ],
     "joins links": ["crawling.web.links:Links.add_all"],
     "its text": ["crawling.web.documents.html:_text_of"],
-    "simhash": ["crawling.pipeline.conclusion:simhash", "crawling.web.content.own_words:simhash"],
-    "its own words": ["crawling.pipeline.conclusion:_worth_of"],
+    "simhash": [
+        "crawling.web.content.text_facts:simhash",
+        "crawling.web.content.own_words:simhash",
+    ],
+    "abstract, own words": ["crawling.web.content.text_facts:TextFacts.compute"],
     "judges links": ["crawling.pipeline.conclusion:links_of"],
     "turns of the shift's thread": ["crawling.shift.work:ShiftWork._turn"],
     "records outcomes": ["crawling.shift.recorder:OutcomeRecorder.write"],

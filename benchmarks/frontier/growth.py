@@ -230,13 +230,16 @@ class GrownFrontier:
         return self.url(CHANCE.randrange(self.urls))
 
     def _outcome(self, claimed: ClaimedUrl) -> UrlOutcome:
-        from crawling.frontier.types import DocumentSummary, ServerAnswer, UrlOutcome
+        from crawling.frontier.types import ServerAnswer, UrlOutcome
         from crawling.models import UrlState
+        from crawling.web.content.text_facts import TextFacts
 
         host = CHANCE.choice(self.hosts)
         self.new += NEW
         new = [f"http://{host}/new/{self.new - n}.html" for n in range(NEW)]
         links = [*new, *(self._some_url() for _ in range(LINKS - NEW))]
+        text = TextFacts(f"{ABSTRACT}{CHANCE.randbytes(40).hex()}")
+        text.compute()  # as before a batch is recorded
         answer = ServerAnswer(
             status=200,
             final_url=claimed.url,
@@ -247,7 +250,7 @@ class GrownFrontier:
             fetch_seconds=0.1,
             fetched_at=datetime.now(UTC),
             digest=CHANCE.randbytes(32),
-            summary=DocumentSummary(abstract=ABSTRACT, simhash=CHANCE.getrandbits(63)),
+            text=text,
         )
         found = [candidate(link, claimed.id) for link in links]
         return UrlOutcome(claimed.id, UrlState.SUCCEEDED, 200, answer=answer, links=found)

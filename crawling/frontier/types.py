@@ -13,6 +13,7 @@ from crawling.models import UrlState
 from crawling.scope.filters import Rule
 from crawling.scope.trap_patterns import Pattern
 from crawling.web.addresses import Address
+from crawling.web.content.text_facts import NO_TEXT, TextFacts
 from crawling.web.exchanges import Exchange
 
 Digest = bytes
@@ -65,13 +66,10 @@ class DocumentSummary:
     title: str = ""
     author: str = ""
     description: str = ""
-    #: the beginning of its text
-    abstract: str = ""
     language: str = ""
     canonical: str = ""
     #: how many it has
     links: int = 0
-    simhash: int | None = None
     needs_browser: bool = False
     #: why it was not read
     unread: str = ""
@@ -103,10 +101,7 @@ class ServerAnswer:
     unchanged_since: int | None = None
     #: of the page's URL
     pattern: Pattern | None = None
-    #: what its text is compared by; None: it has none, or was not read
-    text_key: int | Digest | None = None
-    #: of a list's page: its words
-    marks: frozenset[int] = frozenset()
+    text: TextFacts = NO_TEXT
     reused_from: int | None = None
     is_personal: bool = False
 

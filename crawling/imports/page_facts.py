@@ -13,14 +13,13 @@ from crawling.imports.foreign_answers import ForeignAnswer
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.addresses import BadUrl, read_address, signed
 from crawling.web.content.media_types import START_BYTES, document_type, stated_type
+from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import DocumentStream
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
 from crawling.web.http_caching import read_date, read_etag
-from crawling.web.simhash import simhash
 from crawling.web.statuses import is_redirect, succeeded
 
-ABSTRACT_LENGTH = 300
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # the file does not say who answered
 
 
@@ -65,17 +64,17 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
 
 
 def _summary(document: Document, charset: str) -> dict[str, Any]:
-    metadata = document.metadata
+    metadata, text = document.metadata, TextFacts(document.text)
     return {
         "charset": document.charset or charset,
         "title": document.title,
         "author": metadata.author,
         "description": metadata.description,
-        "abstract": one_line(document.text, ABSTRACT_LENGTH),
+        "abstract": text.abstract,
         "language": metadata.language,
         "canonical": metadata.canonical,
         "links": len(document.links),
-        "simhash": simhash(document.text) if document.text else None,
+        "simhash": text.simhash,
         "needs_browser": document.needs_browser,
         "unread": str(document.unread or ""),
     }

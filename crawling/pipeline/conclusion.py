@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,15 +22,14 @@ from crawling.pipeline.context import FetchContext
 from crawling.pipeline.page_links import COPY, bad_maps, links_of, targets_of, with_head
 from crawling.scope.trap_patterns import Pattern, list_of, pattern_with
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
-from crawling.web.content.own_words import MOST_COMPARED, own_words, text_key, word_marks
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
+from crawling.web.content.text_facts import TextFacts
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.html import TYPES as HTML_TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import collected, with_fragment
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import fresh_until, read_date, read_etag
 from crawling.web.politeness import retry_after
-from crawling.web.simhash import simhash
 from crawling.web.statuses import (
     MOST_INDEXES,
     MOST_REDIRECTS,
@@ -45,9 +43,6 @@ from crawling.web.statuses import (
 
 NOTHING = Document()
 MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
-ABSTRACT_LENGTH = 300
-#: the end of a line that an element within a sentence has made
-AT_A_MARK = re.compile(r"\n(?:(?=[,.;:!?)\]])|(?<=[(\[]\n))")
 
 
 def conclude(
@@ -253,7 +248,6 @@ def _answer(
     fingerprint, digest = marks
     summary = _summary(document, fetched.charset)
     is_page = bool(digest) and (bool(document.text) or fetched.content_type in HTML_TYPES)
-    key, listed = _worth_of(address, document, summary) if is_page else (None, frozenset[int]())
     return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,
@@ -270,25 +264,18 @@ def _answer(
         etag=read_etag(fetched.headers.get("ETag", "")),
         unchanged_since=fetched.unchanged_since,
         pattern=pattern,
-        text_key=key,
-        marks=listed,
+        text=_text_facts(address, document, is_page=is_page),
         reused_from=reused.page_id if reused else None,
         is_personal=is_personal,
     )
 
 
-def _worth_of(
-    address: Address, document: Document, summary: DocumentSummary
-) -> tuple[int | bytes | None, frozenset[int]]:
-    """What the page's text is compared by, and of a list's page the words."""
+def _text_facts(address: Address, document: Document, *, is_page: bool) -> TextFacts:
     text, is_read = document.text, not document.unread or document is COPY
-    if document.is_sitemap or not (text or is_read):
-        return None, frozenset()
+    if not is_page or document.is_sitemap or not (text or is_read):
+        return TextFacts(text)
     is_listed = bool(list_of(address))
-    if len(text) > MOST_COMPARED and not is_listed:
-        return summary.simhash or b"", frozenset()
-    words = own_words(text, address.url, document.title)
-    return text_key(text, words), word_marks(words) if is_listed else frozenset()
+    return TextFacts(text, address.url, document.title, has_key=True, is_listed=is_listed)
 
 
 def _digests(fetched: Fetched) -> tuple[int, bytes]:
@@ -304,21 +291,15 @@ def _digests(fetched: Fetched) -> tuple[int, bytes]:
     return signed(fingerprint.intdigest()), digest.digest() if is_content else b""
 
 
-def _abstract(text: str) -> str:
-    return one_line(AT_A_MARK.sub("", text[: 4 * ABSTRACT_LENGTH]), ABSTRACT_LENGTH)
-
-
 def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:
     return DocumentSummary(
         charset=document.charset or (stated_charset or "").replace("\0", ""),
         title=document.title,
         author=document.metadata.author,
         description=document.metadata.description,
-        abstract=_abstract(document.text),
         language=document.metadata.language,
         canonical=document.metadata.canonical,
         links=len(document.links),
-        simhash=simhash(document.text) if document.text else None,
         needs_browser=document.needs_browser,
         unread=document.unread or "",
         extracted=document.extracted,

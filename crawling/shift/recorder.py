@@ -142,6 +142,9 @@ class OutcomeRecorder:
         if any(outcome.answer for outcome in outcomes):
             self._memory.links_part = self._links.open()
         try:
+            for outcome in outcomes:
+                if outcome.answer:
+                    outcome.answer.text.compute()
             settled = record_all(
                 self._shift,
                 outcomes,

@@ -232,7 +232,7 @@ class FetchedPage:
 
     def __init__(self, outcome: UrlOutcome, answer: ServerAnswer, known: Collection[str]) -> None:
         self._outcome, self._known = outcome, known
-        self.answer, self.key = answer, answer.text_key or b""
+        self.answer, self.key = answer, answer.text.key or b""
         self.is_copy = False
 
     @cached_property
@@ -315,15 +315,15 @@ class PatternWatch:
             return counted
         counted = self._counted[outcome.url_id] = []
         answer = outcome.answer
-        if answer is None or answer.text_key is None:
+        if answer is None or answer.text.key is None:
             return counted
         page = FetchedPage(outcome, answer, known)
         page.is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
         counted += [self._of_site(page), *self._of_list(page)]
         if answer.pattern:
             counted.append(self._of_pattern(page, answer.pattern))
-        if answer.summary.simhash is not None:
-            self._texts[answer.summary.simhash] = None
+        if answer.text.simhash is not None:
+            self._texts[answer.text.simhash] = None
             forget_oldest(self._texts, MOST_TEXTS)
         return counted
 
@@ -343,7 +343,7 @@ class PatternWatch:
         worth = self._worth(pattern)
         # in what is suspicious, a text that any page had is one whose ids alone are others, and
         # other pages are no sign of worth
-        is_known = bool(pattern.rule) and page.answer.summary.simhash in self._texts
+        is_known = bool(pattern.rule) and page.answer.text.simhash in self._texts
         is_new = not is_known and page.is_new_to(worth.texts)
         is_new = is_new or (not pattern.rule and page.leads_to_others)
         worth.count(is_new=is_new, leads_on=page.leads_to_more_of(pattern))
@@ -361,7 +361,7 @@ class PatternWatch:
         if not page.list_name:
             return []
         known = _latest(self._lists, page.list_name, KnownList, MOST_LISTS)
-        has_new_word = known.words.has_new(page.answer.marks)
+        has_new_word = known.words.has_new(page.answer.text.marks)
         has_new_value = known.values.has_new(word_marks(values_in(page.address)))
         says_new, shows_new = page.says_new_to(known.texts), page.shows_new_to(known.texts)
         lists, patterns = page.leads_to_list, filter_patterns(page.address)

@@ -16,8 +16,6 @@ WORD = re.compile(r"\w++")
 NO_WORDS = {code: " " for code in range(128) if not WORD.match(chr(code))}
 #: those with a digit, or longer, are numbers, ids, or made by chance
 LONGEST_WORD = 23
-#: longer texts are compared as they are: what an address and an id add is little of them
-MOST_COMPARED = 2_000
 #: a text of fewer words may be all in its title
 LEAST_BESIDE_TITLE = 10
 #: words of a text that are looked at
@@ -44,14 +42,12 @@ def _words(text: str) -> list[str]:
     return text.translate(NO_WORDS).split() if text.isascii() else WORD.findall(text)
 
 
-def text_key(text: str, words: list[str]) -> int | bytes:
-    """What a text is compared by: a simhash, or all of it if it is too short for one.
+def text_key(words: Iterable[str]) -> int | bytes:
+    """What a short text is compared by: a simhash, or all of it if it is too short for one.
 
-    Each word of a short text counts once, or a calendar with few events would be all alike: by the
-    word for a day without any.
+    Each word counts once, or a calendar with few events would be all alike: by the word for a day
+    without any.
     """
-    if len(text) > MOST_COMPARED:
-        return simhash(text) or b""
     said = " ".join(dict.fromkeys(words))
     return folded(said) if (mark := simhash(said)) is None else mark
 

@@ -172,4 +172,4 @@ def test_whatever_a_server_sends_can_be_stored(status, content_type, charset, lo
     ],
 )
 def test_the_abstract_reads_like_the_text_whatever_is_marked_within_a_sentence(page, abstract):
-    assert concluded(200, body=page.encode()).answer.summary.abstract == abstract
+    assert concluded(200, body=page.encode()).answer.text.abstract == abstract

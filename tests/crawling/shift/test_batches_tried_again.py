@@ -5,6 +5,8 @@ patterns and of its log.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from random import Random
+from string import ascii_lowercase
 
 import pytest
 from django.db import OperationalError, connection
@@ -16,7 +18,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import ServerAnswer
 from crawling.models import LogLine, TrapPattern
 from crawling.scope.trap_patterns import Pattern
-from crawling.web.addresses import fingerprint
+from crawling.web.content.text_facts import TextFacts
 from tests.crawling.frontiers import Frontier, outcome
 from tests.crawling.shift.test_many_links import end_backend
 
@@ -38,6 +40,11 @@ class BrokenOnce:
         return execute(sql, params, many, context)
 
 
+def words(seed):
+    chance = Random(seed)
+    return " ".join("".join(chance.choices(ascii_lowercase, k=8)) for _ in range(12))
+
+
 def page(url):
     return outcome(
         url,
@@ -45,7 +52,7 @@ def page(url):
             *(200, url.url, "text/html", 10, -5, "192.0.2.1", 0.1, timezone.now()),
             pattern=PATTERN,
             # texts that are not alike
-            text_key=fingerprint(url.url),
+            text=TextFacts(words(url.url), has_key=True),
         ),
     )
 

@@ -1,0 +1,99 @@
+"""What is recorded of a page's text: its beginning, a simhash, and what it says of its own.
+
+These are computed for many pages in a row, before they are recorded (docs/decisions/0146). Between
+the other steps of a page they take half as long again, since each step finds the processor's caches
+full of the others' code.
+"""
+
+from __future__ import annotations
+
+import re
+
+from crawling.web.content.own_words import own_words, text_key, word_marks
+from crawling.web.simhash import simhash
+
+#: characters of a text that is kept until its page is recorded; of a longer one all is computed at
+#: once
+LONGEST_KEPT = 16_384
+ABSTRACT_LENGTH = 300
+#: the end of a line that an element within a sentence has made
+AT_A_MARK = re.compile(r"\n(?:(?=[,.;:!?)\]])|(?<=[(\[]\n))")
+#: longer texts are compared as they are: what an address and an id add is little of them
+MOST_COMPARED = 2_000
+
+
+def abstract_of(text: str) -> str:
+    """The beginning of a text, as one line that a database can keep."""
+    beginning = AT_A_MARK.sub("", text[: 4 * ABSTRACT_LENGTH])
+    return " ".join(beginning.split())[:ABSTRACT_LENGTH].replace("\0", "")
+
+
+class TextFacts:
+    """What is asked of it before `compute` computes it."""
+
+    __slots__ = (
+        *("_abstract", "_has_key", "_is_computed", "_is_listed", "_key", "_marks", "_page"),
+        "_simhash",
+    )
+
+    def __init__(
+        self,
+        text: str,
+        url: str = "",
+        title: str = "",
+        *,
+        has_key: bool = False,
+        is_listed: bool = False,
+    ) -> None:
+        """has_key: its page was read, and is compared with others of the site. is_listed: the page
+        is of a list of pages, whose words are compared one by one.
+        """
+        self._page, self._has_key, self._is_listed = (text, url, title), has_key, is_listed
+        self._abstract = ""
+        self._simhash: int | None = None
+        self._key: int | bytes | None = None
+        self._marks = frozenset[int]()
+        self._is_computed = not (text or has_key)
+        if len(text) > LONGEST_KEPT:
+            self.compute()
+
+    def compute(self) -> None:
+        """To be called for many in a row."""
+        if self._is_computed:
+            return
+        text, url, title = self._page
+        if text:
+            self._abstract, self._simhash = abstract_of(text), simhash(text)
+        if self._has_key:
+            is_short = len(text) <= MOST_COMPARED
+            words = own_words(text, url, title) if is_short or self._is_listed else []
+            self._key = text_key(words) if is_short else self._simhash or b""
+            self._marks = word_marks(words) if self._is_listed else self._marks
+        # last: without memory for it, it is computed anew
+        self._page, self._is_computed = ("", "", ""), True
+
+    @property
+    def abstract(self) -> str:
+        self.compute()
+        return self._abstract
+
+    @property
+    def simhash(self) -> int | None:
+        """None: there is too little of it."""
+        self.compute()
+        return self._simhash
+
+    @property
+    def key(self) -> int | bytes | None:
+        """A simhash, or all of it if it is too short for one; None: it has none."""
+        self.compute()
+        return self._key
+
+    @property
+    def marks(self) -> frozenset[int]:
+        """Of a list's page: its words, as numbers."""
+        self.compute()
+        return self._marks
+
+
+NO_TEXT = TextFacts("")

@@ -124,8 +124,8 @@ TEMPLATES = [
     },
 ]
 
-# CONN_MAX_AGE stays 0: a worker forks for each job, and a connection must not live on both sides of
-# a fork.
+# CONN_MAX_AGE stays 0: a worker forks work processes, and a connection must not live on both sides
+# of a fork.
 DATABASES = {
     "default": database_setting(
         ENVIRONMENT.database_url, lease_seconds=ENVIRONMENT.bank_lease_seconds

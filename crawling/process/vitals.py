@@ -47,7 +47,7 @@ class Vitals:
         self._memory = mmap.mmap(-1, SLOTS_AT + MOST_SLOTS * SLOT.size)
 
     def clear(self) -> None:
-        """Before a fork: nothing is in hand, and the beat counts from now."""
+        """Before a job: nothing is in hand, and the beat counts from now."""
         self._memory[:] = bytes(len(self._memory))
         self.beat()
 

@@ -344,6 +344,8 @@ class ShiftWork:
         self._archive.close()
         self._recorder.write_links()
         self._hosts.close(still_fetching=not all_ended)
+        if all_ended:  # else they go with this process
+            self._context.client.connections.close()
         self._port.close()
         self._memory.end()
         self._shift.deciding_seconds = self._buyer.deciding_seconds

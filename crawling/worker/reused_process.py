@@ -7,11 +7,14 @@ reads the catalogue anew (docs/decisions/0145).
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
 import signal
 import socket
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from django.db import connections
@@ -22,6 +25,8 @@ from rq.job import Job
 from rq.worker import WorkerStatus
 
 from crawling.process.memory_limit import MIB, resident_bytes
+
+logger = logging.getLogger(__name__)
 
 #: a work process that has grown by more than this, or has performed so many jobs, is replaced
 GROWN_BYTES, MOST_JOBS = 32 * MIB, 100
@@ -45,10 +50,11 @@ class ReusedProcessWorker(Worker):
         self._its_link: socket.socket | None = None
         #: the work process that waits for a job, and since when; 0: none does
         self._spare_pid, self._spare_since = 0, 0.0
+        #: of a work process: its bytes of memory at first, and how many jobs it has performed
         self._began_with = self._performed = 0
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """As RQ's, but that a work process that waits for a job gets it."""
+        """RQ's own method forks a work process for each job; here one that waits gets it."""
         self.prepare_execution(job)
         self.make_ready()
         if not self._pass_on(job):
@@ -64,6 +70,7 @@ class ReusedProcessWorker(Worker):
         if not (self._spare_pid and self._link and self.execution):
             return False
         try:
+            self._link.recv(len(READY))
             self._link.sendall(f"{job.id} {self.execution.id}\n".encode())
         except ConnectionError:  # it was killed meanwhile
             self._end_spare()
@@ -87,7 +94,8 @@ class ReusedProcessWorker(Worker):
         """
         assert self._link
         try:
-            answer = self._link.recv(len(READY))
+            # RQ's alarm may come at any point here, so the answer stays there for the next call
+            answer = self._link.recv(len(READY), socket.MSG_PEEK)
         except ConnectionError:
             answer = b""
         if not answer:
@@ -96,10 +104,12 @@ class ReusedProcessWorker(Worker):
         return self.horse_pid, os.EX_OK, None
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """A work process without a job keeps memory and a session of PostgreSQL: it ends."""
-        super().heartbeat(timeout, pipeline)
+        """A work process without a job keeps memory and a session of PostgreSQL, so it ends here;
+        first, since Redis may be away.
+        """
         if self._spare_pid and time.monotonic() - self._spare_since > IDLE_SECONDS:
             self._end_spare()
+        super().heartbeat(timeout, pipeline)
 
     def teardown(self) -> None:
         """RQ calls this when the worker ends."""
@@ -107,16 +117,18 @@ class ReusedProcessWorker(Worker):
         super().teardown()  # type: ignore[no-untyped-call]
 
     def _end_spare(self) -> None:
-        """Killed, since it has nothing to write, and may be stopped."""
+        """It has nothing to write, and may be stopped: so it is killed."""
         if self._spare_pid:
-            os.kill(self._spare_pid, signal.SIGKILL)
-            os.waitpid(self._spare_pid, 0)
+            # a signal to this worker may have broken this off before
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._spare_pid, signal.SIGKILL)
+                os.waitpid(self._spare_pid, 0)
             self._spare_pid = 0
 
     # what follows runs in the work process
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """The worker's end of the link is the worker's alone: so each learns of the other's end."""
+        """Close the worker's end of the link here: the end of either process closes the link."""
         assert self._link
         self._link.close()
         self._link = self._its_link
@@ -125,15 +137,28 @@ class ReusedProcessWorker(Worker):
 
     def perform_job(self, job: Job, queue: Queue) -> bool:
         """Perform this job, and each that the worker sends afterwards; whether all went well."""
-        went_well = super().perform_job(job, queue)
-        self._performed += 1
-        while went_well and self._is_like_new() and (further := self._await_job()):
-            its_queue = self.queue_class(further.origin, connection=self.connection)
-            went_well = super().perform_job(further, its_queue)
+        further: Job | None = job
+        went_well = True
+        while further and went_well:
+            went_well = super().perform_job(further, self._queue_of(further))
             self._performed += 1
+            further = self._await_job() if went_well and self._is_like_new() else None
         return went_well
 
+    def _queue_of(self, job: Job) -> Queue:
+        """Its queue, which reads from Redis what depends on the job: as our own jobs, and without
+        pickles, as this worker does.
+        """
+        return self.queue_class(
+            job.origin,
+            connection=self.connection,
+            job_class=self.job_class,
+            serializer=self.serializer,
+        )
+
     def _is_like_new(self) -> bool:
+        """Shifts leave cycles, which would count as growth."""
+        gc.collect()
         return (
             self._performed < MOST_JOBS
             and threading.active_count() == 1
@@ -141,12 +166,18 @@ class ReusedProcessWorker(Worker):
         )
 
     def _await_job(self) -> Job | None:
-        """None: the worker has ended."""
+        """None: the worker has ended. What it raises ends this process, and costs the job."""
         assert self._link
         self._link.sendall(READY)
         if not (line := self._link.recv(LINE_BYTES)):
             return None
-        job_id, execution_id = line.decode().split()
+        try:
+            return self._read_job(*line.decode().split())
+        except Exception:
+            logger.exception("a further job cannot be read")
+            raise
+
+    def _read_job(self, job_id: str, execution_id: str) -> Job:
         for connection in connections.all(initialized_only=True):
             if connection.connection is not None and not connection.is_usable():
                 connection.close()

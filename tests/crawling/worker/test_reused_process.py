@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import socket
 import threading
 from contextlib import contextmanager
 from itertools import count
@@ -18,6 +20,9 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import Run, Shift
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import SHIFTS
+from crawling.worker.reused_process import READY
+from crawling.worker.rq_worker import ShiftWorker
+from tests.crawling.worker.test_own_jobs import Opened
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -112,16 +117,22 @@ def test_one_that_is_killed_while_it_waits_costs_nothing(started, tmp_path):
     assert not Shift.objects.filter(ending__startswith="lost").exists()
 
 
+def sessions():
+    """The numbers of the test database's sessions; those of this process stay from test to test."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
+        return {pid for (pid,) in cursor.fetchall()}
+
+
 def test_one_whose_session_postgresql_has_ended_takes_the_next_shift(started, tmp_path):
     first = started()
+    before = sessions()
 
     with noted(tmp_path) as (_, begun):
         wait_until(lambda: have_ended(first) and no_job_is_at_work())
         with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
-                " current_database() AND pid <> pg_backend_pid() AND state = 'idle'"
-            )
+            new = list(sessions() - before)
+            cursor.execute("SELECT pg_terminate_backend(pid, 5000) FROM unnest(%s) AS pid", [new])
         second = started()
         wait_until(lambda: have_ended(second))
 
@@ -148,3 +159,44 @@ def test_of_one_that_is_killed_in_a_later_shift_only_that_shift_is_lost(started,
     lost = Shift.objects.filter(ending__startswith="lost")
     assert [shift.process.run_id for shift in lost] == [second.pk]
     assert fetched(first, second) == [2, 2]
+
+
+def test_what_redis_says_depends_on_a_further_job_is_not_unpickled(started, tmp_path):
+    runs, mark, notes = [started() for _ in range(3)], tmp_path / "mark", tmp_path / "notes"
+    queue, redis = django_rq.get_queue(SHIFTS), django_rq.get_connection(SHIFTS)
+
+    with running_stack(tmp_path, NOTES=str(notes)) as stack:
+        stack.start(SCHEDULER)
+        wait_until(lambda: len(queue.get_job_ids()) > 1)
+        redis.hset("rq:job:planted", mapping={"data": "[]", "result": pickle.dumps(Opened(mark))})
+        redis.sadd(f"rq:job:{queue.get_job_ids()[1]}:dependents", "planted")
+        stack.start(command("NotingWorker"))
+        wait_until(lambda: have_ended(*runs))
+
+    redis.delete("rq:job:planted")
+    pids = notes.read_text().split()
+    assert pids[0] == pids[1]
+    assert not mark.exists()
+
+
+def test_a_shift_closes_its_connections(crawl_to_the_end, make_site):
+    site = make_site({"/": "x"})
+
+    crawl_to_the_end(f"{site.url}/")
+
+    ours = psutil.Process().net_connections()
+    assert site.connections
+    assert not [one for one in ours if one.raddr and one.raddr.port == site.port]
+
+
+def test_an_answer_that_comes_as_an_alarm_does_is_there_at_the_next_look():
+    """RQ's alarm breaks a wait off at any point, also when the answer has been received."""
+    worker = ShiftWorker([django_rq.get_queue(SHIFTS)], connection=django_rq.get_connection(SHIFTS))
+    worker._link, of_the_work_process = socket.socketpair()
+    with worker._link, of_the_work_process:
+        worker._horse_pid = os.getpid()
+        of_the_work_process.sendall(READY)
+
+        looks = [worker.wait_for_horse() for _ in range(2)]
+
+    assert looks == [(os.getpid(), os.EX_OK, None)] * 2

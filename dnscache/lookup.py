@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from pathlib import Path
 from socket import SOCK_DGRAM, socket
 from typing import Any, cast
 
@@ -101,6 +102,8 @@ LARGEST_PACKET_BYTES = 65535
 #: the number of dropped packets with other answers before TCP is used
 MOST_STRAYS = 50
 
+#: the system's choice of name servers
+RESOLVER_SETTINGS = Path("/etc/resolv.conf")
 #: what came of asking each server
 exchanges = ExchangeCounter()
 #: servers that do not repeat a question's letters as they are; there are no more than are
@@ -111,13 +114,21 @@ _folding: set[Server] = set()
 def configured_servers() -> tuple[Server, ...]:
     """Return the servers of the setting DNS_SERVERS, or else the system's (none: an empty
     tuple)."""
-    return tuple(settings.DNS_SERVERS) or _system_servers()
+    return tuple(settings.DNS_SERVERS) or _system_servers(_changed_at(RESOLVER_SETTINGS))
+
+
+def _changed_at(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:  # other systems have another place for that
+        return 0
 
 
 @lru_cache(maxsize=1)
-def _system_servers() -> tuple[Server, ...]:
+def _system_servers(_changed_at: int) -> tuple[Server, ...]:
+    """Read anew when the system's settings have changed."""
     try:
-        resolver = dns.resolver.Resolver()
+        resolver = dns.resolver.Resolver(str(RESOLVER_SETTINGS))
     except dns.resolver.NoResolverConfiguration:
         return ()
     return tuple((str(address), resolver.port) for address in resolver.nameservers)

@@ -1,7 +1,9 @@
+import os
 import socket
 
 import pytest
 
+from dnscache import lookup
 from dnscache.lookup import ask, configured_servers
 from dnscache.protocol.answers import DnsStatus
 from tests.dns_scenarios import PLAIN, PLAIN_V6
@@ -191,3 +193,17 @@ def test_a_silent_family_leaves_the_other_time_for_tcp(look_up):
 
     assert (reply.status, reply.addresses) == (DnsStatus.OK, (PLAIN,))
     assert reply.resolve_ms < 1900  # the first try, and no other for the family that is silent
+
+
+def test_the_systems_servers_are_read_anew_when_they_have_changed(settings, tmp_path, monkeypatch):
+    file = tmp_path / "resolv.conf"
+    settings.DNS_SERVERS = ()
+    monkeypatch.setattr(lookup, "RESOLVER_SETTINGS", file)
+
+    found = []
+    for number, address in enumerate(("192.0.2.1", "192.0.2.2")):
+        file.write_text(f"nameserver {address}\n")
+        os.utime(file, ns=(number, number))
+        found += [configured_servers(), configured_servers()]
+
+    assert found == [(("192.0.2.1", 53),)] * 2 + [(("192.0.2.2", 53),)] * 2

@@ -26,7 +26,7 @@ from crawling.search.file_checks import (
     segment_sizes,
     stamp_of,
 )
-from crawling.search.schema import new_schema, with_analyzers
+from crawling.search.schema import new_schema, with_analyzers, with_writing_analyzers
 from crawling.storage import LOCK, storage
 
 logger = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ def index_to_write() -> Iterator[tantivy.Index]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise IndexBusy from error
-        yield with_analyzers(_usable_index(), is_separated=True)
+        yield with_writing_analyzers(_usable_index())
 
 
 def _usable_index() -> tantivy.Index:

@@ -27,11 +27,9 @@ def field_of(part: str, language: str) -> str:
 
 
 @cache
-def analyzers(*, is_separated: bool = False) -> dict[str, tantivy.TextAnalyzer]:
-    """By language of fields. is_separated: for texts of which only the words are left."""
-    return {
-        language: word_analyzer(language, is_separated=is_separated) for language in FIELD_LANGUAGES
-    }
+def analyzers() -> dict[str, tantivy.TextAnalyzer]:
+    """By language of fields: for questions and snippets."""
+    return {language: word_analyzer(language) for language in FIELD_LANGUAGES}
 
 
 def new_schema() -> tantivy.Schema:
@@ -54,10 +52,17 @@ def new_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def with_analyzers(index: tantivy.Index, *, is_separated: bool = False) -> tantivy.Index:
-    """The index with its analyzers. is_separated: it is written, with texts that are separated into
-    words already, for which tantivy takes twice as long.
+def with_analyzers(index: tantivy.Index) -> tantivy.Index:
+    for language, analyzer in analyzers().items():
+        index.register_tokenizer(f"words_{language}", analyzer)
+    return index
+
+
+def with_writing_analyzers(index: tantivy.Index) -> tantivy.Index:
+    """The index for texts that are separated into words already, for which tantivy takes twice as
+    long.
     """
-    for language, analyzer in analyzers(is_separated=is_separated).items():
+    for language in FIELD_LANGUAGES:
+        analyzer = word_analyzer(language, is_separated=True)
         index.register_tokenizer(f"words_{language}", analyzer)
     return index

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from django.utils import timezone
@@ -28,7 +30,10 @@ from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.grants import ResourceUse
 from crawling.shift.port import QueuedShiftPort
+from crawling.web.content.text_facts import NO_TEXT
 from crawling.web.statuses import FetchStatus
+
+logger = logging.getLogger(__name__)
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the fetch
 #: threads have nothing to do
@@ -142,9 +147,7 @@ class OutcomeRecorder:
         if any(outcome.answer for outcome in outcomes):
             self._memory.links_part = self._links.open()
         try:
-            for outcome in outcomes:
-                if outcome.answer:
-                    outcome.answer.text.compute()
+            outcomes = list(map(_with_text_facts, outcomes))
             settled = record_all(
                 self._shift,
                 outcomes,
@@ -204,6 +207,22 @@ class OutcomeRecorder:
     def write_links(self) -> None:
         """Store the links of recorded pages that are not stored yet."""
         self._links.write()
+
+
+def _with_text_facts(outcome: UrlOutcome) -> UrlOutcome:
+    """Raises MemoryError."""
+    answer = outcome.answer
+    try:
+        if answer:
+            answer.text.compute()
+    except MemoryError:
+        raise
+    # as in fetch threads: a fault of ours costs this page its abstract, and not the shift
+    except Exception as error:
+        facts = {"page": outcome.url_id}
+        logger.error("a text's facts cannot be computed", extra=facts, exc_info=error)
+        return replace(outcome, answer=answer and replace(answer, text=NO_TEXT))
+    return outcome
 
 
 def _slices(counts: Mapping[str, int]) -> Iterator[dict[str, int]]:

@@ -29,10 +29,16 @@ def abstract_of(text: str) -> str:
 
 
 class TextFacts:
-    """What is asked of it before `compute` computes it."""
+    """Computes on first use what `compute` has not."""
 
     __slots__ = (
-        *("_abstract", "_has_key", "_is_computed", "_is_listed", "_key", "_marks", "_page"),
+        "_abstract",
+        "_has_key",
+        "_is_computed",
+        "_is_listed",
+        "_key",
+        "_marks",
+        "_page",
         "_simhash",
     )
 

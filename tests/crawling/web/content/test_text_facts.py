@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawling.models import Page
 from crawling.web.content import text_facts
 from crawling.web.content.own_words import own_words, text_key, word_marks
 from crawling.web.content.text_facts import LONGEST_KEPT, MOST_COMPARED, TextFacts
@@ -60,3 +61,24 @@ def test_without_memory_for_it_it_is_computed_again(monkeypatch):
             facts.compute()
 
     assert facts.simhash == simhash(SHORT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_text_at_which_they_fail_costs_its_page_these_alone(
+    crawl_to_the_end, make_site, monkeypatch
+):
+    site = make_site({"/": f'<a href="/other">x</a>{SHORT}', "/other": LONG})
+
+    def stumble(text):
+        if text == SHORT.strip() or "x" in text[:1]:
+            raise ValueError
+        return simhash(text)
+
+    monkeypatch.setattr(text_facts, "simhash", stumble)
+
+    run = crawl_to_the_end(f"{site.url}/")
+
+    states = dict(run.urls.values_list("url", "state"))
+    assert states == {f"{site.url}/": "s", f"{site.url}/other": "s"}
+    pages = dict(Page.objects.filter(run=run).values_list("url__url", "simhash"))
+    assert pages == {f"{site.url}/": None, f"{site.url}/other": simhash(LONG)}

@@ -1,9 +1,9 @@
 """What `benchmarks.crawling.budget` does with a database: `python -m
-benchmarks.crawling.budget_steps prepare|crawl|read|watch [SEED]`
+benchmarks.crawling.budget_steps prepare|crawl|read|watch [SEED ...]`
 
 prepare: let the server count statements from its next start on. crawl: threads and statements of a
-crawl by one worker. read: the second readings of the last crawl's pages. watch: a crawl by the
-product that runs.
+crawl by one worker. read: the second readings of the last crawl's pages. watch: a crawl of
+each site by the product that runs.
 """
 
 from __future__ import annotations
@@ -149,6 +149,7 @@ def watch(*seeds: str) -> None:
         seconds=LONGEST_SECONDS,
         every=LOOK_SECONDS,
     )
+    assert not runs.filter(started_at=None).exists()
     times = runs.aggregate(first=Min("started_at"), last=Max("finished_at"))
     pages, seconds = Page.objects.filter(run__in=runs).count(), times["last"] - times["first"]
     rate = pages / seconds.total_seconds()

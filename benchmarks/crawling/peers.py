@@ -1,7 +1,7 @@
 """The whole product beside another crawler, in turn, on the same sites:
 
     python -m benchmarks.crawling.peers URL [URL ...] --rounds 6 --workers 1 \\
-        --peer scrapy="/path/to/python peer.py {seeds} 16"
+        --peer scrapy="/path/to/python /path/to/peer.py {seeds} 16"
 
 Each round starts the product with empty tables, crawls each URL's site by a crawl of its own, with
 every default on and a delay of 0, and stops it; then each peer runs alone. In a peer's command
@@ -28,7 +28,9 @@ from benchmarks.dashboard.viewers import PORT, running_product
 from crawlsite.env import BASE_DIR, for_child
 
 OURS = "crawlsite"
-RATE = re.compile(r"[\d,]+(?:\.\d+)?")
+#: other exit statuses say that pages were missing
+FAILED = (1, 2, 126, 127)
+RATE = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 def main() -> None:
@@ -73,12 +75,15 @@ def crawl_ourselves(seeds: Sequence[str], workers: int) -> tuple[int, float]:
 
 def rate_of(command: str, seeds: Sequence[str], pages: int) -> float:
     """Pages a second of another crawler, in an empty folder of its own."""
-    words = [word.format(seeds=",".join(seeds), seed=seeds[0]) for word in shlex.split(command)]
+    whole = command.replace("{seeds}", ",".join(seeds)).replace("{seed}", seeds[0])
+    words = shlex.split(whole)
     with TemporaryDirectory(prefix="crawlsite-bench-") as folder:
         began = time.monotonic()
         # named on the command line of this benchmark
         ended = subprocess.run(words, cwd=Path(folder), capture_output=True, text=True, check=False)  # noqa: S603
         seconds = time.monotonic() - began
+    if ended.returncode in FAILED:
+        raise SystemExit(f"{whole}: {ended.stderr}")
     return last_number(ended.stdout) or pages / seconds
 
 

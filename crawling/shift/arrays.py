@@ -8,7 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from psycopg.abc import Buffer
 from psycopg.types.array import ListDumper
 
@@ -35,6 +37,14 @@ def literal(values: Sequence[Any]) -> bytes:
     if kinds == {str} and not SPECIAL.search("".join(values)):
         return ('{"' + '","'.join(values) + '"}').encode()
     return b""
+
+
+def send_all_lists_quickly() -> None:
+    """Let all connections of this process write lists so, those that are open too."""
+    connection_created.connect(send_lists_quickly)
+    for connection in connections.all(initialized_only=True):
+        if connection.connection is not None:
+            send_lists_quickly(connection)
 
 
 def send_lists_quickly(connection: BaseDatabaseWrapper, **_: Any) -> None:

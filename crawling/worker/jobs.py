@@ -8,7 +8,6 @@ import signal
 import socket
 from types import FrameType
 
-from django.db.backends.signals import connection_created
 from rq import get_current_job
 
 from allocation.services import take_lease
@@ -18,7 +17,7 @@ from crawling.process.presence import present
 from crawling.runs.extensions import installed_extensions
 from crawling.runs.shift_lifecycle import begin_shift, settle_ended_shift
 from crawling.scope.scope import Reach, Scope
-from crawling.shift.arrays import send_lists_quickly
+from crawling.shift.arrays import send_all_lists_quickly
 from crawling.shift.grants import ShiftGrants
 from crawling.shift.lease import LeaseThread
 from crawling.shift.work import ShiftWork
@@ -38,7 +37,7 @@ def run_shift(process_id: int, epoch: int) -> str:
 
     Harmless when run twice or too late: the pool gives each epoch's lease to one taker, once.
     """
-    connection_created.connect(send_lists_quickly)
+    send_all_lists_quickly()
     job = get_current_job()
     worker = (job.worker_name if job else None) or socket.gethostname()
     with present(process_id, epoch, worker):

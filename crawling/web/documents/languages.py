@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from turbohtml.detect import detect_language
 
 from crawling.web.languages import LANGUAGES
@@ -21,11 +23,16 @@ def language_of(text: str, stated: str) -> str:
     that a long text counts more.
     """
     sample = text[:LOOKED_AT]
-    letters = sum(map(str.isalpha, sample))
-    found = detect_language(sample)
-    if found.language and letters >= LEAST_LETTERS and found.confidence >= LEAST_CONFIDENCE:
-        return LANGUAGES.get(found.language, (found.language, ""))[0]
+    if _has_letters(sample):
+        found = detect_language(sample)
+        if found.language and found.confidence >= LEAST_CONFIDENCE:
+            return LANGUAGES.get(found.language, (found.language, ""))[0]
     primary = stated.replace("_", "-").partition("-")[0].strip().lower()
     if primary in ("nb", "nn"):
         return "no"
     return primary if len(primary) in (2, 3) and primary.isascii() and primary.isalpha() else ""
+
+
+def _has_letters(sample: str) -> bool:
+    """Whether it has LEAST_LETTERS; to count all takes as long as to find the language."""
+    return any(islice(filter(str.isalpha, sample), LEAST_LETTERS - 1, None))

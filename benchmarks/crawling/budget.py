@@ -142,7 +142,7 @@ def print_processes(state: Path, seed: str) -> None:
 @contextmanager
 def watched(processes: Sequence[psutil.Process]) -> Iterator[Counter[str]]:
     """Yields what has, after the block, the seconds of a processor by the titles of processes,
-    with those of what they started and outlived.
+    with those of what they started, whether it has ended or not.
     """
     titles = {process.pid: title_of(process) for process in processes}
     before = {process.pid: seconds_of(process) for process in processes}
@@ -150,7 +150,8 @@ def watched(processes: Sequence[psutil.Process]) -> Iterator[Counter[str]]:
     yield used
     for process in processes:
         if process.is_running():
-            taken = seconds_of(process) - before[process.pid]
+            begun = [child for child in process.children() if child.pid not in titles]
+            taken = seconds_of(process) - before[process.pid] + sum(map(seconds_of, begun))
             used[titles[process.pid]] += taken  # type: ignore[assignment]
 
 

@@ -35,4 +35,5 @@ def language_of(text: str, stated: str) -> str:
 
 def _has_letters(sample: str) -> bool:
     """Whether it has LEAST_LETTERS; to count all takes as long as to find the language."""
-    return any(islice(filter(str.isalpha, sample), LEAST_LETTERS - 1, None))
+    letters = (True for one in sample if one.isalpha())
+    return next(islice(letters, LEAST_LETTERS - 1, None), False)

@@ -31,9 +31,9 @@ import psutil
 
 from benchmarks.crawling.folder_site import served_folder
 from benchmarks.dashboard.idle import seconds_of, title_of
-from benchmarks.dashboard.viewers import PORT, running_product
+from benchmarks.dashboard.viewers import environment_in, running_product
 from benchmarks.database import in_services
-from crawlsite.env import BASE_DIR, for_child
+from crawlsite.env import BASE_DIR
 
 SCENES = {
     "light": Path("/usr/share/doc/postgresql-doc-15/html"),
@@ -116,27 +116,34 @@ def shares_of(stacks: Sequence[str]) -> Counter[str]:
 
 def print_processes(state: Path, seed: str) -> None:
     """What each process of the whole product takes while it crawls."""
-    own = {"STATE_DIR": str(state), "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
-    environment = for_child({**own, "DATABASE_URL": "", "REDIS_URL": ""})
+    environment = environment_in(str(state))
     with running_product(environment) as product:
         main_process = psutil.Process(product.pid)
         with watched([main_process, *main_process.children(recursive=True)]) as used:
-            ended = subprocess.run(  # noqa: S603  # ours
-                [sys.executable, "-m", STEPS, "watch", seed],
-                cwd=BASE_DIR,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-    found = PAGES.search(ended.stdout)
-    assert found, ended.stdout
-    pages, total = int(found[1].replace(",", "")), sum(used.values())
-    print(f"In the product, {ended.stdout.strip()}; ms of a processor a page:")
+            pages, told = crawl_in_product(environment, [seed])
+    total = sum(used.values())
+    print(f"In the product, {told}; ms of a processor a page:")
     for title, seconds in used.most_common():
         if seconds >= LEAST_SHARE / 10 * total:
             print(f"{1000 * seconds / pages:10.3f}  {title}")
     print(f"{1000 * total / pages:10.3f}  all processes", flush=True)
+
+
+def crawl_in_product(environment: dict[str, str], seeds: Sequence[str]) -> tuple[int, str]:
+    """Crawl each seed's site in the product that runs in this environment; how many pages it has
+    fetched, and the sentence with pages, seconds and pages a second.
+    """
+    ended = subprocess.run(  # noqa: S603  # ours
+        [sys.executable, "-m", STEPS, "watch", *seeds],
+        cwd=BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = PAGES.search(ended.stdout)
+    assert found, ended.stdout
+    return int(found[1].replace(",", "")), ended.stdout.strip()
 
 
 @contextmanager

@@ -15,17 +15,14 @@ import argparse
 import re
 import shlex
 import subprocess
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks.crawling.budget import PAGES, STEPS
-from benchmarks.dashboard.viewers import PORT, running_product
-from crawlsite.env import BASE_DIR, for_child
+from benchmarks.crawling.budget import crawl_in_product
+from benchmarks.dashboard.viewers import environment_in, running_product
 
 OURS = "crawlsite"
 #: other exit statuses say that pages were missing
@@ -48,7 +45,8 @@ def main() -> None:
             rates[name].append(rate_of(command, asked.seeds, pages))
         latest = ", ".join(f"{name} {found[-1]:.0f}" for name, found in rates.items())
         print(f"round {number + 1}, {pages:,} pages, pages a second: {latest}", flush=True)
-    for name, found in rates.items():
+    print(f"{OURS}: median {median(rates[OURS]):.0f}")
+    for name, found in list(rates.items())[1:]:
         ratios = [ours / its for ours, its in zip(rates[OURS], found, strict=True)]
         print(f"{name}: median {median(found):.0f}; {OURS} is {median(ratios):.2f} times as fast")
 
@@ -56,21 +54,10 @@ def main() -> None:
 def crawl_ourselves(seeds: Sequence[str], workers: int) -> tuple[int, float]:
     """Pages, and pages a second from the first start to the last end."""
     with TemporaryDirectory(prefix="crawlsite-bench-") as state:
-        own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
-        own |= {"WORKERS": str(workers), "DATABASE_URL": "", "REDIS_URL": ""}
-        environment = for_child(own)
+        environment = environment_in(state, WORKERS=str(workers))
         with running_product(environment):
-            ended = subprocess.run(  # noqa: S603  # ours
-                [sys.executable, "-m", STEPS, "watch", *seeds],
-                cwd=BASE_DIR,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-    found = PAGES.search(ended.stdout)
-    assert found, ended.stdout
-    return int(found[1].replace(",", "")), last_number(ended.stdout)
+            pages, told = crawl_in_product(environment, seeds)
+    return pages, last_number(told)
 
 
 def rate_of(command: str, seeds: Sequence[str], pages: int) -> float:
@@ -79,8 +66,9 @@ def rate_of(command: str, seeds: Sequence[str], pages: int) -> float:
     words = shlex.split(whole)
     with TemporaryDirectory(prefix="crawlsite-bench-") as folder:
         began = time.monotonic()
-        # named on the command line of this benchmark
-        ended = subprocess.run(words, cwd=Path(folder), capture_output=True, text=True, check=False)  # noqa: S603
+        ended = subprocess.run(  # noqa: S603  # named on the command line of this benchmark
+            words, cwd=folder, capture_output=True, text=True, check=False
+        )
         seconds = time.monotonic() - began
     if ended.returncode in FAILED:
         raise SystemExit(f"{whole}: {ended.stderr}")

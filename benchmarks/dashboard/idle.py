@@ -14,8 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.dashboard.viewers import PORT, running_product
-from crawlsite.env import for_child
+from benchmarks.dashboard.viewers import environment_in, running_product
 
 #: what a start leaves to be done: the first round of each duty, the first looks of the workers
 SETTLED_SECONDS = 20.0
@@ -27,8 +26,7 @@ def main() -> None:
     reader.add_argument("--seconds", type=float, default=60, help="that are measured")
     seconds = reader.parse_args().seconds
     with tempfile.TemporaryDirectory(prefix="crawlsite-bench-") as state:
-        own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
-        environment = for_child({**own, "DATABASE_URL": "", "REDIS_URL": ""})
+        environment = environment_in(state)
         for data in ("without data", "on data that is there"):
             began = time.monotonic()
             with running_product(environment) as product:

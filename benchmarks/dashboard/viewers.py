@@ -64,14 +64,7 @@ def main() -> None:
 def measure(size: Size, limit: int) -> None:
     """Print pages a second alone and under load, and what the clients saw."""
     with tempfile.TemporaryDirectory(prefix="crawlsite-bench-") as state:
-        own = {
-            "STATE_DIR": state,
-            "PORT": str(PORT),
-            "DEMO": "false",
-            "API_REQUESTS_A_MINUTE": str(limit),
-            "LOG_LEVEL": "WARNING",
-        }
-        environment = for_child({**own, "DATABASE_URL": "", "REDIS_URL": ""})
+        environment = environment_in(state, API_REQUESTS_A_MINUTE=str(limit))
         with running_product(environment), served(size) as seeds:
             told = json.dumps({**asdict(size), "port": PORT, "seeds": seeds})
             subprocess.run(  # noqa: S603
@@ -79,6 +72,12 @@ def measure(size: Size, limit: int) -> None:
                 env=environment,
                 check=True,
             )
+
+
+def environment_in(state: str, **others: str) -> dict[str, str]:
+    """For a product that has servers of its own and its files in this folder."""
+    own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
+    return for_child({**own, "DATABASE_URL": "", "REDIS_URL": "", **others})
 
 
 @contextmanager

@@ -28,8 +28,8 @@ WORKER = (
 PROGRAMS = (("scheduler", "--skip-checks"), WORKER, WORKER)
 #: as `benchmarks.dashboard.viewers` has it
 WEB = Size(operators=0, requests=0, seconds=0, hosts=8, width=1500)
-#: until both crawls fetch
-PATIENCE_SECONDS, WARM_SECONDS = 60, 8
+#: a crawl finds its pages in its first seconds, and its rate rises until then
+WARM_PAGES, PATIENCE_SECONDS = 1_500, 60
 
 
 @contextmanager
@@ -50,16 +50,17 @@ def crawls_beside() -> Iterator[list[int]]:
             runs.append(start_run(create_crawl(order)).pk)
         for program in PROGRAMS:
             stack.enter_context(_running(*program))
-        await_change(
-            lambda: all(fetched([run]) for run in runs),
-            "The crawls do not fetch.",
-            seconds=PATIENCE_SECONDS,
-            every=0.5,
-        )
-        # a crawl finds its pages in its first seconds, and its rate rises until then: only a time
-        # tells that it is at full speed
-        time.sleep(WARM_SECONDS)
+        await_full_speed(runs)
         yield runs
+
+
+def await_full_speed(runs: list[int]) -> None:
+    await_change(
+        lambda: all(fetched([run]) >= WARM_PAGES for run in runs),
+        f"The crawls do not fetch {WARM_PAGES:,} pages.",
+        seconds=PATIENCE_SECONDS,
+        every=0.5,
+    )
 
 
 def fetched(runs: list[int]) -> int:

@@ -17,16 +17,15 @@ from typing import Any
 import psutil
 
 from benchmarks.dashboard.clients import Report, Scene, load
+from benchmarks.dashboard.crawls_beside import await_full_speed, fetched
 from benchmarks.database import set_up_django
 
-WARM_SECONDS = 8
 #: parts alone and under load, in turn: a crawl's rate changes while it goes on
 ROUNDS = 2
 #: kinds of programs, by what stands in their command lines
 KINDS = {
     "web": "gunicorn",
-    "background jobs": "background idle",
-    "workers": "rqworker",
+    "workers, background jobs": "rq:worker",
     "scheduler": "manage.py scheduler",
     "preresolver": "resolve_ahead",
     "PostgreSQL": "postgres",
@@ -37,11 +36,12 @@ KINDS = {
 
 
 def main() -> None:
+    from crawling.models import Run
+
     told = json.loads(sys.argv[1])
     scene = begin(told)
-    # a crawl finds its pages in its first seconds, and its rate rises until then: only a time tells
-    # that it is at full speed
-    time.sleep(WARM_SECONDS)
+    runs = list(Run.objects.values_list("pk", flat=True))
+    await_full_speed(runs)
     looks, report = [spending()], Report()
     rates = []
 
@@ -50,7 +50,7 @@ def main() -> None:
         time.sleep(scene.seconds)
 
     for part in (alone, lambda: load(scene, report)) * ROUNDS:
-        rates.append(pages_a_second(part))
+        rates.append(pages_a_second(runs, part))
         looks.append(spending())
     report_spending(scene.seconds, looks)
     usual, loaded = mean(rates[::2]), mean(rates[1::2])
@@ -106,11 +106,11 @@ def begin(told: dict[str, Any]) -> Scene:
     )
 
 
-def pages_a_second(during: Callable[[], None]) -> float:
-    """What all runs fetch while something goes on."""
-    before, began = fetched(), time.monotonic()
+def pages_a_second(runs: list[int], during: Callable[[], None]) -> float:
+    """What these runs fetch while something goes on."""
+    before, began = fetched(runs), time.monotonic()
     during()
-    return (fetched() - before) / (time.monotonic() - began)
+    return (fetched(runs) - before) / (time.monotonic() - began)
 
 
 def spending() -> dict[str, float]:
@@ -131,14 +131,6 @@ def report_spending(seconds: float, looks: list[dict[str, float]]) -> None:
         cores = {kind: (after[kind] - before.get(kind, 0.0)) / seconds for kind in after}
         told = ", ".join(f"{kind} {share:.2f}" for kind, share in sorted(cores.items()))
         print(f"cores {name}: {told}")
-
-
-def fetched() -> int:
-    from django.db.models import Sum
-
-    from crawling.models import RunCount
-
-    return RunCount.objects.aggregate(pages=Sum("fetched"))["pages"] or 0
 
 
 if __name__ == "__main__":

@@ -123,11 +123,12 @@ def measure(
                 raise SystemExit(
                     f"No shift for {PATIENCE_SECONDS:.0f} s: {run.state}. {run.reason}"
                 )
-            if len(shifts) == workers:
-                wait(shifts, SCHEDULER_SECONDS, FIRST_COMPLETED)
+            if shifts:
+                seconds = SCHEDULER_SECONDS if len(shifts) == workers else START_SECONDS
+                wait(shifts, seconds, FIRST_COMPLETED)
             else:
-                # This process is the scheduler, which makes the rows of grants itself when a look
-                # finds something due by the clock; there is no shift to be waited for.
+                # This process is the scheduler: it makes the rows of grants itself when a look
+                # finds something due by the clock, and there is no shift to be waited for.
                 time.sleep(START_SECONDS)
             run.refresh_from_db()
         for shift in shifts:

@@ -128,7 +128,7 @@ def ways(server: Server) -> list[Way]:
 class NobodyAsks:
     """In the place of the thread that resolves names: hosts go straight to the fetch threads."""
 
-    waiting, is_alive = 0, True
+    waiting, under_way, is_alive = 0, 0, True
 
     def __init__(self, deliver: Callable[[Visit], None], slots: Callable[[], int]) -> None:
         self._deliver, self.counter = deliver, LookupCounter()
@@ -202,13 +202,10 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
     """Stop the crawl when enough pages are there, and say when that was; or when it takes too
     long.
     """
-    until = time.monotonic() + LIMIT_SECONDS
     pages = Url.objects.filter(run__crawl=crawl, state="s")
-    while (is_short := pages.count() < wanted) and time.monotonic() < until:
-        # the rows that the crawl in this process writes: a closer look would take more of its
-        # processor than the clock would gain, and the end is known to 50 ms of some ten seconds
-        time.sleep(0.05)
-    if not is_short:
+    with suppress(SystemExit):  # the caller tells what is missing
+        # the end is known to 50 ms of some ten seconds
+        await_change(lambda: pages.count() >= wanted, "Pages are missing.", seconds=LIMIT_SECONDS)
         ended.append(time.perf_counter())
     with suppress(WrongState):  # it may have finished meanwhile
         stop(crawl)

@@ -59,22 +59,22 @@ def conclude(
     sitemaps: those of the site, as its robots.txt writes them; they come with this page.
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
-    is_checked = context.links.filters.only_checks(claimed.hops)
+    is_head_only = context.links.filters.wants_head_only(claimed.hops)
     asked = fetched.retry_after if fetched.status >= 400 else None
-    if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_checked):
+    if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_head_only):
         return outcome
     fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
-    document = NOTHING if is_checked else _read(claimed, address, fetched, marks, context)
+    document = NOTHING if is_head_only else _read(claimed, address, fetched, marks, context)
     is_seed = claimed.depth == 0 and not claimed.nesting and 200 <= fetched.status < 300
     if is_seed and not document.is_sitemap and (told := context.refusal_of_seed(fetched)):
         return UrlOutcome(claimed.id, UrlState.EXCLUDED, FetchStatus.WRONG_TYPE, told)
-    if not is_checked:
+    if not is_head_only:
         document = with_head(document, claimed, address, fetched, context)
     is_busy = document.unread is TruncationReason.BUSY
     if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
-    maps = () if is_checked else sitemaps
+    maps = () if is_head_only else sitemaps
     return _with_answer(claimed, address, dialled, fetched, document, marks, maps, error, context)
 
 

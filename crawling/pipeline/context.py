@@ -250,14 +250,14 @@ class FetchContext:
         *,
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
-        is_checked: bool = False,
+        is_head_only: bool = False,
         is_map: bool = False,
         is_seed: bool = False,
     ) -> Fetched:
         """Fetch a URL of the crawl's: no more of it than its filters let in.
 
-        is_checked: of an answer that has a document only the head. is_map: filters are for pages,
-        which a sitemap is not. is_seed: what may be one is fetched, too.
+        is_head_only: without the body of an answer that has a document. is_map: filters are for
+        pages, which a sitemap is not. is_seed: what may be one is fetched, too.
         """
         granted = self.client.max_document_bytes
         most = granted if is_map else min(granted, self._most_of_a_page)
@@ -268,11 +268,11 @@ class FetchContext:
             dial,
             most,
             keep=self.archives,
-            judge=_only_head if is_checked else judge,
+            judge=_only_head if is_head_only else judge,
             asking=asking,
             form=form,
         )
-        if is_checked and fetched.status == FetchStatus.WRONG_TYPE:
+        if is_head_only and fetched.status == FetchStatus.WRONG_TYPE:
             return replace(fetched, status=fetched.http_status)
         if fetched.status == FetchStatus.TOO_BIG and most < granted:
             error = f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)"

@@ -163,8 +163,8 @@ class HostAvailability:
     origins: dict[str, Outage] = field(default_factory=dict)
     #: the host's row says so, too
     is_kept: bool = True
-    #: it is not of the crawl's sites: its URLs are only checked
-    is_checked: bool = False
+    #: it is outside the crawl's sites, and only the heads of its answers are wanted
+    is_foreign: bool = False
     #: why all URLs of the host fail
     given_up: Fetched | None = None
     #: the latest page that was had of it, by which its refusals can be told from failing pages
@@ -207,7 +207,7 @@ class HostAvailability:
             return True
         if self.row > 1 or rest > TOLD_SECONDS:  # the next visit goes on with the row
             self._note_outage(refused, rest, may_give_up=False)
-            if asked and self.is_checked and self.is_beyond_patience(rest):
+            if asked and self.is_foreign and self.is_beyond_patience(rest):
                 self._give_up(refused.status)
         return False
 
@@ -291,7 +291,7 @@ class HostAvailability:
     @property
     def _patience(self) -> float:
         seconds = self.clock.politeness.host_patience_seconds
-        if self.is_checked:
+        if self.is_foreign:
             return min(seconds, CHECK_PATIENCE_SECONDS)
         # of a doubtful host no page is known that was had, as if it had never answered
         has_pages = self.row < self.doubtful_row or bool(self.known_page)

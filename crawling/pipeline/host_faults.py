@@ -57,7 +57,7 @@ def ask_known_page(visit: Visit, context: FetchContext) -> None:
         return
     if not acquire_turn(visit, dial, context):
         return
-    fetched = context.get_document(page, dial, is_checked=True)
+    fetched = context.get_document(page, dial, is_head_only=True)
     fetched.close()
     visit.rest(fetched)
     answered = fetched.http_status or fetched.status

@@ -63,7 +63,7 @@ def links_of(
         depth,
         counts_all=judge.counts_links,
     )
-    if judge.ascends and not is_map and not judge.filters.only_checks(claimed.hops):
+    if judge.ascends and not is_map and not judge.filters.wants_head_only(claimed.hops):
         links += [
             replace(candidate, is_link=False)
             for candidate in gate.candidates(directories_above(address), depth, are_links=False)

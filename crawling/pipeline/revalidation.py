@@ -42,7 +42,7 @@ def fetch_anew(
             address,
             dial,
             asking=_questions(earlier, stored) if earlier and stored else None,
-            is_checked=context.links.filters.only_checks(claimed.hops),
+            is_head_only=context.links.filters.wants_head_only(claimed.hops),
             is_map=claimed.nesting > 0,
             is_seed=claimed.depth == 0,
         )

@@ -58,8 +58,8 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     claimed = visit.urls[0]
     address = canonical_address(claimed.url)
     filters = context.links.filters
-    is_checked = filters.only_checks(claimed.hops) and not filters.scope.has_host_of(address)
-    visit.availability.is_checked = is_checked
+    is_outside = not filters.scope.has_host_of(address)
+    visit.availability.is_foreign = is_outside and filters.wants_head_only(claimed.hops)
     dial, refusal = way_to(address, visit.route.resolution, context)
     if outcome := _unasked(visit, claimed, address, context):
         visit.urls.popleft()
@@ -122,7 +122,7 @@ def _refused(
     origin is given up.
     """
     availability, origin = visit.availability, address.origin
-    if why.status != FetchStatus.ROBOTS_UNAVAILABLE or availability.is_checked:
+    if why.status != FetchStatus.ROBOTS_UNAVAILABLE or availability.is_foreign:
         return conclude(claimed, address, dial, why, context)
     availability.suspend_origin(origin, why)
     del visit.robots.by_origin[origin]  # asked for again at the next try
@@ -236,7 +236,7 @@ def _asked(
         keep_session(visit, address, context)
         visit.urls.appendleft(claimed)
         return None
-    return fetched if visit.availability.is_checked else within_patience(visit, fetched)
+    return fetched if visit.availability.is_foreign else within_patience(visit, fetched)
 
 
 def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:

@@ -127,7 +127,7 @@ class UrlFilters:
 
     def _judge_place(self, address: Address, depth: int, hops: int) -> Ruling:
         beyond = self._links_outside(address, hops)
-        if self.only_checks(beyond) and beyond == self.off_site_hops + 1 and address.scheme in WEB:
+        if self.checks_external and beyond == self.off_site_hops + 1 and address.scheme in WEB:
             return Ruling(True, Rule.SCOPE, "outside the scope: it is only checked", beyond)
         if beyond > self.off_site_hops:
             why = self.scope.why_not(address, depth) or self.scope.why_off_site(address)
@@ -152,7 +152,7 @@ class UrlFilters:
             beyond,
         )
 
-    def only_checks(self, hops: int) -> bool:
+    def wants_head_only(self, hops: int) -> bool:
         """Whether of a URL so many links outside the scope only the answer's head is wanted."""
         return self.checks_external and hops > self.off_site_hops
 

@@ -24,7 +24,7 @@ from crawling.web.addresses import Address
 from crawling.web.content.media_types import GZIPS, SILENT, is_open, stated_type
 from crawling.web.documents import xml
 from crawling.web.documents.base import ReadingRules
-from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.http import Fetched, Judgement, Refuse, Wanted
 from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
 from crawling.web.topics import Topic
@@ -268,12 +268,10 @@ class FetchContext:
             dial,
             most,
             keep=self.archives,
-            judge=_only_head if is_head_only else judge,
+            judge=_judge_head if is_head_only else judge,
             asking=asking,
             form=form,
         )
-        if is_head_only and fetched.status == FetchStatus.WRONG_TYPE:
-            return replace(fetched, status=fetched.http_status)
         if fetched.status == FetchStatus.TOO_BIG and most < granted:
             error = f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)"
             return replace(fetched, status=FetchStatus.TOO_LARGE, error=error)
@@ -283,32 +281,23 @@ class FetchContext:
     def _most_of_a_page(self) -> int:
         return self.links.filters.max_document_bytes or self.client.max_document_bytes
 
-    def _judge_size(
-        self, content_type: str | None, length: int | None
-    ) -> tuple[FetchStatus, str] | None:
+    def _judge_size(self, content_type: str | None, length: int | None) -> Judgement:
         if content_type in ENDLESS_TYPES:
             told = f"{content_type} is a stream without an end; only the answer's head was read."
-            return FetchStatus.WRONG_TYPE, told
+            return Refuse(FetchStatus.WRONG_TYPE, told)
         if length and length > self.client.max_document_bytes:
-            return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
-        return None
+            return Refuse(FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence)
+        return Wanted.ALL
 
-    def _judge_answer(
-        self, content_type: str | None, length: int | None
-    ) -> tuple[FetchStatus, str] | None:
-        if refusal := self._judge_size(content_type, length):
-            return refusal
+    def _judge_answer(self, content_type: str | None, length: int | None) -> Judgement:
         ruling = self.links.filters.judge_answer(content_type, length)
-        if ruling is None:
-            return None
-        return (
-            FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE,
-            describe_ruling(ruling),
-        )
+        judgement = self._judge_size(content_type, length)
+        if ruling is None or judgement is not Wanted.ALL:
+            return judgement
+        status = FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE
+        return Refuse(status, describe_ruling(ruling))
 
-    def _judge_seed(
-        self, content_type: str | None, length: int | None
-    ) -> tuple[FetchStatus, str] | None:
+    def _judge_seed(self, content_type: str | None, length: int | None) -> Judgement:
         """As `_judge_answer`, but for the types that a sitemap may have, which shows by its root
         only.
         """
@@ -322,5 +311,5 @@ class FetchContext:
         return describe_ruling(ruling) if ruling else ""
 
 
-def _only_head(content_type: str | None, length: int | None) -> tuple[FetchStatus, str]:
-    return FetchStatus.WRONG_TYPE, ""
+def _judge_head(content_type: str | None, length: int | None) -> Judgement:
+    return Wanted.HEAD_ONLY

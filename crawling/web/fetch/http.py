@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import Enum, auto
 from http import HTTPStatus
 from threading import Lock
 from typing import NamedTuple, cast
@@ -40,10 +41,29 @@ WHOLE_RANGE = re.compile(r"bytes 0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 BROKEN_OFF = "The answer's body broke off; its status and head count."
 
 
+class Wanted(Enum):
+    """How much of an answer that has a document is read."""
+
+    ALL = auto()
+    HEAD_ONLY = auto()
+
+
+class Refuse(NamedTuple):
+    """The document is not read, and the answer has this status instead of the server's."""
+
+    status: FetchStatus
+    sentence: str
+
+
+Judgement = Wanted | Refuse
 #: asked of the head of an answer that has a document: its type, None if only its bytes can show it,
-#: and its stated length; and again of the document, if its type was open. None: it may be read,
-#: otherwise why not
-Judge = Callable[[str | None, int | None], tuple[FetchStatus, str] | None]
+#: and its stated length; and again of the document, if its type was open
+Judge = Callable[[str | None, int | None], Judgement]
+
+
+def judge_nothing(content_type: str | None, length: int | None) -> Judgement:
+    """Every document is read."""
+    return Wanted.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +204,7 @@ def fetch(
     received: Callable[[int], None] = lambda count: None,
     keep: bool = False,
     how: RequestOptions = AS_USUAL,
-    judge: Judge | None = None,
+    judge: Judge = judge_nothing,
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
@@ -219,7 +239,7 @@ def _request(
     most: int,
     how: RequestOptions,
     received: Callable[[int], None],
-    judge: Judge | None,
+    judge: Judge,
 ) -> PinnedRequest:
     return PinnedRequest(
         url,
@@ -230,7 +250,7 @@ def _request(
         most=most,
         is_proxy_trusted=how.way is not None and how.way.proxy.is_trusted,
         received=received,
-        wants=lambda status, fields: not _unwanted(status, fields, judge),
+        wants=lambda status, fields: _judged(status, fields, judge) is Wanted.ALL,
     )
 
 
@@ -246,7 +266,7 @@ def _read(
     started: float,
     most: int,
     how: RequestOptions,
-    judge: Judge | None,
+    judge: Judge,
     *,
     keep: bool,
 ) -> Fetched:
@@ -254,21 +274,19 @@ def _read(
     answered, http_status = body.headers, response.status_code
     if how.cookies and "Set-Cookie" in answered:
         how.cookies.take(canonical_address(response.url), answered.getlist("Set-Cookie"))
-    if unwanted := _unwanted(http_status, answered, judge):
-        status, told = unwanted
-        seconds = time.monotonic() - started
-        return Fetched(status, answered, NO_DOCUMENT, seconds, told, http_status)
     seconds = time.monotonic() - started
+    judgement = _judged(http_status, answered, judge)
+    if judgement is not Wanted.ALL:
+        return _without_document(http_status, answered, seconds, judgement)
     document, error, is_whole = _document(body, most)
     if http_status == HTTPStatus.PARTIAL_CONTENT and not _is_all(answered):
         is_whole, error = False, error or PARTIAL
-    if judge and not isinstance(error, FetchStatus) and _is_open(http_status, answered):
-        shown = Fetched(http_status, answered, document)
-        if unwanted := judge(shown.content_type, None):
+    if not isinstance(error, FetchStatus) and _is_open(http_status, answered):
+        judgement = judge(Fetched(http_status, answered, document).content_type, None)
+        if judgement is not Wanted.ALL:
             if document.content is not body.file:
                 document.close()
-            status, told = unwanted
-            return Fetched(status, answered, NO_DOCUMENT, seconds, told, http_status)
+            return _without_document(http_status, answered, seconds, judgement)
     if isinstance(error, FetchStatus):
         if 200 <= http_status < 300:
             return Fetched(error, answered, document, seconds, error.sentence, http_status)
@@ -283,6 +301,13 @@ def _read(
         _exchange(body, how.hidden, is_whole=is_whole) if keep else None,
         is_partial=not is_whole,
     )
+
+
+def _without_document(
+    http_status: int, headers: Mapping[str, str], seconds: float, judgement: Judgement
+) -> Fetched:
+    status, told = judgement if isinstance(judgement, Refuse) else (http_status, "")
+    return Fetched(status, headers, NO_DOCUMENT, seconds, told, http_status)
 
 
 def _exchange(body: ResponseBody, hidden: frozenset[str], *, is_whole: bool) -> Exchange:
@@ -347,11 +372,9 @@ def _is_all(headers: Mapping[str, str]) -> bool:
     return part is not None and int(part[1]) + 1 == int(part[2])
 
 
-def _unwanted(
-    status: int, headers: Mapping[str, str], judge: Judge | None
-) -> tuple[FetchStatus, str] | None:
-    if judge is None or not 200 <= status < 300:
-        return None
+def _judged(status: int, headers: Mapping[str, str], judge: Judge) -> Judgement:
+    if not 200 <= status < 300:
+        return Wanted.ALL
     stated = stated_type(headers.get("Content-Type", "")).essence
     return judge(None if _is_open(status, headers) else stated, _stated_length(headers))
 

@@ -12,7 +12,7 @@ from typing import Any
 from crawling.crawls.creation import order_of, part_of
 from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of
 from crawling.frontier.change import rejudgement
-from crawling.frontier.change.rejudgement import describe_ruling, judge
+from crawling.frontier.change.rejudgement import judge
 from crawling.frontier.due_queues import seeds_of
 from crawling.frontier.rules.sample_share import SampleShare
 from crawling.models import CrawlJob, HostQueue, Run
@@ -211,7 +211,7 @@ def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
         if not ruling.admits:
             out[url.queue_id] += 1
             if len(examples) < EXAMPLES:
-                examples.append((url.url, describe_ruling(ruling)))
+                examples.append((url.url, ruling.explanation))
     share = SampleShare(out.total(), len(urls), total)
     queues = HostQueue.objects.select_related("host").in_bulk(
         [queue for queue, _ in out.most_common(HOSTS)]

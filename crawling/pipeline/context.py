@@ -12,7 +12,6 @@ from crawling.archive.earlier_answers import answer_of
 from crawling.archive.reader import originals_of
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
-from crawling.frontier.change.rejudgement import describe_ruling
 from crawling.frontier.record.page_rows import KnownContents, original_url
 from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.models import Page
@@ -295,7 +294,7 @@ class FetchContext:
         if ruling is None or judgement is not Wanted.ALL:
             return judgement
         status = FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE
-        return Refuse(status, describe_ruling(ruling))
+        return Refuse(status, ruling.explanation)
 
     def _judge_seed(self, content_type: str | None, length: int | None) -> Judgement:
         """As `_judge_answer`, but for the types that a sitemap may have, which shows by its root
@@ -308,7 +307,7 @@ class FetchContext:
         field = fetched.headers.get("Content-Type", "")
         kind = fetched.content_type if is_open(field) else stated_type(field).essence
         ruling = self.links.filters.judge_answer(kind, None) if kind in SITEMAP_TYPES else None
-        return describe_ruling(ruling) if ruling else ""
+        return ruling.explanation if ruling else ""
 
 
 def _judge_head(content_type: str | None, length: int | None) -> Judgement:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from crawling.frontier.change.rejudgement import describe_ruling, status_of
 from crawling.frontier.leases import ClaimedUrl
 from crawling.pipeline.client import no_protocol
 from crawling.pipeline.context import FetchContext
@@ -33,7 +32,7 @@ def refusal_by_rules(
         is_seed=claimed.depth == 0,
         is_map=claimed.nesting > 0,
     )
-    return None if ruling.admits else Fetched(status_of(ruling), error=describe_ruling(ruling))
+    return None if ruling.admits else Fetched(ruling.refusal_status, error=ruling.explanation)
 
 
 def address_to_dial(

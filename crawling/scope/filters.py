@@ -13,6 +13,7 @@ from crawling.scope.blocklist import Blocklist
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import WEB, Address
 from crawling.web.expressions import Expressions
+from crawling.web.statuses import FetchStatus
 
 
 class Rule(StrEnum):
@@ -53,6 +54,16 @@ class Ruling(NamedTuple):
     sentence: str = ""
     #: links in a row outside the scope, this one included
     hops: int = 0
+
+    @property
+    def explanation(self) -> str:
+        """The rule that decided, in words."""
+        return f"Rule {self.rule.number}, {self.rule.words}: {self.sentence}."
+
+    @property
+    def refusal_status(self) -> FetchStatus:
+        """Of a URL that the rule keeps out."""
+        return FetchStatus.BLOCKLISTED if self.rule is Rule.BLOCKLIST else FetchStatus.FILTERED
 
 
 @dataclass(frozen=True)

@@ -86,11 +86,6 @@ class RejudgedBatch(NamedTuple):
     after: int | None
 
 
-def status_of(ruling: Ruling) -> FetchStatus:
-    """What becomes of a URL that a rule keeps out."""
-    return FetchStatus.BLOCKLISTED if ruling.rule is Rule.BLOCKLIST else FetchStatus.FILTERED
-
-
 def rejudge_urls(
     run: Run, filters: UrlFilters, changed: Collection[str], *, after: int
 ) -> RejudgedBatch:
@@ -108,7 +103,7 @@ def rejudge_urls(
         if row.state == UrlState.QUEUED:
             ruling = judge(row, filters)
             if not ruling.admits:
-                out[status_of(ruling)][row.pk] = describe_ruling(ruling)
+                out[ruling.refusal_status][row.pk] = ruling.explanation
         elif row.state == UrlState.EXCLUDED and _comes_back(row, filters, changed):
             back.append(row.pk)
     gone = sum(exclude(run.pk, errors, status) for status, errors in out.items() if errors)
@@ -148,11 +143,6 @@ def judge(row: Url, filters: UrlFilters) -> Ruling:
         is_seed=row.depth == 0,
         is_map=row.nesting > 0,
     )
-
-
-def describe_ruling(ruling: Ruling) -> str:
-    """The rule that decided, in words."""
-    return f"Rule {ruling.rule.number}, {ruling.rule.words}: {ruling.sentence}."
 
 
 def _comes_back(row: Url, filters: UrlFilters, changed: Collection[str]) -> bool:

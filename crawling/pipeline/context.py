@@ -6,17 +6,16 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_address
-from typing import Any, TypeVar
 
 from crawling.archive.earlier_answers import answer_of
 from crawling.archive.reader import originals_of
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
-from crawling.frontier.record.page_rows import KnownContents, original_url
-from crawling.frontier.types import CapturedExchange, ServerAnswer
+from crawling.frontier.record.page_rows import KnownContents
 from crawling.models import Page
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client
+from crawling.pipeline.shift_port import NoShift, ShiftPort
 from crawling.scope.filters import Rule, UrlFilters
 from crawling.scope.trap_gate import TrapGate
 from crawling.web.addresses import Address
@@ -27,9 +26,6 @@ from crawling.web.fetch.http import Fetched, Judgement, Refuse, Wanted
 from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
 from crawling.web.topics import Topic
-from dnscache.resolver import Resolution, resolve
-
-T = TypeVar("T")
 
 #: types of which a server sends more for as long as it is listened to: server-sent events (HTML
 #: Standard, section 9.2), and a camera's pictures
@@ -77,43 +73,6 @@ class ReuseOffers:
         }
         own, self._own = self._own & done.keys(), self._own - done.keys()
         return {url_id: url for url_id, url in done.items() if url_id not in own}
-
-
-class ShiftPort:
-    """A fetch thread's requests to its shift, and its results.
-
-    As it is here, there is no shift around: a test fetch.
-    """
-
-    def ask(self, question: Callable[[], T]) -> T | None:
-        """What the database answers; None: it is not there, or has nothing to say."""
-        return question()
-
-    def resolve(self, host: str) -> Resolution:
-        """The addresses of a host that is not the visit's own."""
-        return resolve(host)
-
-    def lease_is_lost(self) -> bool:
-        """Whether the shift's time is over."""
-        return False
-
-    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
-        """Hand an exchange to the archive, which closes it."""
-        captured.exchange.close()
-
-    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
-        """Hand on a robots.txt, to be stored for all crawls."""
-
-    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
-        """Hand on one that was asked for in a way of this crawl's own, to be stored for the run
-        alone.
-        """
-
-    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
-        """Hand on a host's changed session."""
-
-    def login_failed(self, sentence: str) -> None:
-        """Say why the crawl could not log in."""
 
 
 @dataclass
@@ -215,7 +174,6 @@ class CopyPolicy:
     alone changes it.
     """
 
-    run_id: int = 0
     is_on: bool = False
     #: that the shift has met; the store has all
     contents: KnownContents = field(default_factory=KnownContents)
@@ -226,7 +184,7 @@ class CopyPolicy:
             return False
         first = self.contents.peek(digest)
         if first is None:
-            first = port.ask(lambda: original_url(self.run_id, fingerprint, digest))
+            first = port.original_url(fingerprint, digest)
         return first is not None and first != url_id
 
 
@@ -236,7 +194,7 @@ class FetchContext:
     links: LinkJudge
     robots: RobotsPolicy
     pace: CrawlPace = field(default_factory=CrawlPace)
-    port: ShiftPort = field(default_factory=ShiftPort)
+    port: ShiftPort = field(default_factory=NoShift)
     offers: ReuseOffers = field(default_factory=ReuseOffers)
     copies: CopyPolicy = field(default_factory=CopyPolicy)
     #: documents' exchanges are kept

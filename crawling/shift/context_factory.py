@@ -30,8 +30,8 @@ from crawling.pipeline.context import (
     FetchContext,
     LinkJudge,
     RobotsPolicy,
-    ShiftPort,
 )
+from crawling.pipeline.shift_port import ShiftPort
 from crawling.run_log import write
 from crawling.scope.trap_gate import TrapGate
 from crawling.shift.grants import ShiftGrants
@@ -98,5 +98,5 @@ def make_context(
         traps=TrapGate(now.year, states_of(run.pk)),
     )
     robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))
-    copies = CopyPolicy(run.pk, crawl.filters.get("skip_copies", False))
+    copies = CopyPolicy(crawl.filters.get("skip_copies", False))
     return FetchContext(client, links, robots, pace, port, copies=copies, archives=crawl.archive)

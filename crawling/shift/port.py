@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
+from crawling.frontier.record.page_rows import original_url
 from crawling.frontier.types import CapturedExchange, ServerAnswer
-from crawling.pipeline.context import ShiftPort
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.lease import LeaseThread
 from dnscache.resolution import Resolution, unanswered
@@ -58,13 +58,13 @@ class QueryThread:
             self.at_work = 0
 
 
-class QueuedShiftPort(ShiftPort):
+class QueuedShiftPort:
     """Fetch threads ask and hand over; the shift's own thread takes what they handed over, and
     stores it.
     """
 
-    def __init__(self, lease: LeaseThread, archive: ArchiveStage) -> None:
-        self._lease, self._archive = lease, archive
+    def __init__(self, run_id: int, lease: LeaseThread, archive: ArchiveStage) -> None:
+        self._run_id, self._lease, self._archive = run_id, lease, archive
         self._queries, self._look_ups = QueryThread(), QueryThread()
         self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._own_robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
@@ -74,6 +74,9 @@ class QueuedShiftPort(ShiftPort):
 
     def ask(self, question: Callable[[], T]) -> T | None:
         return self._queries.ask(question)
+
+    def original_url(self, fingerprint: int, digest: bytes) -> int | None:
+        return self.ask(lambda: original_url(self._run_id, fingerprint, digest))
 
     def resolve(self, host: str) -> Resolution:
         """One name at a time, in one of the DNS slots that the shift holds."""

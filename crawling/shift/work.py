@@ -99,7 +99,7 @@ class ShiftWork:
         self._clock = ShiftClock()
         self._memory = MemoryStage(buyer)
         self._archive = ArchiveStage(shift, buyer, user_agent=identity().user_agent)
-        self._port = QueuedShiftPort(lease, self._archive)
+        self._port = QueuedShiftPort(shift.process.run_id, lease, self._archive)
         self._look_for_parts(shift.process.run)
         self._context = make_context(shift, buyer, self._memory.room, self._fetching(), self._port)
         self._bench = Workbench()

@@ -6,7 +6,8 @@ from ipaddress import ip_network
 
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.pipeline.client import Client, Egress, RequestPolicy
-from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
+from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy
+from crawling.pipeline.shift_port import NoShift
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
 from crawling.web.fetch.budgets import Bandwidth
@@ -27,7 +28,7 @@ def make_client(*, allowed=(HERE,), most=1_000_000, fetching=None, recipients=No
     )
 
 
-class NotingPort(ShiftPort):
+class NotingPort(NoShift):
     """Keeps the robots.txt files that are handed over."""
 
     def __init__(self):
@@ -41,4 +42,4 @@ def make_fetch_context(*, scope=None, delay_seconds=0.0, client=None, port=None)
     pace = CrawlPace(delay_seconds)
     links = LinkJudge(UrlFilters(scope or Scope(Reach.HOST, frozenset(), None)))
     client = client or make_client(pause=pace.pause)
-    return FetchContext(client, links, RobotsPolicy("crawlsite"), pace, port or ShiftPort())
+    return FetchContext(client, links, RobotsPolicy("crawlsite"), pace, port or NoShift())

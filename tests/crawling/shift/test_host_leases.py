@@ -10,7 +10,7 @@ import pytest
 
 from crawling.models import Host
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.pipeline.context import ShiftPort
+from crawling.pipeline.shift_port import NoShift
 from crawling.shift.context_factory import make_context
 from crawling.shift.host_leases import HostLeases
 from crawling.shift.workbench import Workbench
@@ -45,7 +45,7 @@ def turns(transactional_db, dns_server):
     frontier.shift.process.run = frontier.run
     bench = Bench()
     held = SimpleNamespace(held=HELD, claim=HELD)
-    context = make_context(frontier.shift, held, MemoryBudget(), FetchingPart(), ShiftPort())
+    context = make_context(frontier.shift, held, MemoryBudget(), FetchingPart(), NoShift())
     turns = HostLeases(frontier.shift, context, bench, dns_slots=lambda: 4)
     turns.frontier, turns.bench = frontier, bench
     yield turns

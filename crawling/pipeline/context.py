@@ -22,7 +22,7 @@ from crawling.web.addresses import Address
 from crawling.web.content.media_types import GZIPS, SILENT, is_open, stated_type
 from crawling.web.documents import xml
 from crawling.web.documents.base import ReadingRules
-from crawling.web.fetch.http import Fetched, Judgement, Refuse, Wanted
+from crawling.web.fetch.http import AnswerPart, DocumentRefusal, Fetched, Judgement
 from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
 from crawling.web.topics import Topic
@@ -241,18 +241,18 @@ class FetchContext:
     def _judge_size(self, content_type: str | None, length: int | None) -> Judgement:
         if content_type in ENDLESS_TYPES:
             told = f"{content_type} is a stream without an end; only the answer's head was read."
-            return Refuse(FetchStatus.WRONG_TYPE, told)
+            return DocumentRefusal(FetchStatus.WRONG_TYPE, told)
         if length and length > self.client.max_document_bytes:
-            return Refuse(FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence)
-        return Wanted.ALL
+            return DocumentRefusal(FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence)
+        return AnswerPart.ALL
 
     def _judge_answer(self, content_type: str | None, length: int | None) -> Judgement:
         ruling = self.links.filters.judge_answer(content_type, length)
         judgement = self._judge_size(content_type, length)
-        if ruling is None or judgement is not Wanted.ALL:
+        if ruling is None or judgement is not AnswerPart.ALL:
             return judgement
         status = FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE
-        return Refuse(status, ruling.explanation)
+        return DocumentRefusal(status, ruling.explanation)
 
     def _judge_seed(self, content_type: str | None, length: int | None) -> Judgement:
         """As `_judge_answer`, but for the types that a sitemap may have, which shows by its root
@@ -269,4 +269,4 @@ class FetchContext:
 
 
 def _judge_head(content_type: str | None, length: int | None) -> Judgement:
-    return Wanted.HEAD_ONLY
+    return AnswerPart.HEAD

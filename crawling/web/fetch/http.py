@@ -41,21 +41,21 @@ WHOLE_RANGE = re.compile(r"bytes 0-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 BROKEN_OFF = "The answer's body broke off; its status and head count."
 
 
-class Wanted(Enum):
+class AnswerPart(Enum):
     """How much of an answer that has a document is read."""
 
     ALL = auto()
-    HEAD_ONLY = auto()
+    HEAD = auto()
 
 
-class Refuse(NamedTuple):
+class DocumentRefusal(NamedTuple):
     """The document is not read, and the answer has this status instead of the server's."""
 
     status: FetchStatus
     sentence: str
 
 
-Judgement = Wanted | Refuse
+Judgement = AnswerPart | DocumentRefusal
 #: asked of the head of an answer that has a document: its type, None if only its bytes can show it,
 #: and its stated length; and again of the document, if its type was open
 Judge = Callable[[str | None, int | None], Judgement]
@@ -63,7 +63,7 @@ Judge = Callable[[str | None, int | None], Judgement]
 
 def judge_nothing(content_type: str | None, length: int | None) -> Judgement:
     """Every document is read."""
-    return Wanted.ALL
+    return AnswerPart.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def _request(
         most=most,
         is_proxy_trusted=how.way is not None and how.way.proxy.is_trusted,
         received=received,
-        wants=lambda status, fields: _judged(status, fields, judge) is Wanted.ALL,
+        wants=lambda status, fields: _judged(status, fields, judge) is AnswerPart.ALL,
     )
 
 
@@ -276,14 +276,14 @@ def _read(
         how.cookies.take(canonical_address(response.url), answered.getlist("Set-Cookie"))
     seconds = time.monotonic() - started
     judgement = _judged(http_status, answered, judge)
-    if judgement is not Wanted.ALL:
+    if judgement is not AnswerPart.ALL:
         return _without_document(http_status, answered, seconds, judgement)
     document, error, is_whole = _document(body, most)
     if http_status == HTTPStatus.PARTIAL_CONTENT and not _is_all(answered):
         is_whole, error = False, error or PARTIAL
     if not isinstance(error, FetchStatus) and _is_open(http_status, answered):
         judgement = judge(Fetched(http_status, answered, document).content_type, None)
-        if judgement is not Wanted.ALL:
+        if judgement is not AnswerPart.ALL:
             if document.content is not body.file:
                 document.close()
             return _without_document(http_status, answered, seconds, judgement)
@@ -306,7 +306,7 @@ def _read(
 def _without_document(
     http_status: int, headers: Mapping[str, str], seconds: float, judgement: Judgement
 ) -> Fetched:
-    status, told = judgement if isinstance(judgement, Refuse) else (http_status, "")
+    status, told = judgement if isinstance(judgement, DocumentRefusal) else (http_status, "")
     return Fetched(status, headers, NO_DOCUMENT, seconds, told, http_status)
 
 
@@ -374,7 +374,7 @@ def _is_all(headers: Mapping[str, str]) -> bool:
 
 def _judged(status: int, headers: Mapping[str, str], judge: Judge) -> Judgement:
     if not 200 <= status < 300:
-        return Wanted.ALL
+        return AnswerPart.ALL
     stated = stated_type(headers.get("Content-Type", "")).essence
     return judge(None if _is_open(status, headers) else stated, _stated_length(headers))
 

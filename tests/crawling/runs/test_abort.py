@@ -13,7 +13,7 @@ from crawling.models import Host, Page, RunProcess, Shift, Url
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_run
 from crawling.runs.steering import abort, stop
 from crawling.runs.waiting_urls import retry_failed
-from crawling.shift import work
+from crawling.shift import ending_policy, work
 from crawling.shift.workbench import Workbench
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.statuses import FetchStatus
@@ -99,7 +99,7 @@ def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(
 def test_stop_lets_what_is_being_fetched_end_however_little_time_other_ends_give(
     order, work_off, make_site, no_more, monkeypatch
 ):
-    monkeypatch.setattr(work, "JOIN_SECONDS", 0.0)
+    monkeypatch.setattr(ending_policy, "JOIN_SECONDS", 0.0)
 
     def page(request):
         acting(lambda: stop(run.crawl))(request)

@@ -20,7 +20,7 @@ from crawling.rq_jobs import live_workers
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.steering import pause
 from crawling.scheduler.duties import IdleCapacity, start_due_crawls
-from crawling.shift import work
+from crawling.shift import ending_policy, work
 from tests.crawling.conftest import granted_starts
 from tests.crawling.pipeline.test_crawl_path import links
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
@@ -162,8 +162,8 @@ def slow(make_site):
 
 
 def test_what_it_was_fetching_when_it_gave_way_was_no_try(slow, order, work_off, monkeypatch):
-    for name, seconds in {"YIELD_SECONDS": 0.2, "LOOK_SECONDS": 0.1}.items():
-        monkeypatch.setattr(work, name, seconds)
+    monkeypatch.setattr(ending_policy, "YIELD_SECONDS", 0.2)
+    monkeypatch.setattr(work, "LOOK_SECONDS", 0.1)
     run = start_run(create_crawl(order(f"{slow.url}/", archive=False, idle_only=True)))
     monkeypatch.setattr(
         "crawling.shift.grants.ShiftGrants.others_wait", lambda self: "/slow" in slow.paths

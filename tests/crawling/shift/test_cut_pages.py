@@ -10,7 +10,7 @@ from django.db import connections
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Url
 from crawling.runs.steering import pause
-from crawling.shift import work
+from crawling.shift import ending_policy, work
 from crawling.web.statuses import FetchStatus
 from tests.crawling.pipeline.test_crawl_path import links
 
@@ -34,8 +34,8 @@ def slow(make_site):
 def contended(settings, monkeypatch, order):
     """Slices end at once, because another crawl waits for what the first one holds."""
     settings.CRAWL_SLICE_SECONDS = 0.1
-    for name, seconds in {"JOIN_SECONDS": 0.2, "LOOK_SECONDS": 0.1}.items():
-        monkeypatch.setattr(work, name, seconds)
+    monkeypatch.setattr(ending_policy, "JOIN_SECONDS", 0.2)
+    monkeypatch.setattr(work, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr("crawling.shift.grants.ShiftGrants.others_wait", lambda self: True)
 
 
@@ -57,7 +57,8 @@ def test_a_page_that_slices_cut_off_counts_its_tries_and_is_let_end(
 
 
 def test_a_page_that_a_pause_cuts_off_was_not_tried(slow, order, work_off, monkeypatch):
-    for name in ("JOIN_SECONDS", "LET_END_SECONDS", "LOOK_SECONDS"):
+    monkeypatch.setattr(ending_policy, "JOIN_SECONDS", 0.1)
+    for name in ("LET_END_SECONDS", "LOOK_SECONDS"):
         monkeypatch.setattr(work, name, 0.1)
     crawl = create_crawl(order(f"{slow.url}/slow", archive=False))
     run = start_run(crawl)

@@ -1,0 +1,94 @@
+"""Why a shift ends, and what its end may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+LEASE_LOST = "its lease was lost"
+ABORTED = "an operator aborted the run"
+LONGEST = "it has lasted as long as a shift may"
+MEMORY_SPENT = "no memory was left for it beside a document"
+NO_ARCHIVE = "the archive cannot be written"
+SLICE_OVER = "its time slice is over and others wait"
+YIELDED = "others wait, and it uses idle capacity only"
+SURPLUS = "the order has fewer processes"
+NOTHING_DUE = "nothing is due"
+FAILED = "it failed"
+
+SLICE_ENDINGS = (LONGEST, SLICE_OVER)
+#: what these cut off was a try, for it might be cut off in every shift; so is what a fault of the
+#: shift cuts off. All other endings are the doing of people or of other crawls
+COUNTED_ENDINGS = ("", *SLICE_ENDINGS, MEMORY_SPENT)
+#: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
+JOIN_SECONDS = 4.0
+#: those of a crawl that uses idle capacity only: others have its units within 5 s
+YIELD_SECONDS = 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftFacts:
+    """A shift's circumstances at a look.
+
+    The callables ask the database, and the run may end by them: each is asked only where nothing
+    before it ends the shift.
+    """
+
+    age_seconds: float
+    slice_seconds: float
+    longest_seconds: float
+    #: the run's state if shifts fetch nothing in it, or empty
+    resting_state: str
+    is_aborted: bool
+    is_lease_lost: bool
+    #: the order has fewer processes than the one that has this shift
+    is_surplus: bool
+    #: beyond the processes that were ordered, while a worker is idle
+    is_extra: bool
+    #: the crawl uses idle capacity only
+    is_idle_only: bool
+    #: of the run by its limits and thresholds; empty: it goes on
+    end_of_run: Callable[[], str]
+    others_wait: Callable[[], bool]
+    #: another process on idle capacity has something due
+    is_idlers_turn: Callable[[], bool]
+
+
+def reason_to_end(facts: ShiftFacts) -> str:
+    """Why the shift has to end; empty: it need not."""
+    if reason := _end_of_fetching(facts):
+        return reason
+    time_slice = 0.0 if facts.is_extra else facts.slice_seconds  # what is extra gives way at once
+    is_over, is_long = facts.age_seconds > time_slice, facts.age_seconds > facts.slice_seconds
+    is_idle_only = facts.is_idle_only
+    reasons: tuple[tuple[str, Callable[[], bool]], ...] = (
+        (LONGEST, lambda: facts.age_seconds > facts.longest_seconds),
+        (SURPLUS, lambda: facts.is_surplus),
+        (YIELDED, lambda: is_idle_only and facts.others_wait()),
+        (SLICE_OVER, lambda: is_over and facts.others_wait()),
+        (SLICE_OVER, lambda: is_idle_only and is_long and facts.is_idlers_turn()),
+    )
+    return next((reason for reason, is_so in reasons if is_so()), "")
+
+
+def _end_of_fetching(facts: ShiftFacts) -> str:
+    """Why the run's fetching is over, for this shift or for all of them."""
+    if facts.is_lease_lost:
+        return LEASE_LOST
+    if facts.is_aborted:
+        return ABORTED
+    return f"the run is {facts.resting_state}" if facts.resting_state else facts.end_of_run()
+
+
+def reason_to_hurry(facts: ShiftFacts) -> str:
+    """Why fetches under way at the end are not awaited any longer; empty: they are."""
+    if facts.is_lease_lost:
+        return LEASE_LOST
+    if facts.is_aborted:
+        return ABORTED
+    return YIELDED if facts.is_idle_only and facts.others_wait() else ""
+
+
+def join_seconds(ending: str) -> float:
+    """How long fetches under way are awaited."""
+    return YIELD_SECONDS if ending == YIELDED else JOIN_SECONDS

@@ -50,7 +50,7 @@ from crawling.pipeline.visit import Visit
 from crawling.preresolver.slots import SEAT_LOCK
 from crawling.runs.steering import stop
 from crawling.scheduler.duties import start_due_crawls
-from crawling.shift import fetch_threads, host_leases
+from crawling.shift import fetch_threads, host_names
 from crawling.shift.name_thread import NameThread, host_of
 from crawling.worker.jobs import run_shift
 from crawlsite.env import for_child
@@ -175,7 +175,7 @@ def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: i
     forget()
     settings.DNS_AHEAD = way.ahead
     # what the shift takes from there
-    setattr(host_leases, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
+    setattr(host_names, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
     setattr(fetch_threads, "step", asking_first(way.theirs) if way.theirs else step)  # noqa: B010
     zone = f"{zone}{''.join(filter(str.isalpha, way.label)).lower()}"
     names = [f"{KINDS[n * 37 % 100]}.h{n}.{zone}.test" for n in range(hosts)]

@@ -22,7 +22,7 @@ def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
     if parts.recorder.look():
         parts.hosts.hand_over()
         parts.archive.is_alone = parts.archive.is_alone and len(parts.recorder.numbers) == 1
-    parts.hosts.tell()
+    parts.hosts.names.write_counts()
     parts.hosts.obey(run)
     parts.recorder.progress.show()
     edit = _follow_edits(parts, run.crawl)
@@ -61,7 +61,7 @@ def _follow_edits(parts: ShiftParts, crawl: CrawlJob) -> str:
 
 def _grow(parts: ShiftParts, crawl: CrawlJob) -> None:
     parts.buyer.look()
-    names = parts.hosts.names_waiting()
+    names = parts.hosts.names.waiting()
     parts.buyer.grow(
         {"fetch_slots": parts.bench.overdue() + names, "dns_slots": names},
         parts.memory.units_for,

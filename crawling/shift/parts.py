@@ -60,7 +60,7 @@ def assemble(shift: Shift, lease: LeaseThread, buyer: ShiftGrants, stop: Stop) -
         threads.board,
         context.client.bandwidth,
         memory.room,
-        look_ups=lambda: port.names_at_work + hosts.names_under_way(),
+        look_ups=lambda: port.names_at_work + hosts.names.under_way(),
         has_archive=lambda: archive.has_file,
     )
     recorder = OutcomeRecorder(shift, context, archive, port, threads, use)

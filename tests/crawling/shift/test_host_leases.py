@@ -72,7 +72,7 @@ def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_sta
     """A turn is over at once here, and there is room for two: none waits for another's last URL,
     and none goes without need.
     """
-    monkeypatch.setattr("crawling.shift.host_leases.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("crawling.shift.host_turns.TURN_SECONDS", 0.0)
     monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_THREAD", 2)
     turns.frontier.run.crawl.batch_size = 100
     names = [f"{number}.test" for number in range(hosts)]
@@ -92,7 +92,7 @@ def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_sta
 
 
 def test_nobody_makes_room_for_a_host_that_is_left_to_another_crawl(turns, monkeypatch):
-    monkeypatch.setattr("crawling.shift.host_leases.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("crawling.shift.host_turns.TURN_SECONDS", 0.0)
     monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_THREAD", 2)
     Frontier().sow("a.test/1")
     for name in ("a.test", "b.test"):

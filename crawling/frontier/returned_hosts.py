@@ -24,8 +24,8 @@ class ReturnedVisit(NamedTuple):
     host: ReturnedHost
     #: requests that are not counted yet
     asked: AskedHost | None
-    #: seconds for which the run leaves the host alone, since the host's budget is spent
-    budget_rest: float | None
+    #: seconds for which this run alone asks the host for nothing
+    own_rest: float | None
     outage: OutageChange | None
     certificate_ends_at: datetime | None
 
@@ -36,7 +36,7 @@ def return_hosts(shift: Shift, visits: Sequence[ReturnedVisit]) -> None:
     """
     if asked := [visit.asked for visit in visits if visit.asked]:
         count_requests(shift, asked)
-    if rests := {one.queue_id: one.budget_rest for one in visits if one.budget_rest is not None}:
+    if rests := {one.queue_id: one.own_rest for one in visits if one.own_rest is not None}:
         rest_queues(shift.process.run_id, rests)
     keep_outages(shift, [visit.outage for visit in visits if visit.outage])
     ends = {one.queue_id: one.certificate_ends_at for one in visits if one.certificate_ends_at}

@@ -29,6 +29,27 @@ TOLD_SECONDS = 15.0
 
 
 @dataclass
+class RequestBudget:
+    """A crawl's budget of requests to a host, as far as it is spent."""
+
+    spent: RequestsSpent = NOTHING_SPENT
+    #: the host's row has all of them
+    is_counted: bool = True
+    #: no further request before, in monotonic seconds
+    free_at: float = 0.0
+
+    def spend(self, politeness: PolitenessPart) -> None:
+        """A request has just ended."""
+        self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
+        self.keep(politeness)
+
+    def keep(self, politeness: PolitenessPart) -> None:
+        """Wait for the next minute or day where the budget is spent."""
+        wait = self.spent.seconds_to_wait(politeness, datetime.now(UTC))
+        self.free_at = time.monotonic() + wait if wait else 0.0
+
+
+@dataclass
 class HostClock:
     """The clock of one visit. All times are monotonic seconds.
 
@@ -36,8 +57,8 @@ class HostClock:
     writes the rest: neither can undo what the other wrote.
     """
 
-    #: when the next request may begin
-    free_at: float
+    #: when the host may be asked again, by any crawl
+    host_free_at: float
     #: written by the shift alone
     configured_delay: float
     #: written by the shift alone
@@ -51,21 +72,24 @@ class HostClock:
     is_trusted: bool = False
     #: the answer that makes the host rest for long, a sentence; "": none does
     rest_reason: str = ""
-    #: requests that the host has had
-    spent: RequestsSpent = NOTHING_SPENT
-    #: whether its row has all of them
-    is_counted: bool = True
-    #: as `free_at`, but for the budget, which binds this crawl alone
-    host_free_at: float = 0.0
+    budget: RequestBudget = field(default_factory=RequestBudget)
     #: the host lets nothing be fetched before
     closed_until: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.host_free_at = self.host_free_at or self.free_at
+    #: something that is not the host's doing is awaited until then
+    waits_until: float = 0.0
+    #: no further request is made: the remaining URLs need not wait
+    is_over: bool = False
 
     @property
-    def rests_for_budget(self) -> bool:
-        """Whether the host itself could be asked sooner."""
+    def free_at(self) -> float:
+        """When the next request of this crawl may begin."""
+        if self.is_over:
+            return 0.0
+        return max(self.host_free_at, self.budget.free_at, self.closed_until, self.waits_until)
+
+    @property
+    def rests_alone(self) -> bool:
+        """Whether another crawl could ask the host sooner."""
         return self.free_at > self.host_free_at
 
     @property
@@ -110,10 +134,9 @@ class HostClock:
             rest = rest_after_page(status, asked=asked, chance=chance, is_trusted=trusted)
         else:  # it failed before, while others did not
             rest = 0.0
-        self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
-        self.host_free_at = time.monotonic() + max(self.delay, rest)
         self.rest_reason = _rest_reason(status, rest, asked)
-        self.keep_budget()
+        self.budget.spend(self.politeness)
+        self.rest_for(max(self.delay, rest))
 
     def rest_at_fault(self, status: int, asked: float | None) -> None:
         """The answer to which the clock has just rested means the host itself: wait as long as it
@@ -122,32 +145,20 @@ class HostClock:
         # no secret
         chance = random.random()  # noqa: S311
         rest = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=chance)
-        self.host_free_at = max(self.host_free_at, time.monotonic() + rest)
         self.rest_reason = _rest_reason(status, rest, asked)
-        self.keep_budget()
+        self.host_free_at = max(self.host_free_at, time.monotonic() + rest)
 
     def rest_for_delay(self) -> None:
         """Leave the host alone for its delay from now on, at least."""
         self.host_free_at = max(self.host_free_at, time.monotonic() + self.delay)
-        self.keep_budget()
+
+    def rest_for(self, seconds: float) -> None:
+        """Leave the host alone for so long from now on, then go on."""
+        self.host_free_at, self.is_over = time.monotonic() + seconds, False
 
     def come_back_in(self, seconds: float) -> None:
         """Wait so long at least, for something that is not the host's doing."""
-        self.free_at = max(self.free_at, time.monotonic() + seconds)
-
-    def keep_budget(self) -> None:
-        """Wait for the host, and for the next minute or day where the crawl's budget for it is
-        spent.
-        """
-        wait = self.spent.seconds_to_wait(self.politeness, datetime.now(UTC))
-        self.free_at = (
-            max(self.host_free_at, time.monotonic() + wait) if wait else self.host_free_at
-        )
-        self.free_at = max(self.free_at, self.closed_until)
-
-    def skip(self) -> None:
-        """No further request is made: the remaining URLs need not wait."""
-        self.closed_until, self.free_at = 0.0, time.monotonic()
+        self.waits_until = max(self.waits_until, time.monotonic() + seconds)
 
 
 @dataclass
@@ -186,7 +197,6 @@ class HostAvailability:
         if self.outage and not self.given_up:
             left = (self.outage.retry_at - datetime.now(UTC)).total_seconds()
             self.clock.closed_until = time.monotonic() + left
-            self.clock.keep_budget()
 
     def note_refusal(
         self, told: str, status: int, *, is_first_try: bool, asked: float | None
@@ -227,7 +237,6 @@ class HostAvailability:
             self._give_up(refused.status)
         if not self.given_up:
             self.clock.closed_until = time.monotonic() + pause
-            self.clock.keep_budget()
 
     @property
     def is_doubtful(self) -> bool:
@@ -318,7 +327,7 @@ class HostAvailability:
     def _give_up(self, status: int) -> None:
         assert self.outage is not None
         self.given_up = Fetched(status, error=self.outage.last_words)
-        self.clock.skip()
+        self.clock.is_over = True
 
 
 def _rest_reason(status: int, rest: float, asked: float | None) -> str:

@@ -4,7 +4,6 @@ the log-in has ended.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -90,8 +89,7 @@ def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> 
         if not visit.availability.given_up:
             return
         visit.availability.given_up = None  # an operator may try again
-    visit.clock.host_free_at = time.monotonic() + REST_SECONDS
-    visit.clock.keep_budget()
+    visit.clock.rest_for(REST_SECONDS)
     context.port.login_failed(told)
 
 

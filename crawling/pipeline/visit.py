@@ -10,7 +10,7 @@ from datetime import datetime
 from crawling.archive.earlier_answers import EarlierAnswer
 from crawling.frontier.leases import ClaimedUrl, LeasedHost
 from crawling.orders.sections.politeness import PolitenessPart
-from crawling.pipeline.host_clock import HostAvailability, HostClock
+from crawling.pipeline.host_clock import HostAvailability, HostClock, RequestBudget
 from crawling.web.addresses import canonical_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.politeness import penalty_seconds
@@ -121,13 +121,14 @@ class Visit:
     ) -> Visit:
         """Begin a visit to a host that was leased just now."""
         now = time.monotonic()
-        free_at = now + host.wait_seconds
+        politeness, budget = politeness or PolitenessPart(), RequestBudget(host.spent)
+        budget.keep(politeness)
         clock = HostClock(
-            free_at,
+            now + host.wait_seconds,
             delay_seconds,
-            politeness or PolitenessPart(),
+            politeness,
             backoffs=host.backoffs,
-            spent=host.spent,
+            budget=budget,
         )
         availability = HostAvailability(
             clock,
@@ -135,7 +136,6 @@ class Visit:
             outage=host.outage,
             origins=dict(host.origin_outages),
         )
-        clock.keep_budget()
         return cls(host, now, clock, availability, penalty_until=penalty_until)
 
     def turn_to_others(self) -> bool:

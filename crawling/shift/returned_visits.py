@@ -34,7 +34,7 @@ def returned(visit: Visit, *, longer: bool) -> ReturnedVisit:
         visit.host.queue_id,
         host,
         asked=_uncounted(visit, now),
-        budget_rest=clock.free_at - now if clock.rests_for_budget else None,
+        own_rest=clock.free_at - now if clock.rests_alone else None,
         outage=_outage_change(visit),
         certificate_ends_at=visit.route.certificate_ends_at,
     )
@@ -42,11 +42,11 @@ def returned(visit: Visit, *, longer: bool) -> ReturnedVisit:
 
 def _uncounted(visit: Visit, now: float) -> AskedHost | None:
     clock = visit.clock
-    if clock.is_counted:
+    if clock.budget.is_counted:
         return None
-    clock.is_counted = True  # before its count is read: a thread may be fetching
+    clock.budget.is_counted = True  # before its count is read: a thread may be fetching
     rest = max(0.0, clock.host_free_at - now)
-    return AskedHost(visit.host.host_id, clock.spent, clock.delay, rest)
+    return AskedHost(visit.host.host_id, clock.budget.spent, clock.delay, rest)
 
 
 def _outage_change(visit: Visit) -> OutageChange | None:

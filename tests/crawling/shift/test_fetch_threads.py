@@ -144,7 +144,7 @@ def test_a_page_is_read_at_once_where_its_host_rests_and_no_other_is_due(
 
     def step_and_rest(visit, context):
         made = step(visit, context)
-        visit.clock.free_at = time.monotonic() + 10
+        visit.clock.host_free_at = time.monotonic() + 10
         return made
 
     monkeypatch.setattr(fetch_threads, "step", step_and_rest)

@@ -54,7 +54,7 @@ def test_the_host_that_fell_due_first_is_taken_first(bench):
 def test_of_equals_the_one_put_first_is_taken_first(bench):
     visits = [visit(str(number)) for number in range(20)]
     for one in visits:
-        one.clock.free_at = 1.0
+        one.clock.host_free_at = 1.0
         bench.put(one)
 
     assert [take(bench) for _ in visits] == visits
@@ -145,7 +145,7 @@ def test_who_gives_back_a_host_with_a_document_to_read_has_what_is_due_or_goes_t
     take(bench)
 
     assert bench.take(lambda: True, back=one, is_unread=True) is one
-    one.clock.free_at = time.monotonic() + 60
+    one.clock.host_free_at = time.monotonic() + 60
     assert bench.take(lambda: True, back=one, is_unread=True) is None
     assert one.unread == 2
     assert not bench.is_idle()
@@ -168,7 +168,7 @@ def taken_while_another_waits(bench):
 def test_a_host_that_is_given_back_is_not_left_to_who_waits_for_a_later_one(bench):
     one, _, by_other = taken_while_another_waits(bench)
 
-    one.clock.free_at = time.monotonic() + 0.05
+    one.clock.host_free_at = time.monotonic() + 0.05
     taken = bench.take(lambda: True, back=one)
 
     assert (taken, by_other) == (one, [])
@@ -217,7 +217,7 @@ def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
     looks.append(bench.is_idle())
     take(bench)
     looks.append(bench.is_idle())
-    one.clock.free_at = time.monotonic() + 60
+    one.clock.host_free_at = time.monotonic() + 60
     put_back(bench, one)
     looks.append(bench.is_idle())
 

@@ -212,13 +212,13 @@ def _queued(
 
 def _asker(request: Request, use: ShareUse) -> QueuedRequest:
     process = request.process
-    return QueuedRequest(
+    return QueuedRequest.of(
         tuple(request.amounts),
-        any(process.allocated),
-        process.priority,
         tuple(process.max_claim),
-        use.room(process.share_id),
-        use.set_aside(process.share_id),
+        use,
+        process.share_id,
+        holds=any(process.allocated),
+        priority=process.priority,
     )
 
 

@@ -26,6 +26,7 @@ from datetime import timedelta
 from enum import Enum
 
 from allocation.rules.banker import BankVerdict, Vector, fits, minus, plus
+from allocation.rules.shares import ShareUse
 
 PRIORITIES = range(-10, 11)
 URGENT = 10
@@ -64,6 +65,20 @@ class QueuedRequest:
     room: Vector | None = None
     #: what the other shares have set aside; empty: nothing
     set_aside: Vector = ()
+
+    @classmethod
+    def of(
+        cls,
+        amounts: Vector,
+        claim: Vector,
+        use: ShareUse,
+        share: int | None,
+        *,
+        holds: bool,
+        priority: int,
+    ) -> QueuedRequest:
+        """A request of a process with this Max, in this share of the pool."""
+        return cls(amounts, holds, priority, claim, use.room(share), use.set_aside(share))
 
     @property
     def is_within_share(self) -> bool:

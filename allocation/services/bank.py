@@ -226,7 +226,7 @@ class Bank:
         """End a wait without a grant: cancelled or expired."""
         self.settle(request, state, reason=reason)
         kind = EventKind.EXPIRED if state == RequestState.EXPIRED else EventKind.CANCELLED
-        self.log(kind, self.processes[request.process_id], request=request)
+        self.log_request(kind, request)
 
     def take_back(
         self,
@@ -259,42 +259,42 @@ class Bank:
         kind: EventKind,
         process: Process | None = None,
         *,
-        request: Request | None = None,
         amounts: Vector | None = None,
         before: Vector | None = None,
         reason: str = "",
-        sequence: tuple[int, ...] = (),
         share: int | None = None,
     ) -> None:
-        """Add an event.
+        """Add an event that concerns no request.
 
-        `before` is Available before it, if it changed; amounts default to the request's.
+        `before` is Available before it, if it changed; amounts default to none.
         """
+        told = (0,) * len(self.keys) if amounts is None else amounts
+        event = self._event(kind, process, told)
+        event.available_before = list(self.available if before is None else before)
+        event.reason, event.share_id = reason, share
+
+    def log_request(
+        self, kind: EventKind, request: Request, *, sequence: tuple[int, ...] = ()
+    ) -> None:
+        """Add the event of a request whose verdict and reason are settled."""
+        event = self._event(kind, self.processes[request.process_id], tuple(request.amounts))
+        event.request_id, event.sequence = request.pk, list(sequence)
+        event.verdict, event.reason = request.verdict, request.reason
+
+    def _event(self, kind: EventKind, process: Process | None, amounts: Vector) -> Event:
         self.pool.version += 1
-        told = (
-            amounts
-            if amounts is not None
-            else tuple(request.amounts)
-            if request
-            else (0,) * len(self.keys)
+        event = Event(
+            pool=self.pool,
+            version=self.pool.version,
+            kind=kind,
+            process=process,
+            epoch=process.epoch if process else None,
+            amounts=list(amounts),
+            available_before=list(self.available),
+            available_after=list(self.available),
         )
-        self.events.append(
-            Event(
-                pool=self.pool,
-                version=self.pool.version,
-                kind=kind,
-                process=process,
-                epoch=process.epoch if process else None,
-                share_id=share,
-                request_id=request.pk if request else None,
-                amounts=list(told),
-                available_before=list(self.available if before is None else before),
-                available_after=list(self.available),
-                verdict=request.verdict if request else "",
-                reason=reason or (request.reason if request else ""),
-                sequence=list(sequence),
-            )
-        )
+        self.events.append(event)
+        return event
 
     def post(
         self, kind: OutboxKind, process: Process | None = None, epoch: int | None = None

@@ -134,13 +134,13 @@ class _PoolLimits:
         return {pk for pk, claim in self.claims.items() if self._gets_all_at_once(claim, available)}
 
     def _gets_all_at_once(self, claim: _Claim, available: Vector) -> bool:
-        asker = QueuedRequest(
+        asker = QueuedRequest.of(
             claim.need,
-            claim.holds,
-            claim.priority,
             claim.maximum,
-            self.use.room(claim.share),
-            self.use.set_aside(claim.share),
+            self.use,
+            claim.share,
+            holds=claim.holds,
+            priority=claim.priority,
         )
         beside = banker.plus(claim.need, kept_back(self.rules, asker))
         return banker.fits(beside, available) and (claim.holds or asker.is_within_share)

@@ -128,7 +128,7 @@ def _settle(
     )
     if not banker.fits(wanted, need):
         bank.settle(request, RequestState.REJECTED, reason=excess(bank.keys, wanted, need))
-        bank.log(EventKind.REJECTED, process, request=request)
+        bank.log_request(EventKind.REJECTED, request)
         return RequestExceedsNeed(process=process.label, excess=request.reason)
     if growth:
         bank.withdraw(growth, RequestState.CANCELLED, "A stage request took its place.")
@@ -160,7 +160,7 @@ def _decide(
         else bank.reason_of(process, wanted, verdict)
     )
     bank.settle(request, RequestState.WAITING, verdict=verdict, reason=reason)
-    bank.log(EventKind.WAITING, process, request=request, sequence=decision.sequence)
+    bank.log_request(EventKind.WAITING, request, sequence=decision.sequence)
     return RequestOutcome.of(request)
 
 

@@ -32,14 +32,13 @@ def in_turn(pool: Pool) -> QuerySet[Request]:
 
 
 def asker_of(bank: Bank, process: Process, amounts: Vector) -> QueuedRequest:
-    use, claim = bank.share_use, tuple(process.max_claim)
-    return QueuedRequest(
+    return QueuedRequest.of(
         amounts,
-        any(process.allocated),
-        process.priority,
-        claim,
-        use.room(process.share_id),
-        use.set_aside(process.share_id),
+        tuple(process.max_claim),
+        bank.share_use,
+        process.share_id,
+        holds=any(process.allocated),
+        priority=process.priority,
     )
 
 

@@ -6,7 +6,8 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from django.utils import timezone
@@ -71,7 +72,7 @@ class OutcomeRecorder:
             threads,
         )
         self._links = PartWriter(shift.process.run_id, shift.pk, shift.process.run.started_at)
-        self._memory = RecordingState(contents=context.copies.contents)
+        self._recording = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
         #: of the archive's files, which no row has yet
         self._lengths: dict[int, int] = {}
@@ -130,59 +131,71 @@ class OutcomeRecorder:
         self._count_links()
 
     def _write(self, *, is_ending: bool, cut: Sequence[UrlOutcome] = ()) -> None:
-        taken, self._outcomes = self._outcomes, []
-        try:
-            outcomes, lengths, later = self._archive.settle(
-                taken, self._threads.outcomes, is_ending=is_ending
-            )
-            if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
-                self._context.links.forget()  # theirs do not reach the frontier
-        except BaseException:
-            self._archive.abandon()
-            raise
-        self._outcomes, self._oldest = later, time.monotonic()
-        known = {outcome.url_id for outcome in (*taken, *outcomes, *later)}
-        outcomes += [outcome for outcome in cut if outcome.url_id not in known]
-        self._lengths |= lengths
-        if any(outcome.answer for outcome in outcomes):
-            self._memory.links_part = self._links.open()
-        try:
-            outcomes = list(map(_with_text_facts, outcomes))
+        with self._batch() as batch:
+            outcomes = self._archived(is_ending=is_ending, cut=cut)
+            batch.outcomes = outcomes
+            if any(outcome.answer for outcome in outcomes):
+                self._recording.links_part = self._links.open()
+            batch.outcomes = outcomes = list(map(_with_text_facts, outcomes))
             settled = record_all(
                 self._shift,
                 outcomes,
                 numbers=self.numbers,
-                memory=self._memory,
+                memory=self._recording,
                 lengths=self._lengths,
             )
+        if self._recording.watch.has_held:
+            self._recording.watch.has_held = False
+            self._context.links.traps.states = states_of(self._shift.process.run_id)
+        self._links.take(outcomes, settled)
+        self._keep_what_hosts_said()
+        self._count_offers(outcomes)
+        is_late = time.monotonic() - self._recording.links_counted_at > COUNT_AFTER_SECONDS
+        if is_late or len(self._recording.links) > COUNT_AT:
+            self._count_links()
+
+    @contextmanager
+    def _batch(self) -> Iterator[_Batch]:
+        """A batch is committed with its archive's lengths; where memory was lacking for its rows,
+        the end of the shift writes it; else it is abandoned with what the archive has of it.
+        """
+        batch = _Batch()
+        try:
+            yield batch
         except BaseException as error:
-            if lacked_memory(error):
-                self._outcomes[:0] = outcomes  # the end of the shift writes them
+            if batch.outcomes is not None and lacked_memory(error):
+                self._outcomes[:0] = batch.outcomes
             else:
                 self._lengths = {}
                 self._archive.abandon()
             raise
         self._lengths = {}
-        if self._memory.watch.has_held:
-            self._memory.watch.has_held = False
-            self._context.links.traps.states = states_of(self._shift.process.run_id)
-        self._links.take(outcomes, settled)
-        self._keep_what_hosts_said()
-        self._count_offers(outcomes)
-        is_late = time.monotonic() - self._memory.links_counted_at > COUNT_AFTER_SECONDS
-        if is_late or len(self._memory.links) > COUNT_AT:
-            self._count_links()
+
+    def _archived(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
+        """What was taken up and can be recorded now, with those of `cut` of which nothing else is
+        known.
+        """
+        taken, self._outcomes = self._outcomes, []
+        outcomes, lengths, later = self._archive.settle(
+            taken, self._threads.outcomes, is_ending=is_ending
+        )
+        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
+            self._context.links.forget()  # theirs do not reach the frontier
+        self._outcomes, self._oldest = later, time.monotonic()
+        self._lengths |= lengths
+        known = {outcome.url_id for outcome in (*taken, *outcomes, *later)}
+        return [*outcomes, *(outcome for outcome in cut if outcome.url_id not in known)]
 
     def _count_links(self) -> None:
         """Add up the links to known URLs. Most links of most pages are such: with a statement for
         each batch they would cost more than the rest of it.
         """
-        links, self._memory.links = self._memory.links, Counter()
+        links, self._recording.links = self._recording.links, Counter()
         links.update(self._context.links.seen.take_links())
         for some in _slices(links):
             with locked_run(self._shift.process.run_id) as run:
                 add_links(run.pk, some)
-        self._memory.links_counted_at = time.monotonic()
+        self._recording.links_counted_at = time.monotonic()
 
     def _keep_what_hosts_said(self) -> None:
         if sessions := self._port.taken_sessions():
@@ -207,6 +220,12 @@ class OutcomeRecorder:
     def write_links(self) -> None:
         """Store the links of recorded pages that are not stored yet."""
         self._links.write()
+
+
+@dataclass
+class _Batch:
+    #: None until the archive has what it takes of them
+    outcomes: list[UrlOutcome] | None = None
 
 
 def _with_text_facts(outcome: UrlOutcome) -> UrlOutcome:

@@ -13,36 +13,37 @@ from crawling.dashboard.links.language_tags import is_language
 from crawling.dashboard.links.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
 from crawling.errors import BadOrder
 from crawling.links.query import ask
-from crawling.models import Run, Url
+from crawling.models import Run, Url, UrlState
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
 
 #: The index has them by status, and then by id: of each status the first are read, not all. By the
 #: bare id PostgreSQL may look for those without one along the primary key, through all runs.
-FAILED = """
+FAILED = f"""
 WITH RECURSIVE known (status) AS (
-    (SELECT status FROM crawling_url WHERE run_id = %(run)s AND state = 'f'
+    (SELECT status FROM crawling_url WHERE run_id = %(run)s AND state = '{UrlState.FAILED}'
      ORDER BY status LIMIT 1)
     UNION ALL
     SELECT (SELECT status FROM crawling_url
-             WHERE run_id = %(run)s AND state = 'f' AND status > known.status
+             WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND status > known.status
              ORDER BY status LIMIT 1)
       FROM known WHERE known.status IS NOT NULL
 ), first (id) AS (
     SELECT one.id FROM known CROSS JOIN LATERAL (
         SELECT id FROM crawling_url
-         WHERE run_id = %(run)s AND state = 'f' AND status = known.status AND id > %(after)s
+         WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND status = known.status
+           AND id > %(after)s
          ORDER BY id LIMIT %(most)s
     ) AS one
     UNION ALL
     (SELECT id FROM crawling_url
-      WHERE run_id = %(run)s AND state = 'f' AND status IS NULL AND id > %(after)s
+      WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND status IS NULL AND id > %(after)s
       ORDER BY id + 0 LIMIT %(most)s)
     ORDER BY id LIMIT %(most)s
 )
 SELECT id, url, coalesce(status, 0), error FROM crawling_url
  WHERE id = ANY(ARRAY(SELECT id FROM first)) ORDER BY id
-"""
+"""  # noqa: S608 - the state is a constant
 INSECURE_TARGETS = """
 SELECT target FROM links WHERE {condition} AND target > $after
 GROUP BY target ORDER BY target LIMIT $most

@@ -37,10 +37,10 @@ def decoded(payload: bytes, coding: str) -> bytes:
 def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentStream:
     """A payload as a browser would read it: up to `most` bytes of it, or a few more.
 
-    It is the payload itself, if no coding has to be taken off or if it cannot be unpacked.
+    It shares the payload, if no coding has to be taken off or if it cannot be unpacked.
     """
     if coding.strip().lower() in ("", "identity"):
-        return payload
+        return payload.share()
     document, size = new_spool(), 0
     with ExitStack() as faulty:
         faulty.callback(document.close)
@@ -50,7 +50,7 @@ def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentS
                 if size >= most:
                     break
         except ContentDecodingError:
-            return payload
+            return payload.share()
         faulty.pop_all()
     return DocumentStream(document, size)
 

@@ -147,6 +147,5 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
 def _document(record: OpenRecord, coding: str, most: int) -> DocumentStream:
     """The document in a record, which nothing else is wanted of."""
     body = decoded_stream(record.payload, coding, most)
-    if body is not record.payload:
-        record.payload.close()
+    record.payload.close()
     return body

@@ -256,9 +256,10 @@ class Client:
         if len(fetched.body) > max_bytes:
             fetched.close()
             return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
-        is_kept = keep and succeeded(fetched.status)
-        exchange = Exchange(b"", b"", fetched.body, is_plain=True)
-        return replace(fetched, exchange=exchange) if is_kept else fetched
+        if not (keep and succeeded(fetched.status)):
+            return fetched
+        exchange = Exchange(b"", b"", fetched.body.share(), is_plain=True)
+        return replace(fetched, exchange=exchange)
 
     def _received(self, count: int) -> None:
         seconds = self.bandwidth.take(count)

@@ -162,7 +162,7 @@ def _captured(
         claimed.url,
         claimed.depth,
         claimed.attempts,
-        fetched.exchange,
+        fetched.exchange.share(),
         fetched.unchanged_since,
         outlinks=outlinks,
         sha256=sha256,

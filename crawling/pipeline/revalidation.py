@@ -71,7 +71,7 @@ def must_ask_without_condition(visit: Visit, claimed: ClaimedUrl, fetched: Fetch
 
 
 def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
-    fetched.close_document()
+    fetched.body.close()
     return replace(
         fetched,
         headers=CaseInsensitiveDict(

@@ -160,27 +160,23 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
     return True
 
 
-def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
+def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
     """Say what became of the URL. The visit may be at another fetch thread meanwhile."""
     report_step(FetchStep.EXTRACTING)
-    outcome = None
     try:
         outcome = conclude(
-            catch.claimed,
-            catch.address,
-            catch.dial,
-            catch.fetched,
+            answer.claimed,
+            answer.address,
+            answer.dial,
+            answer.fetched,
             context,
-            sitemaps=catch.sitemaps,
+            sitemaps=answer.sitemaps,
         )
         if outcome.answer:
-            visit.robots.mapped.add(catch.address.origin)
+            visit.robots.mapped.add(answer.address.origin)
         return outcome
     finally:
-        if outcome and outcome.captured:
-            catch.fetched.close_document()
-        else:
-            catch.fetched.close()
+        answer.fetched.close()
 
 
 def _fetched(

@@ -129,22 +129,22 @@ class FetchThreadPool:
         del self._in_hand[number, claimed.id]
         return visit
 
-    def _conclude(self, catch: UnreadAnswer, visit: Visit, number: int) -> None:
+    def _conclude(self, answer: UnreadAnswer, visit: Visit, number: int) -> None:
         """Read an answer whose visit is given back."""
-        claimed, began_at = catch.claimed, time.monotonic()
+        claimed, began_at = answer.claimed, time.monotonic()
         with VITALS.in_hand(number, claimed.id), self.board.aside(number, claimed.url):
-            self._hand_in(self._read(catch, visit), claimed)
+            self._hand_in(self._read(answer, visit), claimed)
         self._read_aside[number] = held = time.monotonic() - began_at
         visit.penalise(held, threads=self._size)
         del self._in_hand[number, claimed.id]
         self._bench.has_read(visit)
 
-    def _read(self, catch: UnreadAnswer, visit: Visit) -> UrlOutcome:
+    def _read(self, answer: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
-            return read(catch, visit, self._context)
+            return read(answer, visit, self._context)
         # as above: whatever a page makes us stumble over is that page's end only
         except Exception as error:
-            return _stumbled(catch.claimed, error)
+            return _stumbled(answer.claimed, error)
 
     def _hand_in(self, outcome: UrlOutcome, claimed: ClaimedUrl) -> None:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""

@@ -23,15 +23,26 @@ def new_spool() -> IO[bytes]:
 
 
 class DocumentStream:
-    """The bytes of a document. Its length is theirs; the last holder closes it."""
+    """The bytes of a document. Its length is theirs. Each holder closes its own, any number of
+    times, and with the last one the bytes go.
+    """
 
-    def __init__(self, content: IO[bytes], size: int) -> None:
+    def __init__(self, content: IO[bytes], size: int, holders: list[None] | None = None) -> None:
         self.content, self._size = content, size
+        #: an entry for each that has not closed its own; threads may do so at the same time, for
+        #: the ends of a list change at once
+        self._holders = [] if holders is None else holders
+        self._holders.append(None)
+        self._is_closed = False
 
     @classmethod
     def of(cls, document: bytes) -> DocumentStream:
         """A document that is in memory anyway."""
         return cls(BytesIO(document), len(document))
+
+    def share(self) -> DocumentStream:
+        """The same bytes for one holder more. Holders do not read at the same time."""
+        return DocumentStream(self.content, self._size, self._holders)
 
     def __len__(self) -> int:
         return self._size
@@ -71,11 +82,17 @@ class DocumentStream:
         return found.digest()
 
     def close(self) -> None:
-        self.content.close()
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._holders.pop()
+        if not self._holders:
+            self.content.close()
 
 
-#: of an answer without a body; it may be closed any number of times
+#: of an answer without a body
 NO_DOCUMENT = DocumentStream.of(b"")
+NO_DOCUMENT.close()  # all threads share it, and none is the last to close it
 
 
 GZIP_MAGIC = b"\x1f\x8b\x08"

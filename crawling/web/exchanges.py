@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crawling.web.document_stream import DocumentStream
 
@@ -22,13 +22,17 @@ class Exchange:
     payload: DocumentStream
     #: the payload is the document, with no encoding to be taken off
     is_plain: bool = False
-    #: the compressed body breaks off. The last holder of the exchange closes it
+    #: the compressed body breaks off
     is_cut_short: bool = False
 
     @property
     def size(self) -> int:
         """Bytes of it."""
         return len(self.request) + len(self.head) + len(self.payload)
+
+    def share(self) -> Exchange:
+        """The same for one holder more, which closes it, too."""
+        return replace(self, payload=self.payload.share())
 
     def close(self) -> None:
         self.payload.close()

@@ -23,6 +23,7 @@ from requests.adapters import BaseAdapter
 from requests.exceptions import ChunkedEncodingError, InvalidURL
 
 from crawling.web.addresses import canonical_address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.certificates import certificate_end
 from crawling.web.fetch.connections import ConnectionPool, ConnectionSite
 from crawling.web.fetch.content_codings import PIECE_BYTES, DecodedBody
@@ -66,23 +67,27 @@ class ResponseBody:
 
     head, request: as they came, and as they were sent. size: bytes of it that have come.
     is_broken_off: it ended before its own end. certificate_ends_at: of the server's, if a
-    connection was made to it. The last holder closes it.
+    connection was made to it.
     """
 
     def __init__(
         self, transfer: Transfer, request: bytes, certificate_ends_at: datetime | None
     ) -> None:
-        self.file, self.size = transfer.body, transfer.body.tell()
+        self.size = transfer.body.tell()
+        self._content = DocumentStream(transfer.body, self.size)
         self.is_broken_off = transfer.is_broken_off
         self.head, self.headers = b"".join(transfer.head.lines), transfer.head.fields
         self.request, self.certificate_ends_at = request, certificate_ends_at
-        self.close = self.release_conn = self.file.close  # requests calls the one or the other
+        self.close = self.release_conn = self._content.close  # requests calls the one or the other
+
+    def document(self) -> DocumentStream:
+        """It as it came, for one holder more."""
+        return self._content.share()
 
     def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> DecodedBody:
         """From its beginning on: with the content codings taken off, or as it came."""
-        self.file.seek(0)
         codings = self.headers.get("Content-Encoding", "") if decode_content else ""
-        return DecodedBody(iter(lambda: self.file.read(size), b""), codings)
+        return DecodedBody(self._content.pieces(size=size), codings)
 
 
 class PinnedSession(BaseAdapter):

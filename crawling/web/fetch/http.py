@@ -82,15 +82,14 @@ class Fetched:
     #: HTTP's, or a negative FetchStatus
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: decoded; the last holder of the answer closes it
+    #: decoded
     body: DocumentStream = NO_DOCUMENT
     seconds: float = 0.0
     #: the reason for a negative status
     error: str = ""
     #: HTTP's own, whatever became of the body; 0 without an answer
     http_status: int = 0
-    #: the bytes themselves, of an answer that came whole, if they are to be kept; the receiver
-    #: closes it
+    #: the bytes themselves, of an answer that came whole, if they are to be kept
     exchange: Exchange | None = None
     #: id of the earlier page whose body and headers these are, since the server says that they
     #: still hold
@@ -111,26 +110,16 @@ class Fetched:
         if self.exchange:
             self.exchange.close()
 
-    def close_document(self) -> None:
-        """Close the body unless the exchange has it, which is closed elsewhere."""
-        if not self._is_shared:
-            self.body.close()
-
     def without_exchange(self) -> Fetched:
-        if self.exchange and not self._is_shared:
+        if self.exchange:
             self.exchange.close()
         return replace(self, exchange=None)
 
     def in_memory(self, most: int) -> Fetched:
         """The answer with the beginning of its document, which need not be closed."""
         body = DocumentStream.of(self.body.start(most))
-        self.close_document()
+        self.body.close()
         return replace(self, body=body)
-
-    @property
-    def _is_shared(self) -> bool:
-        """Whether the document is the exchange's payload itself."""
-        return self.exchange is not None and self.exchange.payload.content is self.body.content
 
     @property
     def content_type(self) -> str:
@@ -227,7 +216,7 @@ def fetch(
     except RequestException as fault:
         fetched = failed(fault, time.monotonic() - started)
     finally:
-        if body and not fetched.exchange and fetched.body.content is not body.file:
+        if body:
             body.close()
     return fetched
 
@@ -284,8 +273,7 @@ def _read(
     if not isinstance(error, FetchStatus) and _is_open(http_status, answered):
         judgement = judge(Fetched(http_status, answered, document).content_type, None)
         if judgement is not AnswerPart.ALL:
-            if document.content is not body.file:
-                document.close()
+            document.close()
             return _without_document(http_status, answered, seconds, judgement)
     if isinstance(error, FetchStatus):
         if 200 <= http_status < 300:
@@ -315,7 +303,7 @@ def _exchange(body: ResponseBody, hidden: frozenset[str], *, is_whole: bool) -> 
     return Exchange(
         masked_request(body.request, hidden),
         body.head,
-        DocumentStream(body.file, body.size),
+        body.document(),
         is_plain="Content-Encoding" not in body.headers,
         is_cut_short=not is_whole,
     )
@@ -334,11 +322,11 @@ def _document(body: ResponseBody, most: int) -> _Document:
     """Of what is packed and too big as it came, nothing is shown."""
     is_packed = "Content-Encoding" in body.headers
     if body.size > most:
-        shown = NO_DOCUMENT if is_packed else DocumentStream(body.file, body.size)
+        shown = NO_DOCUMENT if is_packed else body.document()
         return _Document(shown, FetchStatus.TOO_BIG, is_whole=False)
     if not is_packed:
-        whole = DocumentStream(body.file, body.size)
-        return _Document(whole, BROKEN_OFF if body.is_broken_off else "", not body.is_broken_off)
+        note = BROKEN_OFF if body.is_broken_off else ""
+        return _Document(body.document(), note, is_whole=not body.is_broken_off)
     return _unpacked(body, most)
 
 

@@ -232,7 +232,7 @@ class WatchedCrawl:
             self._crawled()
             requests += counts * sum(one.path in known for one in self._server.log[at:])
             policies = self._planned()
-        expected = policies[self.crawl.reuse["visit_policy"]]["freshness"]
+        expected = policies[self.crawl.order.reuse.visit_policy]["freshness"]
         return FollowedPlan(float(np.mean(fresh)), expected, requests / days)
 
     def rate_lines(self) -> Iterator[str]:

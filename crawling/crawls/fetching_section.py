@@ -195,7 +195,7 @@ def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) 
 
 
 def _all_secrets(crawl: CrawlJob) -> set[Secret]:
-    return {*granted(crawl), *(("posts", url) for url in crawl.fetching.get("posts", ()))}
+    return {*granted(crawl), *(("posts", url) for url in crawl.order.fetching.posts)}
 
 
 def _route(proxy: str | None) -> tuple[str, str | None, int | None]:

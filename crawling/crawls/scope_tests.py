@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawling.crawls.creation import order_of, part_of
-from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of
+from crawling.crawls.creation import order_of
+from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of, url_filters
 from crawling.frontier.change import rejudgement
 from crawling.frontier.change.rejudgement import judge
 from crawling.frontier.due_queues import seeds_of
@@ -19,7 +19,6 @@ from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.order import CrawlOrder, read_order
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.seeds import read_typed
 from crawling.runs.waiting_urls import waiting_count
 from crawling.scope.filters import UrlFilters
@@ -47,7 +46,7 @@ class RuleCheck:
 def filters_of_order(order: CrawlOrder) -> UrlFilters:
     """The rules that would hold for a crawl of this order."""
     scope = Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth)
-    return UrlFilters.of_order(scope, current_blocklist(), part_of(order, FiltersPart))
+    return url_filters(scope, current_blocklist(), order)
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from crawling.frontier.exclusion import exclude
 from crawling.frontier.types import Candidate
 from crawling.models import HostQueue, Run, RunState, RunTotal, TrapPattern, Url, UrlState
+from crawling.orders.sections.budget import Limits
 from crawling.scope.filters import Rule
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import ONE_TEXT
@@ -60,10 +61,7 @@ def limit_reached(run: Run) -> str:
 
 def soft_limit_reached(run: Run) -> str:
     """The part of a sentence that names the soft limit that the run has reached, or nothing."""
-    budget = run.crawl.budget
-    reached = _reached(
-        run, budget.get("soft_pages"), budget.get("soft_bytes"), budget.get("soft_seconds")
-    )
+    reached = _reached(run, *run.crawl.order.budget.soft)
     return f"the soft limit of {reached} is reached" if reached else ""
 
 
@@ -158,18 +156,15 @@ CLOSED = (FetchStatus.HOST_BUDGET, FetchStatus.DOMAIN_BUDGET)
 MOST_EXCLUDED = 5_000
 
 
-def spent(budget: Mapping[str, int | None], level: str, now: datetime) -> Q | None:
-    """An SQL condition for queues that have reached a limit of hosts; None without such limits.
-
-    level: `host_max` or `host_soft`.
-    """
+def spent(limits: Limits, now: datetime) -> Q | None:
+    """An SQL condition for queues that have reached a limit of hosts; None without such limits."""
     reached = Q()
-    if pages := budget.get(f"{level}_pages"):
-        reached |= Q(pages__gte=pages)
-    if size := budget.get(f"{level}_bytes"):
-        reached |= Q(bytes__gte=size)
-    if seconds := budget.get(f"{level}_seconds"):
-        reached |= Q(began_at__lte=now - timedelta(seconds=seconds))
+    if limits.pages:
+        reached |= Q(pages__gte=limits.pages)
+    if limits.bytes:
+        reached |= Q(bytes__gte=limits.bytes)
+    if limits.seconds:
+        reached |= Q(began_at__lte=now - timedelta(seconds=limits.seconds))
     return reached or None
 
 
@@ -185,7 +180,7 @@ def within_host_budget(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
 
 
 def _within_hosts(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    reached = spent(run.crawl.budget, "host_max", timezone.now())
+    reached = spent(run.crawl.order.budget.host_max, timezone.now())
     if reached is None or not wanted:
         return dict(wanted)
     closed = {
@@ -214,7 +209,7 @@ def _close(queue: HostQueue, status: FetchStatus, had: str) -> None:
 
 
 def _pages_left(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    most = run.crawl.budget.get("host_max_pages")
+    most = run.crawl.order.budget.host_max_pages
     if not most:
         return dict(wanted)
     had = dict(run.queues.filter(pk__in=wanted).values_list("pk", "pages"))
@@ -235,7 +230,7 @@ def _in_process(queues: Collection[int]) -> dict[int, int]:
 
 def _within_domains(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     """The same for the limit on pages of each registrable domain, which its hosts share."""
-    most = run.crawl.budget.get("domain_max_pages")
+    most = run.crawl.order.budget.domain_max_pages
     if not most or not wanted:
         return dict(wanted)
     mine = {queue.pk: queue for queue in run.queues.filter(pk__in=wanted).exclude(domain="")}
@@ -267,14 +262,14 @@ def hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule
 
     Of new hosts those that were found first are let in. The caller holds the run's lock.
     """
-    budget = run.crawl.budget
-    a_domain, in_all = budget.get("domain_max_hosts"), budget.get("max_hosts")
-    if not links or (a_domain is None and in_all is None):
+    if not links:
         return {}
+    budget = run.crawl.order.budget
     hosts = {link.address.host_key: link.address.hostname for link in links}
     known = set(run.queues.filter(host__name__in=hosts).values_list("host__name", flat=True))
     new = {host: name for host, name in hosts.items() if host not in known}
-    kept_out = _beyond_domains(run, new, a_domain) if a_domain is not None else {}
+    kept_out = _beyond_domains(run, new, budget.domain_max_hosts)
+    in_all = budget.max_hosts
     if in_all is not None and new.keys() - kept_out.keys():
         room = max(0, in_all - run.queues.count())
         sentence = f"the limit of {in_all:,} host{'s' * (in_all != 1)} is reached"

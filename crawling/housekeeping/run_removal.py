@@ -207,7 +207,7 @@ def _step(run_id: int) -> bool | None:
 
 def _may_be_needed(run: Run) -> bool:
     """Whether another crawl has payloads there, or may come to have."""
-    if run.crawl.reuse.get("deduplicate") != "all":
+    if run.crawl.order.reuse.deduplicate != "all":
         return False
     with connection.cursor() as cursor:
         asked = {"crawl": run.crawl_id, "asked_at": run.removal_asked_at}

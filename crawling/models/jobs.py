@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models import F, Func, Q
 
 from crawling.orders.ranking import Order
+from crawling.orders.stored_order import StoredOrder
 
 #: what the search of crawls looks in: name and seeds, in capitals; the first migration makes the
 #: function
@@ -192,9 +193,14 @@ class CrawlJob(models.Model):
         return self.name
 
     @property
+    def order(self) -> StoredOrder:
+        """What its columns of JSON say; other code reads none of them by the name of a field."""
+        return StoredOrder(self)
+
+    @property
     def has_exact_order(self) -> bool:
         """Whether one URL is fetched at a time, and of all hosts the first."""
-        return bool(self.ordering.get("exact_order"))
+        return self.order.ordering.exact_order
 
     @property
     def is_focused(self) -> bool:

@@ -11,7 +11,7 @@ from functools import cached_property
 from http import HTTPStatus
 from ipaddress import ip_network
 
-from crawling.orders.sections.fetching import FetchingPart, shows_itself
+from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.addresses import WEB, Address
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedSession
@@ -50,7 +50,7 @@ class RequestPolicy:
     @cached_property
     def is_personal(self) -> bool:
         """Whether answers may be meant for this crawl alone."""
-        return shows_itself(self.fetching.model_dump())
+        return self.fetching.shows_itself
 
     def password_for(self, address: Address) -> str:
         """`user:password` as the order has it for the URL's host; empty: none may be sent there."""

@@ -27,7 +27,7 @@ from crawling.frontier.rules.visit_times import (
     visits_near,
 )
 from crawling.models import CrawlJob, RevisitPlan, Run
-from crawling.orders.sections.reuse import MOST_DAYS, VISIT_POLICY
+from crawling.orders.sections.reuse import MOST_DAYS
 from crawling.revisits.history import VisitHistory, ended_runs, read_history
 from crawling.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
 
@@ -59,7 +59,7 @@ class PageFreshness(NamedTuple):
 def plan_crawl(crawl_id: int) -> None:
     """Plan the visits of a crawl by its stored runs. Harmless when run twice."""
     crawl = CrawlJob.objects.filter(pk=crawl_id).first()
-    if crawl is None or not crawl.reuse.get("visits_a_day"):
+    if crawl is None or not crawl.order.reuse.visits_a_day:
         return
     run = ended_runs(crawl).first()
     if run is None:
@@ -88,9 +88,9 @@ class _CrawlPlan:
 
     def __init__(self, crawl: CrawlJob, run: Run, history: VisitHistory, now: datetime) -> None:
         self._crawl, self._run, self._history, self._now = crawl, run, history, now
-        self._budget = int(crawl.reuse["visits_a_day"])
-        self._policy = crawl.reuse.get("visit_policy", VISIT_POLICY)
-        self._longest = float(crawl.reuse.get("revisit_days") or MOST_DAYS)
+        reuse = crawl.order.reuse
+        self._budget, self._policy = reuse.visits_a_day, reuse.visit_policy
+        self._longest = float(reuse.revisit_days or MOST_DAYS)
         self._visits = history.visits
         self._visited = np.array(history.visited, np.float64)
         self._rates = estimate_rates(self._visits, len(self._visited), prior_of(self._visits))

@@ -78,7 +78,7 @@ def plan_anew(crawl: CrawlJob) -> None:
     called in the transaction that edits the order.
     """
     plan = RevisitPlan.objects.filter(crawl=crawl)
-    if crawl.reuse.get("visits_a_day"):
+    if crawl.order.reuse.visits_a_day:
         plan.update(ended_at=None)
     else:
         plan.delete()

@@ -197,7 +197,7 @@ def enforce_thresholds(run: Run, now: datetime) -> str:
 
     The disk is that of the worker that asks, where the run's answers are kept.
     """
-    part = ThresholdsPart(**run.crawl.thresholds)
+    part = run.crawl.order.thresholds
     sentence = _errors(run, part, now) or _room(part)
     if sentence:
         wind_down = stop_by_itself if part.at_threshold == "stop" else pause_by_itself

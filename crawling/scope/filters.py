@@ -4,10 +4,10 @@ the first that applies decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from crawling.scope.blocklist import Blocklist
 from crawling.scope.scope import Reach, Scope
@@ -83,23 +83,6 @@ class UrlFilters:
     checks_external: bool = False
     types: tuple[str, ...] = ()
     max_document_bytes: int | None = None
-
-    @classmethod
-    def of_order(cls, scope: Scope, blocklist: Blocklist, part: Mapping[str, Any]) -> UrlFilters:
-        """part: the fields of `crawling.orders.sections.filters`; those that are not there filter
-        nothing.
-        """
-        return cls(
-            scope,
-            blocklist,
-            frozenset(part.get("schemes", ())),
-            Expressions(part.get("include", ())),
-            Expressions(part.get("exclude", ())),
-            part.get("off_site_hops", 0),
-            part.get("check_external", False),
-            tuple(part.get("types", ())),
-            part.get("max_document_bytes"),
-        )
 
     def with_seeds(self, seeds: Sequence[Address]) -> UrlFilters:
         return replace(self, scope=self.scope.with_seeds(seeds))

@@ -20,8 +20,7 @@ from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.frontier.types import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
 from crawling.orders.claims import STAGED, memory_share
-from crawling.orders.sections.fetching import shows_itself
-from crawling.orders.sections.reuse import DEDUPLICATE
+from crawling.orders.sections.reuse import Deduplicate
 from crawling.shift.grants import ShiftGrants
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
@@ -185,10 +184,10 @@ class ArchiveStage:
             self._writer.close()
 
 
-def sought_by(crawl: CrawlJob) -> str:
+def sought_by(crawl: CrawlJob) -> Deduplicate:
     """Where payloads count as stored: what may be meant for this crawl alone refers to no other."""
-    sought: str = crawl.reuse.get("deduplicate", DEDUPLICATE)
-    return "crawl" if sought == "all" and shows_itself(crawl.fetching) else sought
+    sought = crawl.order.reuse.deduplicate
+    return "crawl" if sought == "all" and crawl.order.fetching.shows_itself else sought
 
 
 def _awaited(

@@ -47,12 +47,12 @@ def fit_threads(parts: ShiftParts, run: Run) -> None:
 
 def _follow_edits(parts: ShiftParts, crawl: CrawlJob) -> str:
     context, begun_with = parts.context, parts.shift.process.run.crawl
-    context.copies.is_on = crawl.filters.get("skip_copies", False)
-    context.links.ascends = crawl.ordering.get("path_ascending", False)
+    context.copies.is_on = crawl.order.filters.skip_copies
+    context.links.ascends = crawl.order.ordering.path_ascending
     unbound = unbound_hosts(crawl, timezone.now())
     newly_unbound = unbound - context.robots.unbound
     context.robots.unbound &= unbound
-    if crawl.ordering.get("topic") != begun_with.ordering.get("topic"):
+    if crawl.order.ordering.topic != begun_with.order.ordering.topic:
         return "its topic was edited"
     if newly_unbound:
         return "hosts were excepted from robots.txt, and the archive must say so first"

@@ -61,7 +61,7 @@ def _topic(run: Run) -> Topic | None:
     """
     if run.crawl.visit_order != Order.FOCUSED:
         return None
-    lines, troubles = with_examples(run.crawl.ordering.get("topic", ()), run.crawl_id)
+    lines, troubles = with_examples(run.crawl.order.ordering.topic, run.crawl_id)
     for url, trouble in troubles.items():
         told = f"The topic lacks an example page. {trouble}"
         write(run.pk, told, level=Level.WARNING, url=url)
@@ -73,7 +73,7 @@ def make_context(
 ) -> FetchContext:
     """The shared state of fetch threads, from the crawl's order and the shift's units."""
     run, who, now = shift.process.run, identity(), timezone.now()
-    crawl, politeness = run.crawl, PolitenessPart(**run.crawl.politeness)
+    crawl, politeness = run.crawl, run.crawl.order.politeness
     pace = CrawlPace(
         crawl.delay_seconds, politeness, shared_networks(), is_exact=crawl.has_exact_order
     )
@@ -93,10 +93,10 @@ def make_context(
             crawl.obey_nofollow, crawl.requisites, crawl.extract, robots_token=who.product_token
         ),
         counts_links=crawl.visit_order in COUNTS_LINKS,
-        ascends=crawl.ordering.get("path_ascending", False),
+        ascends=crawl.order.ordering.path_ascending,
         topic=_topic(run),
         traps=TrapGate(now.year, states_of(run.pk)),
     )
     robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))
-    copies = CopyPolicy(crawl.filters.get("skip_copies", False))
+    copies = CopyPolicy(crawl.order.filters.skip_copies)
     return FetchContext(client, links, robots, pace, port, copies=copies, archives=crawl.archive)

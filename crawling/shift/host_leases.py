@@ -13,7 +13,6 @@ from crawling.frontier.record.outcome_writer import give_back
 from crawling.frontier.returned_hosts import return_hosts
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Run, Shift
-from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 from crawling.shift.host_names import HostNames
@@ -55,7 +54,7 @@ class HostLeases:
         pace = self._context.pace
         pace.follow(
             run.crawl.delay_seconds,
-            PolitenessPart(**run.crawl.politeness),
+            run.crawl.order.politeness,
             is_exact=run.crawl.has_exact_order,
         )
         for visit in self._visits.values():

@@ -55,15 +55,15 @@ class HostRefill:
 
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
         """Look for what need not be fetched: it stays as it was, or another crawl has it."""
-        run, reuse = self._shift.process.run, self._crawl.reuse
+        run, reuse = self._shift.process.run, self._crawl.order.reuse
         ids = [url.id for url in claimed]
-        if reuse.get("visits_a_day"):
+        if reuse.visits_a_day:
             steady = find_not_due(run, ids)
-        elif days := reuse.get("revisit_days"):
+        elif days := reuse.revisit_days:
             steady = find_steady(run, ids, days=days)
         else:
             steady = {}
-        if seconds := reuse.get("reuse_seconds"):
+        if seconds := reuse.reuse_seconds:
             left = [url for url in claimed if url.id not in steady]
             self._context.offers.make(find_fresh(run, left, seconds=seconds))
         self._context.offers.make(steady, of_others=False)

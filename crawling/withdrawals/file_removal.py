@@ -167,7 +167,7 @@ def _alone() -> Iterator[bool]:
 def _await_shifts(withdrawal: Withdrawal) -> None:
     crawl = withdrawal.crawl
     whose = Q(process__run__crawl=crawl)
-    if crawl.reuse.get("deduplicate") == "all":
+    if crawl.order.reuse.deduplicate == "all":
         whose |= Q(process__run__crawl__reuse__deduplicate="all")
     before = withdrawal.asked_at + MARGIN
     if Shift.objects.filter(whose, ended_at=None, started_at__lt=before).exists():

@@ -11,7 +11,6 @@ from django.db.models import F, Q, QuerySet, TextChoices
 
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan
-from crawling.orders.sections.reuse import VISIT_POLICY
 from crawling.timed import time_limit
 from serving.downloads import Download, row_file
 
@@ -89,9 +88,8 @@ class CrawlFreshness:
 
 def freshness_of(crawl: CrawlJob) -> CrawlFreshness:
     plan = RevisitPlan.objects.filter(crawl=crawl).first()
-    reuse = crawl.reuse
-    budget = reuse.get("visits_a_day", 0)
-    return CrawlFreshness(budget, reuse.get("visit_policy", VISIT_POLICY), plan)
+    reuse = crawl.order.reuse
+    return CrawlFreshness(reuse.visits_a_day, reuse.visit_policy, plan)
 
 
 def list_revisits(

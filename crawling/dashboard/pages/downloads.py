@@ -15,7 +15,6 @@ from crawling.archive.selection import files_here, foreign_payloads, warc_of, wh
 from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.models import ExtractedRow, Page, Run
 from crawling.orders.ranking import Order, Ranking
-from crawling.orders.sections.ordering import OrderingPart
 from serving.downloads import Download, row_file
 from serving.paging import page_of
 
@@ -62,7 +61,7 @@ WARC = "application/warc"
 
 def weight_of(page: Page) -> float:
     """SEEDS B4's I(P) with the weights of the crawl's order, whatever its order of visits."""
-    part = OrderingPart.model_validate(page.run.crawl.ordering)
+    part = page.run.crawl.order.ordering
     ranking = Ranking(Order.BEST_FIRST, part.links_weight, part.url_weight, part.importance)
     return ranking.weight(page.url.url, page.url.backlinks or 0)
 

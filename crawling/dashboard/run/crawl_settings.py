@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,9 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from allocation.selectors import format_amounts
-from crawling.crawls.fetching_section import shown
 from crawling.models import CrawlJob, RobotsException, Run
 from crawling.orders.fields import OrderField, fields_of
 from crawling.orders.ranking import Order
-from crawling.orders.sections.budget import BudgetPart
-from crawling.orders.sections.fetching import FetchingPart
-from crawling.orders.sections.filters import FiltersPart
-from crawling.orders.sections.ordering import OrderingPart
-from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.runs.grants import pool_of
 from crawling.scope.scope import Reach
 
@@ -49,17 +43,17 @@ class CrawlSettings:
     @property
     def asks(self) -> list[tuple[str, str]]:
         """How requests are made, where that is not as usual; secrets as they may be seen."""
-        return set_fields(FetchingPart, shown(self.crawl))
+        return set_fields(self.crawl.order.fetching)
 
     @property
     def rules_in_words(self) -> list[tuple[str, str]]:
         """What filters and finer limits say, where they say anything."""
-        thresholds = self.crawl.thresholds
-        has_one = thresholds.get("max_error_percent") or thresholds.get("min_free_bytes")
+        order, thresholds = self.crawl.order, self.crawl.order.thresholds
+        has_one = thresholds.max_error_percent or thresholds.min_free_bytes
         return [
-            *set_fields(FiltersPart, self.crawl.filters),
-            *set_fields(BudgetPart, self.crawl.budget),
-            *set_fields(ThresholdsPart, thresholds, always={"at_threshold"} if has_one else ()),
+            *set_fields(order.filters),
+            *set_fields(order.budget),
+            *set_fields(thresholds, always={"at_threshold"} if has_one else ()),
         ]
 
     @property
@@ -75,7 +69,7 @@ class CrawlSettings:
     @property
     def weights(self) -> str:
         """Of best-first; empty for the other orders, which have none."""
-        part = OrderingPart.model_validate(self.crawl.ordering)
+        part = self.crawl.order.ordering
         return (
             f"links {part.links_weight:g}, address {part.url_weight:g}"
             if self.crawl.visit_order == Order.BEST_FIRST
@@ -87,13 +81,11 @@ class CrawlSettings:
         return importance_of(self.crawl)
 
 
-def set_fields(
-    part: type[BaseModel], values: Mapping[str, Any], *, always: Collection[str] = ()
-) -> list[tuple[str, str]]:
+def set_fields(part: BaseModel, *, always: Collection[str] = ()) -> list[tuple[str, str]]:
     """Heading and value in words of each field that is not as usual, or is `always` shown."""
     told: dict[str, list[str]] = {}
-    for one in fields_of(part):
-        value = values.get(one.name, one.default)
+    for one in fields_of(type(part)):
+        value = getattr(part, one.name)
         if value != one.default or one.name in always:
             heading = one.question.heading or one.question.label
             told.setdefault(heading, []).append(_in_words(one, value))
@@ -122,4 +114,4 @@ def settings_of(crawl: CrawlJob) -> CrawlSettings:
 
 def importance_of(crawl: CrawlJob) -> list[tuple[str, str]]:
     """Patterns of URLs that count more or less than others, with their weights."""
-    return [(text, f"{weight:g}") for text, weight in crawl.ordering.get("importance", {}).items()]
+    return [(text, f"{weight:g}") for text, weight in crawl.order.ordering.importance.items()]

@@ -235,7 +235,7 @@ class RunOverview:
     @property
     def order_command(self) -> str:
         """What would make a crawl like this one."""
-        crawl = self.crawl
+        crawl, filters = self.crawl, self.crawl.order.filters
         options = {
             "--scope": crawl.scope if crawl.scope != Reach.HOST else None,
             "--order": crawl.visit_order if crawl.visit_order != Order.BREADTH_FIRST else None,
@@ -254,7 +254,7 @@ class RunOverview:
             for flag, is_set in (
                 ("--obey-nofollow", crawl.obey_nofollow),
                 ("--requisites", crawl.requisites),
-                ("--cookies", crawl.fetching.get("cookies")),
+                ("--cookies", crawl.order.fetching.cookies),
                 ("--idle-only", crawl.idle_only),
             )
             if is_set
@@ -262,8 +262,8 @@ class RunOverview:
         given += self._ordering_options()
         given += [
             f"--{name} {shlex.quote(text)}"
-            for name in ("include", "exclude")
-            for text in crawl.filters.get(name, ())
+            for name, texts in (("include", filters.include), ("exclude", filters.exclude))
+            for text in texts
         ]
         given += [
             f"--extract {shlex.quote(f'{name}={selector}')}"
@@ -279,19 +279,20 @@ class RunOverview:
         return {
             option: value
             for option, column, name, usual in _number_options()
-            if (value := getattr(self.crawl, column).get(name, usual)) != usual
+            if (value := getattr(getattr(self.crawl.order, column), name)) != usual
         }
 
     def _ordering_options(self) -> list[str]:
+        ordering = self.crawl.order.ordering
         given = [
             f"--importance {shlex.quote(f'{text}={weight}')}"
             for text, weight in importance_of(self.crawl)
         ]
         return [
             *given,
-            *(f"--topic {shlex.quote(line)}" for line in self.crawl.ordering.get("topic", ())),
-            *(["--exact-order"] if self.crawl.ordering.get("exact_order") else []),
-            *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else []),
+            *(f"--topic {shlex.quote(line)}" for line in ordering.topic),
+            *(["--exact-order"] if ordering.exact_order else []),
+            *(["--path-ascending"] if ordering.path_ascending else []),
         ]
 
 

@@ -8,10 +8,12 @@ from django.db.models import Count, Q
 
 from crawling.frontier.due_queues import RunSeeds, seeds_of
 from crawling.models import BlocklistEntry, CrawlJob, RobotsException, Run
+from crawling.orders.sections.filters import FiltersPart
 from crawling.scope.blocklist import Blocklist, BlocklistKind, BlocklistMatch
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import Address, canonical_address
+from crawling.web.expressions import Expressions
 
 #: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo
 #: record)
@@ -74,7 +76,21 @@ def filters_of(
     ordered = [canonical_address(seed) for seed in crawl.seeds]
     scope = Scope.of_seeds(Reach(crawl.scope), [*ordered, *seeds.seeds], crawl.max_depth)
     scope = scope.with_targets(seeds.targets)
-    return UrlFilters.of_order(scope, blocklist or current_blocklist(), crawl.filters)
+    return url_filters(scope, blocklist or current_blocklist(), crawl.order.filters)
+
+
+def url_filters(scope: Scope, blocklist: Blocklist, part: FiltersPart) -> UrlFilters:
+    return UrlFilters(
+        scope,
+        blocklist,
+        schemes=frozenset(part.schemes),
+        include=Expressions(part.include),
+        exclude=Expressions(part.exclude),
+        off_site_hops=part.off_site_hops,
+        checks_external=part.check_external,
+        types=tuple(part.types),
+        max_document_bytes=part.max_document_bytes,
+    )
 
 
 def rules_key(crawl: CrawlJob) -> str:

@@ -13,7 +13,6 @@ from django.db.models import F
 from crawling.frontier.types import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
 from crawling.orders.ranking import LambdaPage, Order, Ranking
-from crawling.orders.sections.ordering import OrderingPart
 
 #: what is fetched has spent all it had; should it be tried again, it begins with nothing
 KEEP_CREDITS = """
@@ -24,7 +23,7 @@ FROM unnest(%s::bigint[], %s::float8[]) AS spent(id, credit) WHERE u.id = spent.
 
 def ranking_of(run: Run) -> Ranking:
     """How the run's URLs are ranked at this moment."""
-    order, weights = run.crawl.visit_order, OrderingPart.model_validate(run.crawl.ordering)
+    order, weights = run.crawl.visit_order, run.crawl.order.ordering
     level = (
         LambdaRow.objects.filter(run=run).values_list("level", flat=True).first()
         if order == Order.OPIC

@@ -351,7 +351,7 @@ def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate]
 
 def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
     crawl_wide = soft_limit_reached(run)
-    of_hosts = spent(run.crawl.budget, "host_soft", timezone.now())
+    of_hosts = spent(run.crawl.order.budget.host_soft, timezone.now())
     if not links or (not crawl_wide and of_hosts is None):
         return list(links), []
     if crawl_wide:

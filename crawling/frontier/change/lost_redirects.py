@@ -12,7 +12,6 @@ from crawling.frontier.change.manual_order import requeue_failed
 from crawling.frontier.run_counts import COUNT_STATUSES, FetchCounts, add_counts
 from crawling.frontier.types import UrlOutcome
 from crawling.models import CrawlJob, Shift, UrlState
-from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import ASTRAY, MOST_REDIRECTS, FetchStatus, is_redirect
 
@@ -145,8 +144,7 @@ def _opened_again(cursor: CursorWrapper, shift: Shift, loops: Collection[Loop]) 
 
 
 def _keeps_cookies(run_id: int) -> bool:
-    crawl = CrawlJob.objects.only("fetching").get(runs=run_id)
-    return FetchingPart(**crawl.fetching).keeps_cookies
+    return CrawlJob.objects.only("fetching").get(runs=run_id).order.fetching.keeps_cookies
 
 
 def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[str, RedirectRow]:

@@ -14,7 +14,6 @@ from django.utils import timezone
 from crawling.frontier.leases import ClaimedUrl
 from crawling.frontier.rules.hotspots import LEAST_COUNT, RevisitCheck, due_again, heat_of, heated
 from crawling.models import HotPage, Page, Run
-from crawling.orders.sections.fetching import shows_itself
 from crawling.web.addresses import fingerprint
 
 #: run by run, so that each look is one step down the index of a run's fingerprints
@@ -42,7 +41,7 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
     Nor is a page given that came in a file: who made the file decided what its server said, and
     when.
     """
-    if not claimed or shows_itself(run.crawl.fetching):
+    if not claimed or run.crawl.order.fetching.shows_itself:
         return {}
     lately = Q(finished_at=None) | Q(finished_at__gt=timezone.now() - timedelta(seconds=seconds))
     others = (
@@ -50,7 +49,7 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
         .exclude(crawl=run.crawl_id)
         .select_related("crawl")
     )
-    runs = [other.pk for other in others if not shows_itself(other.crawl.fetching)]
+    runs = [other.pk for other in others if not other.crawl.order.fetching.shows_itself]
     if not runs:
         return {}
     wanted: dict[str, Any] = {

@@ -181,7 +181,7 @@ def _admit(
     let in as its pages are nearer than they were.
     """
     found = admit_links(cursor, run, outcomes, ranks, numbers)
-    if run.crawl.reuse.get("visits_a_day"):
+    if run.crawl.order.reuse.visits_a_day:
         _note_modified(cursor, run, outcomes)
     held = watch_yields(cursor, run, outcomes, originals, found.known, watch)
     nearer = PatternAdmission()

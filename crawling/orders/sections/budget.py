@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel
 
@@ -14,6 +14,15 @@ MEASURES = ("pages", "bytes", "seconds")
 MOST_HOSTS = 200
 SOFT, HOST_SOFT, HOST_MAX = "Soft limit", "Soft limit on each host", "Limit on each host"
 FROM_ITS_FIRST_PAGE = "From the host's first page."
+
+
+class Limits(NamedTuple):
+    """`None` means no limit."""
+
+    pages: int | None
+    bytes: int | None
+    #: since the first fetch
+    seconds: int | None
 
 
 class BudgetPart(BaseModel):
@@ -145,6 +154,21 @@ class BudgetPart(BaseModel):
             option="--domain-max-hosts",
         ),
     ] = MOST_HOSTS
+
+    @property
+    def soft(self) -> Limits:
+        """Of the whole run."""
+        return Limits(self.soft_pages, self.soft_bytes, self.soft_seconds)
+
+    @property
+    def host_soft(self) -> Limits:
+        """Of each host."""
+        return Limits(self.host_soft_pages, self.host_soft_bytes, self.host_soft_seconds)
+
+    @property
+    def host_max(self) -> Limits:
+        """Of each host."""
+        return Limits(self.host_max_pages, self.host_max_bytes, self.host_max_seconds)
 
     def budget_mistakes(self) -> dict[str, str]:
         """A sentence for each soft limit that a hard one would never let be reached."""

@@ -72,6 +72,8 @@ Key = Annotated[str, Field(min_length=1, max_length=500)]
 Posts = dict[Key, Annotated[str, Field(max_length=100_000)]]
 #: fields of the order whose values are never shown again, nor kept in clear
 SECRET_FIELDS = ("headers", "credentials", "proxy", "posts", "login_fields")
+#: fields of the order by which a site or a proxy may distinguish a crawl from others
+SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
 
 
 class FetchingPart(BaseModel):
@@ -288,6 +290,11 @@ class FetchingPart(BaseModel):
         """A login is nothing but a cookie."""
         return self.cookies or self.login_url is not None
 
+    @property
+    def shows_itself(self) -> bool:
+        """Whether a site's answer to such a request may be meant for this crawl alone."""
+        return any(getattr(self, name) for name in SHOWING)
+
     def headers_for(self, may_have: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
         """The order's own headers for a host. may_have: whether it gets a header by its name.
 
@@ -371,12 +378,3 @@ def _canonical(url: str, read: Callable[[str], str]) -> str:
         return read(url)
     except BadUrl as error:
         raise ValueError(str(error)) from error
-
-
-#: fields of the order by which a site or a proxy may distinguish a crawl from others
-SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
-
-
-def shows_itself(fetching: Mapping[str, Any]) -> bool:
-    """Whether a site's answer to such a request may be meant for this crawl alone."""
-    return any(fetching.get(name) for name in SHOWING)

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from crawling.crawls.fetching_section import change_asking
 from crawling.models import AllowedNetwork, Page
-from crawling.orders.sections.fetching import shows_itself
+from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.secret_headers import MASK, masked_head
 from crawling.web.statuses import FetchStatus
 from tests.crawling.pages import browser, soup
@@ -20,8 +20,8 @@ HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
 def test_a_proxy_makes_answers_personal():
-    assert shows_itself({"proxy": "socks5://127.0.0.1:9"})
-    assert not shows_itself({"proxy": None, "headers": {}})
+    assert FetchingPart(proxy="socks5://127.0.0.1:9").shows_itself
+    assert not FetchingPart(proxy=None, headers={}).shows_itself
 
 
 def test_pages_of_a_secret_header_are_not_reused_once_it_is_edited_out(make_site, crawl_to_the_end):

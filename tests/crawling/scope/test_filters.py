@@ -2,9 +2,11 @@
 
 import pytest
 
+from crawling.frontier.admit.crawl_rules import url_filters
 from crawling.orders.order import read_order
+from crawling.orders.sections.filters import FiltersPart
 from crawling.scope.blocklist import BadEntry, Blocklist, BlocklistKind, BlocklistMatch, read_entry
-from crawling.scope.filters import Rule, UrlFilters
+from crawling.scope.filters import Rule
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import read_address
 from crawling.web.expressions import BadExpression, Expressions, read_expression
@@ -12,7 +14,7 @@ from crawling.web.expressions import BadExpression, Expressions, read_expression
 
 def rules(*, blocked=(), reach=Reach.HOST, max_depth=None, **part):
     scope = Scope.of_seeds(reach, [read_address("http://a.test/")], max_depth)
-    return UrlFilters.of_order(scope, Blocklist(blocked), part)
+    return url_filters(scope, Blocklist(blocked), FiltersPart(**part))
 
 
 def judged(filters, url, **where):

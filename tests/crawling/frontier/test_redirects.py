@@ -104,7 +104,8 @@ def test_a_loop_that_no_cookie_opens_ends(make_site, crawl_to_the_end, batch_siz
     pages = {"/in": moved("/a"), "/a": moved("/b", **{"Set-Cookie": "x=1"}), "/b": moved("/a")}
     site = make_site({"/": links("/in"), **pages})
 
-    run = crawl_to_the_end(f"{site.url}/", batch_size=batch_size, cookies=True)
+    order = {"batch_size": batch_size, "cookies": True, "headers": {"X-Key": "a secret"}}
+    run = crawl_to_the_end(f"{site.url}/", **order)
 
     assert ends(run) == {"/": ("s", 200), **dict.fromkeys(pages, ("f", LOOP))}
     assert site.paths.count("/a") <= 3

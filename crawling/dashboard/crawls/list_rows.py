@@ -16,7 +16,7 @@ from crawling.teams.permissions import acted_on
 
 #: of those of a crawl
 SEEDS_TOLD = 10
-ICONS = {"pause": "i-pause", "stop": "i-square"}
+ICONS = {"pause": "i-pause", "stop": "i-square", "abort": "i-octagon-x"}
 
 
 class CrawlAction(NamedTuple):

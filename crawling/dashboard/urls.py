@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from crawling.crawls.verbs import VERBS
 from crawling.dashboard.copies import views as copy_views
 from crawling.dashboard.crawls import cancel_views
 from crawling.dashboard.crawls import views as crawls
@@ -196,7 +197,7 @@ urlpatterns = [
     path("<int:pk>/retry/", crawl.retry, name="retry"),
     path("<int:crawl>/max/", steering.set_max, name="max"),
     re_path(
-        r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$",
+        rf"^(?P<crawl>[0-9]{{1,18}})/(?P<verb>{'|'.join(VERBS)})/$",
         steering.steer,
         name="steer",
     ),

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from allocation.snapshot import WaitRow
 from allocation.wording import whole_number
+from crawling.crawls.verbs import Verb, offered
 from crawling.errors import UnknownCrawl
 from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import CrawlJob, Run, RunProcess, Shift
@@ -85,12 +86,15 @@ class CrawlView:
         }
 
 
-def verbs_of(view: CrawlView, run: Run | None) -> tuple[str, ...]:
-    """What can be done to a crawl now, the likeliest first. run: the latest, whose view this is."""
+def verbs_of(view: CrawlView, run: Run | None) -> dict[str, Verb]:
+    """What can be done to a crawl now, by word, the likeliest first. run: the latest, whose view
+    this is.
+    """
     if run is None:
-        return ("start",)
+        return offered(["start"], has_run=False)
     is_aborting = run.aborted_at is not None
-    return tuple(possible(run.state, queued=view.counts.queued, is_aborting=is_aborting))
+    words = possible(run.state, queued=view.counts.queued, is_aborting=is_aborting)
+    return offered(words, has_run=True)
 
 
 def find_crawl(name_or_id: str) -> CrawlJob:

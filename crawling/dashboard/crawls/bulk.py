@@ -4,32 +4,26 @@ others from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.contrib.auth.models import User
 
 from crawling.crawls.tags import tag_crawls
+from crawling.crawls.verbs import VERBS
 from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
 from crawling.errors import CrawlError
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.seeds import BadTags
-from crawling.runs.steering import abort, pause, resume, stop
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.wait_reason import waiting_runs
 from crawling.teams.permissions import acted_on, refusal, within_reach
 
 #: more at once would take minutes
 MOST = 500
-STEER: dict[str, Callable[..., Run]] = {
-    "pause": pause,
-    "resume": resume,
-    "stop": stop,
-    "abort": abort,
-}
 TAGGING = {"tag": "add", "untag": "remove"}
-ACTIONS = (*STEER, *TAGGING)
+ACTIONS = (*RUN_ACTIONS, *TAGGING)
 
 
 class BulkResult(NamedTuple):
@@ -50,7 +44,7 @@ def chosen(
     found = CrawlJob.objects.filter(pk__in=ids)
     if wanted is not None:
         found = found_crawls(wanted, waiting_runs()).filter(within_reach(by))
-        if action in STEER:
+        if action in RUN_ACTIONS:
             found = found.filter(last__state__in=_steered(action, wanted))
     crawls = list(found.select_related("created_by").order_by("-pk")[: MOST + 1])
     if not crawls:
@@ -82,7 +76,7 @@ def bulk_action(
         return BulkResult(tag_crawls(own, **{TAGGING[action]: tags}, by=by), refused)
     for crawl in (crawl for crawl in crawls if crawl.pk in own):
         try:
-            STEER[action](crawl, by=by)
+            VERBS[action].do(crawl, by=by)
         except CrawlError as error:
             refused.append(str(error))
     return BulkResult(len(crawls) - len(refused), refused)

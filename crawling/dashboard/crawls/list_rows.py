@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.models import User
 
+from crawling.crawls.verbs import Verb, offered
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.dashboard.crawls.listing import Listing
 from crawling.dashboard.run.rates import rates_now
@@ -16,34 +17,19 @@ from crawling.teams.permissions import acted_on
 
 #: of those of a crawl
 SEEDS_TOLD = 10
-ICONS = {"pause": "i-pause", "stop": "i-square", "abort": "i-octagon-x"}
-
-
-class CrawlAction(NamedTuple):
-    """Something to do with a crawl."""
-
-    verb: str
-    #: what it is called
-    label: str
-    #: the class of its icon
-    icon: str
 
 
 class CrawlListRow(NamedTuple):
-    """A crawl in the list, the actions it has, and its pages a second."""
+    """A crawl in the list, what can be done to it, and its pages a second."""
 
     crawl: CrawlJob
     view: CrawlView
-    actions: list[CrawlAction]
+    verbs: dict[str, Verb]
     rate: float | None
     #: whether the rate is that of the last minutes (the crawl is at work) or the average
     is_now: bool
     #: whether the user may act on it, as far as the role permits
     may_act: bool
-
-    @property
-    def may_be_deleted(self) -> bool:
-        return any(action.verb == "start" for action in self.actions)
 
     @property
     def some_seeds(self) -> Sequence[str]:
@@ -83,18 +69,13 @@ def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float], may_act: bo
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible(view.state, queued=view.counts.queued)
-    # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
+    if "stop" in verbs:  # beside the gentler word the harder one only crowds the row
+        verbs.remove("abort")
     return CrawlListRow(
         crawl,
         view,
-        [_action(verb, view) for verb in verbs if verb != "abort" or "stop" not in verbs],
+        offered(verbs, has_run=view.run is not None),
         rate,
         view.run_id in now,
         may_act,
     )
-
-
-def _action(verb: str, view: CrawlView) -> CrawlAction:
-    if verb == "start" and view.run:
-        return CrawlAction(verb, "Run again", "i-rotate-cw")
-    return CrawlAction(verb, verb.capitalize(), ICONS.get(verb, "i-play"))

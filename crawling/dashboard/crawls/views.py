@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.vary import vary_on_headers
 
-from allocation.wording import whole_number
+from allocation.wording import listed, whole_number
 from crawling.crawls.saved_views import forget_view, save_view, visible_views
 from crawling.dashboard.base.columns import SPAN, chips_of
 from crawling.dashboard.base.crawl_views import crawl_views
@@ -25,7 +25,7 @@ from crawling.dashboard.base.recently_deleted import (
     restore,
 )
 from crawling.dashboard.base.requests import asked_ids, back, next_page
-from crawling.dashboard.crawls.bulk import ACTIONS, STEER, bulk_action, chosen
+from crawling.dashboard.crawls.bulk import ACTIONS, bulk_action, chosen
 from crawling.dashboard.crawls.columns import COLUMNS, heads
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.list_rows import list_rows
@@ -66,6 +66,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
             "chips": chips_of(request.GET, FILTERS),
             "reset": reverse("crawling:crawls"),
             "views": visible_views(request.user),
+            "run_actions": RUN_ACTIONS,
         }
     # who may act on each crawl is a question of its owner and team
     by_user = request.user.has_perm("crawling.change_crawljob")
@@ -85,7 +86,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
     """Ask whether it is meant, with the count and what cannot be done; once confirmed, do it."""
     action = request.POST.get("action", "")
     if action not in ACTIONS:
-        messages.error(request, "Choose what to do: pause, resume, stop, abort, tag or untag.")
+        messages.error(request, f"Choose what to do: {listed(ACTIONS, last='or')}.")
         return back(request)
     try:
         crawls = _chosen(request, action)
@@ -101,13 +102,13 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
         (crawl, view.counts)
         for crawl, view in views
         if crawl.pk in own
-        and (action not in STEER or action in possible(view.state, queued=view.counts.queued))
+        and (action not in RUN_ACTIONS or action in possible(view.state, queued=view.counts.queued))
     ]
     here = {
         "action": action,
         "able": [crawl for crawl, _ in able],
         "unable": len(crawls) - len(able),
-        "is_steering": action in STEER,
+        "is_steering": action in RUN_ACTIONS,
     }
     if action in ENDING:
         queued = sum(counts.queued for _, counts in able)
@@ -131,7 +132,7 @@ def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User)
     done = bulk_action(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
     told = (
         f"{done.changed:,} crawls are {RUN_ACTIONS[action].done}."
-        if action in STEER
+        if action in RUN_ACTIONS
         else f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
     )
     return f"{told} {len(done.refused):,} could not be: {done.refused[0]}" if done.refused else told

@@ -12,35 +12,31 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from crawling.crawls.added_seeds import add_to_seeds
-from crawling.crawls.creation import clone_crawl, start_run
+from crawling.crawls.creation import clone_crawl
 from crawling.crawls.tags import set_tags
 from crawling.crawls.teams import hand_over
+from crawling.crawls.verbs import VERBS
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows, restore
 from crawling.dashboard.management.command_errors import require_worker
 from crawling.errors import BadSeeds
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob, DeletedKind
-from crawling.runs import steering
+from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.waiting_urls import retry_failed
 
 Options = dict[str, Any]
 
 
-def _start(crawl: CrawlJob, options: Options) -> None:
-    require_worker()
-    confirm(steering.consequence(crawl, "start"), f"Start {crawl.name}?", options)
-    start_run(crawl)
-
-
-def _pause(crawl: CrawlJob, options: Options) -> None:
-    steering.pause(crawl, keep_seconds=None if options["keep"] is None else 60 * options["keep"])
-
-
-def _end(crawl: CrawlJob, options: Options, word: str, end: Callable[[CrawlJob], object]) -> None:
-    confirm(steering.consequence(crawl, word), f"{word.capitalize()} {crawl.name}?", options)
-    end(crawl)
+def _steer(crawl: CrawlJob, options: Options) -> None:
+    word, minutes = options["verb"], options.get("keep")
+    verb = VERBS[word]
+    if word == "start":
+        require_worker()
+    if word in CONFIRMED:
+        confirm(consequence(crawl, word), f"{word.capitalize()} {crawl.name}?", options)
+    verb.do(crawl, **({} if minutes is None else {"keep_seconds": 60 * minutes}))
 
 
 def confirm(consequence: str, question: str, options: Options) -> None:
@@ -63,34 +59,22 @@ def _tag(crawl: CrawlJob, options: Options) -> None:
     set_tags(crawl, options["tags"].split(",") if options["tags"] else [])
 
 
-#: each may raise CrawlError; after it the crawl is shown
-VERBS: dict[str, Callable[[CrawlJob, Options], object]] = {
-    "show": lambda crawl, options: None,
-    "start": _start,
-    "pause": _pause,
-    "resume": lambda crawl, options: steering.resume(crawl),
-    "stop": lambda crawl, options: _end(crawl, options, "stop", steering.stop),
-    "abort": lambda crawl, options: _end(crawl, options, "abort", steering.abort),
-    "retry": _retry,
-    "tag": _tag,
-    "hand-over": lambda crawl, options: hand_over(crawl, options["to"], options["team"]),
-}
-HELP = {
-    "show": "print the state of a crawl",
-    "start": "start a run of a crawl that exists",
-    "pause": "pause the run; what it holds is released",
-    "resume": "continue a paused run, or one that ended with URLs in its queue",
-    "stop": "end the run once the fetches under way have ended; its queue is kept",
-    "abort": "end the run at once; its queue is kept",
-    "retry": "fetch failed URLs again",
-    "tag": "replace the tags of a crawl",
-    "hand-over": "give a crawl to another user, or to another team too",
+#: the help of each, and what it does, which may raise CrawlError; after it the crawl is shown
+COMMANDS: dict[str, tuple[str, Callable[[CrawlJob, Options], object]]] = {
+    "show": ("print the state of a crawl", lambda crawl, options: None),
+    **{word: (verb.help, _steer) for word, verb in VERBS.items()},
+    "retry": ("fetch failed URLs again", _retry),
+    "tag": ("replace the tags of a crawl", _tag),
+    "hand-over": (
+        "give a crawl to another user, or to another team too",
+        lambda crawl, options: hand_over(crawl, options["to"], options["team"]),
+    ),
 }
 
 
 def add_arguments(verb: str, parser: ArgumentParser) -> None:
     """The options that only this verb has."""
-    if verb == "pause":
+    if verb in VERBS and VERBS[verb].may_keep:
         parser.add_argument(
             "--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long"
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from crawling.crawls.verbs import Verb, offered
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided
@@ -145,7 +146,7 @@ class RunOverview:
     crawl: CrawlJob
     view: CrawlView
     #: what can be done to the crawl now; empty for a run that is not the latest
-    verbs: tuple[str, ...]
+    verbs: Mapping[str, Verb]
     run: Run | None = None
     runs: Sequence[Run] = ()
     rates: FetchRates | None = None
@@ -311,7 +312,7 @@ def _number_options() -> tuple[tuple[str, str, str, Any], ...]:
 
 def empty_page(crawl: CrawlJob) -> RunOverview:
     """The page of a crawl that was never started."""
-    return RunOverview(crawl, crawl_view(crawl), verbs=("start",))
+    return RunOverview(crawl, crawl_view(crawl), verbs=offered(["start"], has_run=False))
 
 
 def latest_runs(crawl: CrawlJob) -> list[Run]:
@@ -340,7 +341,7 @@ def run_page(
     page = RunOverview(
         crawl=run.crawl,
         view=view,
-        verbs=verbs_of(view, run) if run == runs[0] else (),
+        verbs=verbs_of(view, run) if run == runs[0] else {},
         run=run,
         runs=runs,
         rates=rates_of(run, is_live=bool(live)),

@@ -9,21 +9,16 @@ import pytest
 
 from allocation.models import Conservation, Process
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.verbs import VERBS
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.errors import WrongState
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.runs import steering
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.transitions import ACTIONS, ENDING, after, possible, told_before
 
 SEEDS = [f"http://127.0.0.1:8900/{number}" for number in range(5)]
-DO = {
-    "pause": steering.pause,
-    "resume": steering.resume,
-    "stop": steering.stop,
-    "abort": steering.abort,
-}
+DO = {word: VERBS[word].do for word in ACTIONS}
 
 
 @pytest.mark.parametrize("state", RunState)

@@ -181,7 +181,7 @@ class Command(BaseCommand):
         add_search_arguments(add("search", SEARCH_WORDS, self._search))
 
     def _add_steering(self, add: Commands) -> None:
-        for name, words in crawl_verbs.HELP.items():
+        for name, (words, _) in crawl_verbs.COMMANDS.items():
             command = add(name, words, self._act, waits=True)
             crawl_verbs.add_arguments(name, command)
         add_log_arguments(add("log", "print the log of a run", self._log))
@@ -275,7 +275,8 @@ class Command(BaseCommand):
 
     def _act(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])
-        crawl_verbs.VERBS[options["verb"]](crawl, options)
+        _, act = crawl_verbs.COMMANDS[options["verb"]]
+        act(crawl, options)
         self._report(crawl, options)
 
     def _log(self, options: dict[str, Any]) -> None:

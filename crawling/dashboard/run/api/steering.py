@@ -9,9 +9,9 @@ from ninja import Body, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls import creation
-from crawling.crawls.creation import start_run
 from crawling.crawls.tags import set_tags
 from crawling.crawls.teams import hand_over
+from crawling.crawls.verbs import VERBS, Verb
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -26,7 +26,6 @@ from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import CrawlJob
 from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS
-from crawling.runs.steering import abort, pause, resume, stop
 from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
@@ -77,72 +76,37 @@ def summary(crawl: CrawlJob) -> dict[str, Any]:
     return crawl_view(crawl).as_dict()
 
 
-@steering.post("/{crawl_id}/start", response=CrawlOut, summary="Start a new run")
-@may_change
-def start_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    crawl = get_crawl(crawl_id)
-    start_run(crawl, by=request.user)
-    return summary(crawl)
+def _add_endpoint(word: str, verb: Verb) -> None:
+    """At the verb's word, under an operation id of it."""
+
+    def steer_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+        return _steered(request, crawl_id, verb)
+
+    def steer_keeping(
+        request: AuthenticatedRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None
+    ) -> dict[str, Any]:
+        return _steered(request, crawl_id, verb, keep_seconds=keep_seconds)
+
+    endpoint = may_change(steer_keeping if verb.may_keep else steer_crawl)
+    endpoint.__name__ = f"{word}_crawl"
+    steering.post(
+        f"/{{crawl_id}}/{word}",
+        response=CrawlOut,
+        summary=verb.summary,
+        description=verb.description,
+    )(endpoint)
 
 
-@steering.post(
-    "/{crawl_id}/pause",
-    response=CrawlOut,
-    summary="Pause: finish running fetches, and release or keep the units",
-)
-@may_change
-def pause_crawl(
-    request: AuthenticatedRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None
+def _steered(
+    request: AuthenticatedRequest, crawl_id: int, verb: Verb, **options: float | None
 ) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
-    pause(crawl, by=request.user, keep_seconds=keep_seconds)
+    verb.do(crawl, by=request.user, **options)
     return summary(crawl)
 
 
-@steering.post(
-    "/{crawl_id}/resume",
-    response=CrawlOut,
-    summary="Continue the latest run, paused or ended with URLs in its queue",
-)
-@may_change
-def resume_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """The same run continues with its queue, known URLs, pages and archive. 409 where the queue is
-    empty or a limit is reached.
-    """
-    crawl = get_crawl(crawl_id)
-    resume(crawl, by=request.user)
-    return summary(crawl)
-
-
-@steering.post(
-    "/{crawl_id}/stop",
-    response=CrawlOut,
-    summary="Finish running fetches and end the run; its pages and queue are kept",
-)
-@may_change
-def stop_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """`queued` URLs stay in the queue, and `resume` continues the run, until the crawl is started
-    again or the run is deleted. Pages and command line confirm first, with this count.
-    """
-    crawl = get_crawl(crawl_id)
-    stop(crawl, by=request.user)
-    return summary(crawl)
-
-
-@steering.post(
-    "/{crawl_id}/abort",
-    response=CrawlOut,
-    summary="Cancel running fetches and end the run; its pages and queue are kept",
-)
-@may_change
-def abort_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """Also applies to a run that is stopping.
-
-    Cancelled fetches are not counted, and their URLs are queued again. `resume` continues the run.
-    """
-    crawl = get_crawl(crawl_id)
-    abort(crawl, by=request.user)
-    return summary(crawl)
+for _word, _verb in VERBS.items():
+    _add_endpoint(_word, _verb)
 
 
 @steering.put(

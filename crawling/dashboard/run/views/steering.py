@@ -4,42 +4,32 @@ crawl is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from allocation.errors import BadKeepTime
-from crawling.crawls.creation import start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.teams import hand_over, may_hand_over
+from crawling.crawls.verbs import VERBS, Verb, offered
 from crawling.dashboard.base.requests import back, next_page
 from crawling.errors import BadOrder, CrawlError
-from crawling.models import CrawlJob, Run, Team
-from crawling.runs.steering import abort, consequence, pause, resume, stop
+from crawling.models import CrawlJob, Team
+from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
 from serving.access import AuthenticatedRequest, authenticated
-
-DO: dict[str, Callable[..., Run]] = {
-    "start": start_run,
-    "pause": pause,
-    "resume": resume,
-    "stop": stop,
-    "abort": abort,
-}
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     """Do it, or say why it cannot be done. What loses something is confirmed first."""
-    job = get_object_or_404(CrawlJob, pk=crawl)
+    job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     try:
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := consequence(job, verb)):
             return _confirm(request, job, verb, sentence)
-        DO[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
+        act.do(job, by=request.user, **_wish(act, request.POST.get("keep_minutes", "")))
     except ValueError:
         messages.error(request, "Minutes to keep are a number, like 30.")
     except (CrawlError, BadKeepTime) as error:
@@ -51,13 +41,13 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
 
 
 def _confirm(
-    request: AuthenticatedRequest, job: CrawlJob, verb: str, sentence: str
+    request: AuthenticatedRequest, job: CrawlJob, word: str, sentence: str
 ) -> HttpResponse:
     """Ask whether it is meant."""
     facts = {
         "crawl": job,
-        "verb": verb,
-        "label": "Run again" if verb == "start" else verb.capitalize(),
+        "word": word,
+        "verb": offered([word], has_run=True)[word],
         "consequence": sentence,
         "next": next_page(request) or reverse("crawling:crawl", args=[job.pk]),
     }
@@ -82,9 +72,9 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     return back(request)
 
 
-def _wish(verb: str, keep_minutes: str) -> dict[str, float]:
-    """Only a pause may keep what the crawl holds. Raises ValueError for what is no number."""
-    return {"keep_seconds": 60 * float(keep_minutes)} if verb == "pause" and keep_minutes else {}
+def _wish(verb: Verb, keep_minutes: str) -> dict[str, float]:
+    """Raises ValueError for what is no number."""
+    return {"keep_seconds": 60 * float(keep_minutes)} if verb.may_keep and keep_minutes else {}
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))

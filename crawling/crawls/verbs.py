@@ -1,0 +1,79 @@
+"""What an operator does to a crawl by one word. Buttons, endpoints, the actions on many crawls and
+commands are made of this; `crawling.runs.transitions` has the states that allow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from crawling.crawls.creation import start_run
+from crawling.models import Run
+from crawling.runs.steering import abort, pause, resume, stop
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb as each door tells it."""
+
+    do: Callable[..., Run]
+    #: the class of the icon of its button
+    icon: str
+    #: what its command does
+    help: str
+    #: what its endpoint does, in a line and in full
+    summary: str
+    description: str = ""
+    #: of its button, if it is not the word
+    label: str = ""
+    #: what its button tells beyond its label
+    title: str = ""
+    #: whether it takes `keep_seconds`, for which the crawl's units stay reserved
+    may_keep: bool = False
+
+
+#: by word, in the order of the command's help
+VERBS = {
+    "start": Verb(start_run, "i-play", "start a run of a crawl that exists", "Start a new run"),
+    "pause": Verb(
+        pause,
+        "i-pause",
+        "pause the run; what it holds is released",
+        "Pause: finish running fetches, and release or keep the units",
+        may_keep=True,
+    ),
+    "resume": Verb(
+        resume,
+        "i-play",
+        "continue a paused run, or one that ended with URLs in its queue",
+        "Continue the latest run, paused or ended with URLs in its queue",
+        description="The same run continues with its queue, known URLs, pages and archive. 409 "
+        "where the queue is\nempty or a limit is reached.",
+    ),
+    "stop": Verb(
+        stop,
+        "i-square",
+        "end the run once the fetches under way have ended; its queue is kept",
+        "Finish running fetches and end the run; its pages and queue are kept",
+        description="`queued` URLs stay in the queue, and `resume` continues the run, until the "
+        "crawl is started\nagain or the run is deleted. Pages and command line confirm first, with "
+        "this count.",
+    ),
+    "abort": Verb(
+        abort,
+        "i-octagon-x",
+        "end the run at once; its queue is kept",
+        "Cancel running fetches and end the run; its pages and queue are kept",
+        description="Also applies to a run that is stopping.\n\nCancelled fetches are not counted, "
+        "and their URLs are queued again. `resume` continues the run.",
+        title="Fetches under way are cut off and count for nothing; its pages and its queue are "
+        "kept.",
+    ),
+}
+#: the start of a crawl that has a run
+AGAIN = replace(VERBS["start"], label="Run again", icon="i-rotate-cw")
+
+
+def offered(words: Iterable[str], *, has_run: bool) -> dict[str, Verb]:
+    """The verbs of these words, for a crawl that has a run or none yet."""
+    return {word: AGAIN if has_run and word == "start" else VERBS[word] for word in words}

@@ -20,6 +20,7 @@ from django.utils.functional import SimpleLazyObject
 
 from allocation.wording import whole_number
 from crawling.dashboard.base.requests import back, next_page
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.crawls.columns import HIDEABLE as CRAWL_COLUMNS
 from crawling.dashboard.run.pages import HIDEABLE as PAGE_COLUMNS
 from crawling.errors import BadOrder
@@ -249,8 +250,6 @@ def keep_look(request: AuthenticatedRequest) -> HttpResponse:
     }
     if FIRST_STEPS in request.POST:
         given[FIRST_STEPS] = request.POST[FIRST_STEPS] == "1"
-    try:
+    with errors_told(request, BadOrder):
         change_preference(request.user, given)
-    except BadOrder as error:
-        messages.error(request, str(error))
     return back(request)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from itertools import groupby
 from operator import attrgetter
 
-from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -15,6 +14,7 @@ from django.utils import timezone
 
 from crawling.cancelling.cancel import cancel_experiment
 from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.trouble import errors_told
 from crawling.errors import CrawlError
 from crawling.experiments.crawl_workload import WORKERS
 from crawling.experiments.figure import WaitingFigure, draw
@@ -94,21 +94,17 @@ def _start(request: AuthenticatedRequest) -> HttpResponse:
     form = ExperimentForm(request.POST)
     if not form.is_valid():
         return _list(request, form, status=422)
-    try:
+    with errors_told(request, CrawlError):
         return redirect(start_experiment(by=request.user, **form.cleaned_data))
-    except CrawlError as error:
-        messages.error(request, str(error))
-        return redirect("experiments:experiments")
+    return redirect("experiments:experiments")
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Cancel an experiment that goes on."""
     found = get_object_or_404(Experiment, pk=pk)
-    try:
+    with errors_told(request, CrawlError):
         cancel_experiment(found, by=request.user)
-    except CrawlError as error:
-        messages.error(request, str(error))
     return redirect(found)
 
 

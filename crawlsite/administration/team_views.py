@@ -17,6 +17,7 @@ from crawling.crawls.teams import (
     shares_of,
     uses_of,
 )
+from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Team
 from crawling.teams.permissions import acts_on_own_only
@@ -29,11 +30,8 @@ def teams(request: AuthenticatedRequest) -> HttpResponse:
     typed = {name: request.POST.get(name, "") for name in ("name", "members")}
     errors: dict[str, str] = {}
     if request.method == "POST":
-        try:
+        with mistakes_kept(errors):
             team = create_team(typed["name"], typed["members"].split(), by=request.user)
-        except BadOrder as error:
-            errors = error.errors
-        else:
             messages.success(request, f"The team {team.name} is made.")
             return redirect("administration:team", pk=team.pk)
     rows = [

@@ -7,10 +7,10 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.text import capfirst
 
 from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
 from crawling.alerts.wording import AlertEvent, MessageFormat, is_mailbox
+from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.default_pool import WEBHOOK_KIB_PER_SECOND
 from crawling.errors import BadOrder, WrongState
 from crawling.models import Delivery, Listener
@@ -137,11 +137,8 @@ def again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse
 @authenticated(needs="crawling.change_listener", methods=("POST",))
 def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Send a test message."""
-    try:
+    with errors_told(request, WrongState):
         send_test(get_object_or_404(Listener, pk=pk), by=request.user)
-    except WrongState as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, "A test is sent within seconds; its result is listed below.")
     return redirect("alerts:listener", pk=pk)
 
@@ -165,8 +162,7 @@ def _save(
     try:
         saved = save_listener(answers, by=request.user, listener=row)
     except BadOrder as error:
-        for field, sentence in error.errors.items():
-            form.add_error(field if field in form.fields else None, capfirst(sentence))
+        blame(form, error.errors)
         return None
     messages.success(request, f"{saved.name} is saved.")
     return saved

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import asked_number, get_run, wanted_page, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.copies.asked import (
     MOST_BYTES,
     any_page,
@@ -91,15 +91,13 @@ def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """The text of the field, or of the file."""
     text, file = str(request.POST.get("text", "")), request.FILES.get("file")
     here = f"{reverse('crawling:copies', args=[run.crawl_id])}?run={run.number}"
-    try:
+    with errors_told(request, BadOrder, InquiriesBusy):
         if file is not None:
             text = file.read(MOST_BYTES + 1).decode(errors="replace")
         inquiry = ask_text(text.replace("\0", ""), run, by=request.user)
-    except (BadOrder, InquiriesBusy) as error:
-        messages.error(request, str(error))
-        return redirect(here)
-    address = reverse("crawling:text-copies", args=[run.crawl_id, inquiry.pk])
-    return redirect(f"{address}?run={run.number}")
+        address = reverse("crawling:text-copies", args=[run.crawl_id, inquiry.pk])
+        return redirect(f"{address}?run={run.number}")
+    return redirect(here)
 
 
 @authenticated(needs="crawling.view_crawljob")

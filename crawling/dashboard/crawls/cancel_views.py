@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 from crawling.cancelling.cancel import cancel_import, cancel_inquiry, cancel_of_run
 from crawling.cancelling.kinds import OF_RUNS
 from crawling.dashboard.base.requests import back, next_page, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dryrun.inquiries import ask_again
 from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import InquiriesBusy, NotFound, WrongState
@@ -28,10 +29,8 @@ def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpRespons
     if kind not in OF_RUNS:
         raise Http404(f"There are no jobs of the kind {kind}.")
     run = wanted_run(request, pk, HAS_NO_JOBS)
-    try:
+    with errors_told(request, WrongState):
         cancel_of_run(run, kind, by=request.user)
-    except WrongState as error:
-        messages.error(request, str(error))
     return back(request)
 
 
@@ -39,11 +38,10 @@ def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpRespons
 def cancel_archive_import(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Cancel an import."""
     try:
-        cancel_import(pk, by=request.user)
+        with errors_told(request, WrongState):
+            cancel_import(pk, by=request.user)
     except NotFound as error:
         raise Http404(str(error)) from error
-    except WrongState as error:
-        messages.error(request, str(error))
     return redirect("crawling:imports")
 
 
@@ -63,11 +61,9 @@ def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse
 def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     """Ask a question again that was cancelled."""
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
-    try:
+    another = inquiry
+    with errors_told(request, InquiriesBusy, SealBroken, WrongState):
         another = asked_again(request, inquiry)
-    except (InquiriesBusy, SealBroken, WrongState) as error:
-        messages.error(request, str(error))
-        another = inquiry
     return _page_of(request, inquiry, another)
 
 

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from crawling.dashboard.base.requests import asked_number
-from crawling.errors import BadOrder
+from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.imports.import_jobs import ask_import, offered_files
 from crawling.imports.importing import describe
 from crawling.models import ArchiveImport
@@ -59,9 +59,8 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
 def _ask(request: AuthenticatedRequest) -> dict[str, str]:
     """The mistakes by field; empty: it is asked for."""
     files, name = request.POST.getlist("files"), request.POST.get("name", "")
-    try:
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors):
         row = ask_import(files, name, by=request.user)
-    except BadOrder as error:
-        return error.errors
-    messages.success(request, f"A background job imports {', '.join(row.files)}.")
-    return {}
+        messages.success(request, f"A background job imports {', '.join(row.files)}.")
+    return errors

@@ -25,6 +25,7 @@ from crawling.dashboard.base.recently_deleted import (
     restore,
 )
 from crawling.dashboard.base.requests import asked_ids, back, next_page
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.crawls.bulk import ACTIONS, bulk_action, chosen
 from crawling.dashboard.crawls.columns import COLUMNS, heads
 from crawling.dashboard.crawls.filter import CrawlFilter
@@ -145,17 +146,15 @@ def keep_view(request: AuthenticatedRequest) -> HttpResponse:
         if (view_id := whole_number(forgotten)) is not None:
             forget_view(request.user, view_id)
         return back(request)
-    try:
+    with errors_told(request, CrawlError):
         view = save_view(
             request.user,
             request.POST.get("name", ""),
             request.POST.get("next", "").partition("?")[2],
             is_shared="is_shared" in request.POST,
         )
-    except CrawlError as error:
-        messages.error(request, str(error))
-        return back(request)
-    return redirect(f"{reverse('crawling:crawls')}?{view.query}")
+        return redirect(f"{reverse('crawling:crawls')}?{view.query}")
+    return back(request)
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
@@ -169,13 +168,11 @@ def deleted(request: AuthenticatedRequest) -> HttpResponse:
 def restore_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
     """Restore it, or say why not."""
     try:
-        name = restore(kind, pk, by=request.user)
+        with errors_told(request, WrongState):
+            name = restore(kind, pk, by=request.user)
+            messages.success(request, f"{name} is restored.")
     except NotFound as error:
         raise Http404(str(error)) from error
-    except WrongState as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, f"{name} is restored.")
     return redirect("crawling:deleted")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -12,6 +11,7 @@ from django.urls import reverse
 from redis.exceptions import RedisError
 
 from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.graph.drawing import drawing_of, find_hosts
 from crawling.dashboard.graph.exports import SHOWN, graph_file
 from crawling.dashboard.graph.graph_state import state_of, wanted_graph
@@ -79,10 +79,8 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.change_crawljob")
 def _compute(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    try:
+    with errors_told(request, RedisError):
         ask_graph(run)
-    except RedisError:
-        messages.error(request, "Redis does not answer, so no background job can be asked.")
     return redirect(f"{reverse('crawling:graph', args=[run.crawl_id])}?run={run.number}")
 
 

@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blocklist import block_host, unblock_host
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayable_runs, replayed
 from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.listing import (
@@ -71,14 +72,12 @@ def block(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     everything on the blocklist.
     """
     found = get_object_or_404(Host, pk=pk)
-    try:
+    with errors_told(request, CrawlError):
         if "unblock" in request.POST:
             _unblock(request, found)
         else:
             block_host(found, request.POST.get("reason", ""), by=request.user)
             messages.success(request, f"No crawl fetches from {found.name} any more.")
-    except CrawlError as error:
-        messages.error(request, str(error))
     return redirect("hosts:host", pk)
 
 
@@ -94,11 +93,9 @@ def search(request: AuthenticatedRequest) -> HttpResponse:
     text = asked_text(request.GET, "q", most=LONGEST)
     found = None
     if len(text) >= SHORTEST:
-        try:
+        found = PageSearchResult((), is_more=False)
+        with errors_told(request, SearchTookTooLong):
             found = search_pages(text)
-        except SearchTookTooLong as error:
-            messages.error(request, str(error))
-            found = PageSearchResult((), is_more=False)
     return render(
         request, "hosts/search.html", {"text": text, "found": found, "shortest": SHORTEST}
     )

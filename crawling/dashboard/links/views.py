@@ -14,6 +14,7 @@ from django.urls import reverse
 from redis.exceptions import RedisError
 
 from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.links.certificate_problems import SOON
 from crawling.dashboard.links.junit import junit_lines
 from crawling.dashboard.links.link_changes import (
@@ -106,14 +107,9 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.change_crawljob")
 def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    try:
+    with errors_told(request, RedisError, WrongState):
         ask = ask_nu_reading if _kind(request) is ProblemKind.NU else ask_reading
         ask(run)
-    except RedisError:
-        messages.error(request, "Redis does not answer, so no background job can be asked.")
-    except WrongState as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, "A background job reads the pages of this run again.")
     here = reverse("crawling:links", args=[run.crawl_id])
     return redirect(f"{here}?run={run.number}&kind={_kind(request)}")

@@ -8,8 +8,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blocklist import add_entry, remove_entry
 from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.inspect.url_inspection import inspect
-from crawling.errors import BadOrder, CrawlError
+from crawling.errors import CrawlError
 from crawling.models import BlocklistEntry, CrawlJob
 from crawling.scope.blocklist import BlocklistKind
 from crawling.teams.permissions import acts_on_own_only
@@ -58,22 +59,19 @@ def blocklist(request: AuthenticatedRequest) -> HttpResponse:
 def _add(request: AuthenticatedRequest) -> dict[str, str]:
     """Add the entry that the form names; returns its mistakes by field."""
     asked = [request.POST.get(name, "") for name in ("kind", "text", "reason")]
-    try:
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors):
         entry = add_entry(*asked, by=request.user)
-    except BadOrder as error:
-        return error.errors
-    messages.success(request, f"No crawl fetches {entry.kind} {entry.text} any more.")
-    return {}
+        messages.success(request, f"No crawl fetches {entry.kind} {entry.text} any more.")
+    return errors
 
 
 @authenticated(needs="crawling.delete_blocklistentry", methods=("POST",))
 def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
     """Take an entry off the list."""
-    try:
+    with errors_told(request, CrawlError):
         entry = remove_entry(number, by=request.user)
         messages.success(request, f"Crawls may fetch {entry.kind} {entry.text} again.")
-    except CrawlError as error:
-        messages.error(request, str(error))
     return redirect("crawling:blocklist")
 
 

@@ -23,6 +23,7 @@ from crawling.crawls.creation import check_order, create_crawl, order_of, start_
 from crawling.crawls.seed_checks import ClosedAddress, closed_addresses
 from crawling.crawls.tags import set_tags
 from crawling.crawls.templates import as_crawl, remove_template, save_template, templates_for
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.dryrun.inquiries import question_of
@@ -52,11 +53,9 @@ def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
 
     @wraps(view)
     def told(request: HttpRequest, **named: Any) -> HttpResponse:
-        try:
+        with errors_told(request, NoPool):
             return view(request, **named)
-        except NoPool as error:
-            messages.error(request, str(error))
-            return redirect("crawling:crawls")
+        return redirect("crawling:crawls")
 
     return told
 
@@ -299,11 +298,8 @@ def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
 
 
 def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
-    try:
+    with errors_told(request, CrawlError):
         start_run(crawl, by=by)
-    except CrawlError as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"{crawl.name} is saved, and its start was requested.")
 
 

@@ -8,10 +8,10 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.text import capfirst
 
 from allocation.wording import whole_number
 from crawling.crawls.schedules import remove_schedule, set_schedule
+from crawling.dashboard.base.trouble import blame
 from crawling.dashboard.orders.schedule import plan_of, scheduled_crawls
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
@@ -102,8 +102,7 @@ def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) 
     try:
         set_schedule(crawl, form.fields_of_schedule(), by=request.user)
     except BadOrder as error:
-        for field, sentence in error.errors.items():
-            form.add_error(field if field in form.fields else None, capfirst(sentence))
+        blame(form, error.errors)
         return False
     messages.success(request, "The schedule is saved.")
     return True

@@ -22,6 +22,7 @@ from crawling.crawls.scope_tests import (
     try_changes,
     try_order,
 )
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.orders.create_views import checked, form_of
 from crawling.dashboard.orders.forms.create import EditForm, edit_answers
 from crawling.dashboard.orders.forms.fields import lines
@@ -93,11 +94,8 @@ def revert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Take an edit back: what it has changed has its old values again."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number = whole_number(request.POST.get("number"))
-    try:
+    with errors_told(request, CrawlError):
         reverted = revert_edit(crawl, number or 0, by=request.user)
-    except CrawlError as error:
-        messages.error(request, str(error))
-    else:
         is_new = reverted.revision != crawl.revision
         messages.success(
             request,

@@ -10,8 +10,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from allocation.wording import beginning, some
 from crawling.crawls.added_seeds import AddedSeedsResult, add_to_seeds
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.orders.forms.fields import lines
-from crawling.errors import BadOrder, BadSeeds, CrawlError
+from crawling.errors import BadSeeds, CrawlError
 from crawling.models import CrawlJob, SeedSource, SeedSourceKind
 from crawling.seed_sources.sources import (
     SHORTEST,
@@ -61,13 +62,9 @@ def create_seed_source(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         int(minutes) if minutes.isdecimal() and len(minutes) < MOST_DIGITS else 0,
         "resume" in request.POST,
     )
-    try:
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors, CrawlError):
         create_source(crawl, fields, by=request.user)
-    except BadOrder as error:
-        errors = error.errors
-    except CrawlError as error:
-        errors = {"all": str(error)}
-    else:
         messages.success(request, "The source is read within a minute, and then at intervals.")
         return redirect("crawling:seeds", pk)
     wanted = {"wanted": fields, "minutes": minutes, "errors": errors}
@@ -77,11 +74,9 @@ def create_seed_source(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def remove_seed_source(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     """Its seeds and files stay."""
-    try:
+    with errors_told(request, CrawlError):
         remove_source(get_object_or_404(CrawlJob, pk=pk), number, by=request.user)
         messages.success(request, "The source is removed; its seeds stay.")
-    except CrawlError as error:
-        messages.error(request, str(error))
     return redirect("crawling:seeds", pk)
 
 

@@ -4,13 +4,13 @@ has it made, and the file.
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
 from crawling.dashboard.base.requests import wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.player import no_player
 from crawling.errors import ArchiveTrouble
 from crawling.exports.layout import read
@@ -58,10 +58,8 @@ def _run(request: AuthenticatedRequest, pk: int, export: ExportKind) -> Run:
 
 @needs("crawling.change_crawljob")
 def _ask(request: AuthenticatedRequest, run: Run, export: ExportKind) -> HttpResponse:
-    try:
+    with errors_told(request, ArchiveTrouble):
         ask_export(run, export, by=request.user)
-    except ArchiveTrouble as trouble:
-        messages.error(request, str(trouble))
     return redirect(address_of(run, export))
 
 
@@ -69,11 +67,9 @@ def _ask(request: AuthenticatedRequest, run: Run, export: ExportKind) -> HttpRes
 def file(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResponseBase:
     """The file of an export of a run, if it was made."""
     run = _run(request, pk, export)
-    try:
+    with errors_told(request, ArchiveTrouble):
         return send(export_file(state_of(run, export)))
-    except ArchiveTrouble as trouble:
-        messages.error(request, str(trouble))
-        return redirect(address_of(run, export))
+    return redirect(address_of(run, export))
 
 
 def export_file(state: ExportState) -> Download:

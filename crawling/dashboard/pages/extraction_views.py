@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from crawling.dashboard.base.requests import asked_number, asked_run, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import extracted_rows_file, list_extracted
 from crawling.dryrun.rule_previews import ask_preview, preview_in, read_rules
 from crawling.errors import BadOrder, InquiriesBusy, WrongState
@@ -69,11 +70,8 @@ def _preview(request: AuthenticatedRequest, run: Run, given: str) -> dict[str, A
 @needs("crawling.change_crawljob")
 def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     given = asked_text(request.POST, "rules", most=LONGEST)
-    try:
+    with errors_told(request, BadOrder, WrongState):
         ask_extraction(run, read_rules(given), by=request.user)
-    except (BadOrder, WrongState) as trouble:
-        messages.error(request, str(trouble))
-    else:
         messages.success(request, f"A background job reads the pages of run {run.number} again.")
     return redirect(f"{reverse('crawling:extracted', args=[run.crawl_id])}?run={run.number}")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from crawling.dashboard.base.requests import asked_number, wanted_page
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dryrun.page_tables import StoredTable, ask_tables, tables_in
 from crawling.errors import InquiriesBusy
 from crawling.models import Page
@@ -50,12 +50,9 @@ def file(
 ) -> HttpResponseBase:
     """One table, once a background job has read it; until then its page."""
     page = wanted_page(pk, url)
-    try:
-        inquiry = ask_tables(page, by=request.user)
-    except InquiriesBusy as trouble:
-        messages.error(request, str(trouble))
-        return redirect("crawling:page-tables", pk, url)
-    found = tables_in(inquiry)
+    found = None
+    with errors_told(request, InquiriesBusy):
+        found = tables_in(ask_tables(page, by=request.user))
     if found is None:
         return redirect("crawling:page-tables", pk, url)
     table = found.table(int(number))

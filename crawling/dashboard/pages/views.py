@@ -22,6 +22,7 @@ from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, back, wanted_page, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.graph.ranked_lists import ranks_of_page
 from crawling.dashboard.links.structured_data import structured_of_page
 from crawling.dashboard.pages.downloads import (
@@ -186,21 +187,17 @@ def rows(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
 def records(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
     """What the archive has of a run's pages, filtered as their list is."""
     run = wanted_run(request, pk, HAS_NO_PAGES)
-    try:
+    with errors_told(request, ArchiveTrouble):
         return send(warc_file(run, asked_pages(request)))
-    except ArchiveTrouble as trouble:
-        messages.error(request, str(trouble))
-        return redirect(f"{reverse('crawling:pages', args=[pk])}?run={run.number}")
+    return redirect(f"{reverse('crawling:pages', args=[pk])}?run={run.number}")
 
 
 @authenticated(needs="crawling.change_crawljob")
 def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase:
     """A WARC file of one page."""
-    try:
+    with errors_told(request, ArchiveTrouble):
         return send(page_file(wanted_page(pk, url)))
-    except ArchiveTrouble as trouble:
-        messages.error(request, str(trouble))
-        return redirect("crawling:page", pk, url)
+    return redirect("crawling:page", pk, url)
 
 
 @authenticated(needs="crawling.change_crawljob")
@@ -223,11 +220,9 @@ def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBase:
     """A file of the archive as far as it is committed, even while it is written."""
     row = get_object_or_404(ArchiveFile, pk=number, run__crawl=pk)
-    try:
+    with errors_told(request, ArchiveTrouble):
         return send(Download(row.name, WARC, packed_pieces(row), row.committed_length))
-    except ArchiveTrouble as trouble:
-        messages.error(request, str(trouble))
-        return redirect("crawling:archive", pk)
+    return redirect("crawling:archive", pk)
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -252,10 +247,8 @@ def compare(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     }
     if old:
         wanted = ChangeFilter(ROWS_OF_CHANGES, kind, host, after)
-        try:
+        with errors_told(request, ComparingTookTooLong):
             here["told"] = compare_runs(old, new, wanted, by=request.user)
-        except ComparingTookTooLong as error:
-            messages.error(request, str(error))
         here["is_over"] = all(run.state in ENDED_STATES for run in (old, new))
     return render_live(request, "crawling/compare.html", "crawling/_changes.html", here)
 

@@ -9,8 +9,9 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.pages.api_watches import feed_address
-from crawling.errors import BadOrder, CrawlError
+from crawling.errors import CrawlError
 from crawling.models import CrawlJob, PageEvent, Watch
 from crawling.scope.url_rules import UrlRuleKind
 from crawling.teams.permissions import still_shared
@@ -80,27 +81,22 @@ def _typed(request: AuthenticatedRequest) -> WatchFields:
 @needs("crawling.change_crawljob")
 def _make(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, str]:
     """The mistakes of the form by field; empty: the watch is made."""
-    try:
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors, CrawlError):
         create_watch(crawl, _typed(request), by=request.user)
-    except BadOrder as error:
-        return error.errors
-    except CrawlError as error:
-        return {"all": str(error)}
-    messages.success(request, "Watched from the next run on.")
-    return {}
+        messages.success(request, "Watched from the next run on.")
+    return errors
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     """Remove a watch, or give its feed a new address."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    try:
+    with errors_told(request, CrawlError):
         if "renew" in request.POST:
             renew_feed(crawl, number, by=request.user)
             messages.success(request, "The feed has a new address; the old one opens nothing.")
         else:
             remove_watch(crawl, number, by=request.user)
             messages.success(request, "The watch and its events are removed.")
-    except CrawlError as error:
-        messages.error(request, str(error))
     return redirect("crawling:watches", pk)

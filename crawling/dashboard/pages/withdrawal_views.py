@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from allocation.wording import whole_number
 from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import CrawlJob, Run, Withdrawal
 from crawling.scope.url_rules import UrlRuleKind
@@ -61,7 +62,8 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
     """What the page shows of the form: its mistakes by field, or the preview; empty: it is done."""
     kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
-    try:
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors, CrawlError):
         run = _run(request, crawl)
         if "withdraw" not in request.POST:
             return {"preview": preview(crawl, run, kind=kind, text=text)}
@@ -74,14 +76,11 @@ def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
             by=request.user,
             at_once="at_once" in request.POST,
         )
-    except BadOrder as error:
-        return {"errors": error.errors}
-    except CrawlError as error:
-        return {"errors": {"all": str(error)}}
-    messages.success(
-        request, f"{withdrawal.pages:,} page{'' if withdrawal.pages == 1 else 's'} withdrawn."
-    )
-    return {}
+        messages.success(
+            request, f"{withdrawal.pages:,} page{'' if withdrawal.pages == 1 else 's'} withdrawn."
+        )
+        return {}
+    return {"errors": errors}
 
 
 def _run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
@@ -100,13 +99,11 @@ def _run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
 def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     """Undo one, or rewrite the files now."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    try:
+    with errors_told(request, CrawlError):
         if "rewrite" in request.POST:
             remove_now(crawl, number, by=request.user)
             messages.success(request, "The files are being rewritten.")
         else:
             withdrawal = undo(crawl, number, by=request.user)
             messages.success(request, f"{withdrawal.pages:,} pages are back.")
-    except CrawlError as error:
-        messages.error(request, str(error))
     return redirect("crawling:withdrawals", pk)

@@ -10,10 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from crawling.dashboard.base.requests import asked_ids, asked_run, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.run.site_tree import site_tree, tree_file
 from crawling.errors import CrawlError
 from crawling.frontier.change.manual_order import UrlAction
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Run, Url
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.waiting_urls import (
     DONE,
@@ -56,11 +57,10 @@ def frontier(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         return _handle(request, run)
     wanted = FrontierFilter.read(request.GET)
-    try:
+    urls: list[Url] = []
+    following = None
+    with errors_told(request, SearchTookTooLong):
         urls, following = frontier_of(run, wanted, most=SHOWN)
-    except SearchTookTooLong as error:
-        messages.error(request, str(error))
-        urls, following = [], None
     here = {
         "crawl": run.crawl,
         "run": run,
@@ -92,7 +92,7 @@ def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         messages.error(request, "Choose what to do with them by one of the buttons.")
         return redirect(address)
     is_all = request.POST.get("which") == "all"
-    try:
+    with errors_told(request, CrawlError):
         if is_all and "confirmed" not in request.POST:
             count, is_more = how_many(run, wanted)
             here = {
@@ -114,9 +114,6 @@ def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         else:
             ids = asked_ids(request, "url")
             count, is_more = handle_urls(run, deed, ids, by=request.user), False
-    except CrawlError as error:
-        messages.error(request, str(error))
-    else:
         _message_result(request, deed, count, is_more=is_more)
     return redirect(address)
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from allocation.wording import whole_number
 from crawling.dashboard.base.columns import SPAN, chips_of, column
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_run
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
@@ -67,16 +68,14 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     job = get_object_or_404(CrawlJob, pk=pk)
     run, wanted = asked_run(request, job), asked_pages(request)
     window = PageWindow([], None)
-    try:
-        if run:
+    if run:
+        with errors_told(request, SearchTookTooLong):
             window = pages_of(
                 run,
                 wanted,
                 most=choices_of(request).most(PAGES),
                 before=asked_number(request, "before"),
             )
-    except SearchTookTooLong as error:
-        messages.error(request, str(error))
     # without numbers: those of URLs differ from those of pages, by pages that failed after their
     # answer (a loop of redirects) and by withdrawn ones
     counted = (
@@ -128,14 +127,9 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Try the failed URLs of the latest run again: those of `status`, that of the id `url`, or
     all."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    try:
+    with errors_told(request, CrawlError):
         status, url = _number(request, "status", most_digits=4), _number(request, "url")
         count = retry_failed(job, by=request.user, status=status, url_id=url)
-    except ValueError:
-        messages.error(request, "A status is a number, like 404.")
-    except CrawlError as error:
-        messages.error(request, str(error))
-    else:
         messages.success(
             request,
             "The failed URL is queued again."
@@ -150,8 +144,8 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _number(request: AuthenticatedRequest, name: str, *, most_digits: int = 18) -> int | None:
-    """A number from a form, which may be negative; None: not given. Raises ValueError."""
+    """A number from a form, which may be negative; None: not given. Raises CrawlError."""
     text = request.POST.get(name, "")
     if text and whole_number(text.removeprefix("-"), most_digits=most_digits) is None:
-        raise ValueError(f"{text[:20]} is no number")
+        raise CrawlError("A status is a number, like 404.")
     return int(text) if text else None

@@ -14,10 +14,10 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.text import capfirst
 
 from crawling.checkpoints.checkpoint_store import ask_checkpoint
 from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.errors import BadOrder, CheckpointTrouble, WrongState
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.retention import set_retention
@@ -59,10 +59,6 @@ class RetentionForm(forms.Form):
     def fields_of_retention(self) -> dict[str, str]:
         return {name: text.strip() for name, text in self.cleaned_data.items() if text.strip()}
 
-    def tell(self, errors: dict[str, str]) -> None:
-        for field, sentence in errors.items():
-            self.add_error(field if field in self.fields else None, capfirst(sentence))
-
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
@@ -94,7 +90,7 @@ def _preview(request: AuthenticatedRequest, form: RetentionForm) -> Retention | 
     if not form.is_valid():
         return None
     would, errors = read_retention(form.fields_of_retention())
-    form.tell(errors)
+    blame(form, errors)
     return would
 
 
@@ -106,7 +102,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -
     try:
         rules = set_retention(crawl, form.fields_of_retention(), by=request.user)
     except BadOrder as error:
-        form.tell(error.errors)
+        blame(form, error.errors)
         return False
     messages.success(
         request,
@@ -145,11 +141,8 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
     """Say what goes with one run, or why it has to stay; then delete it."""
     run = get_object_or_404(Run.objects.select_related("crawl"), crawl=pk, number=number)
     if request.method == "POST":
-        try:
+        with errors_told(request, WrongState):
             remove_run(run, by=request.user)
-        except WrongState as trouble:
-            messages.error(request, str(trouble))
-        else:
             messages.success(request, f"Run {number} of {run.crawl.name} {DELETED}")
         return redirect("crawling:runs", pk)
     facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
@@ -175,14 +168,11 @@ def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @needs("crawling.change_crawljob")
 def _ask(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
     run = crawl.runs.select_related("crawl").first()
-    try:
+    with errors_told(request, CheckpointTrouble):
         if run is None:
             raise CheckpointTrouble(
                 f"{crawl.name} has never been started, so there is nothing to keep."
             )
         ask_checkpoint(run, by=request.user)
-    except CheckpointTrouble as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, "It is being taken; look again in a moment.")
     return redirect("crawling:checkpoints", crawl.pk)

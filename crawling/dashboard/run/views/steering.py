@@ -14,7 +14,8 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.teams import hand_over, may_hand_over
 from crawling.crawls.verbs import VERBS, Verb, offered
 from crawling.dashboard.base.requests import back, next_page
-from crawling.errors import BadOrder, CrawlError
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Team
 from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
@@ -25,16 +26,11 @@ from serving.access import AuthenticatedRequest, authenticated
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     """Do it, or say why it cannot be done. What loses something is confirmed first."""
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
-    try:
+    with errors_told(request, CrawlError, BadKeepTime):
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := consequence(job, verb)):
             return _confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_wish(act, request.POST.get("keep_minutes", "")))
-    except ValueError:
-        messages.error(request, "Minutes to keep are a number, like 30.")
-    except (CrawlError, BadKeepTime) as error:
-        messages.error(request, str(error))
-    else:
         # not its state, which has changed again when the page is read
         messages.success(request, f"{verb.capitalize()} of {job.name} requested.")
     return back(request)
@@ -58,13 +54,10 @@ def _confirm(
 def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     """Change how many fetches each of the crawl's workers may have at a time."""
     job = get_object_or_404(CrawlJob, pk=crawl)
-    try:
+    with errors_told(request, CrawlError):
         job = edit_crawl(
             job, {"claim": {"fetch_slots": request.POST.get("fetch_slots", "")}}, by=request.user
         )
-    except CrawlError as error:
-        messages.error(request, str(error))
-    else:
         messages.success(
             request,
             f"{job.name}: up to {job.claim['fetch_slots']} fetches at a time for each worker.",
@@ -73,8 +66,11 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
 
 
 def _wish(verb: Verb, keep_minutes: str) -> dict[str, float]:
-    """Raises ValueError for what is no number."""
-    return {"keep_seconds": 60 * float(keep_minutes)} if verb.may_keep and keep_minutes else {}
+    """Raises CrawlError for what is no number."""
+    try:
+        return {"keep_seconds": 60 * float(keep_minutes)} if verb.may_keep and keep_minutes else {}
+    except ValueError as error:
+        raise CrawlError("Minutes to keep are a number, like 30.") from error
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
@@ -87,11 +83,8 @@ def owner(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     }
     errors: dict[str, str] = {}
     if request.method == "POST":
-        try:
+        with mistakes_kept(errors):
             hand_over(crawl, **typed, by=request.user)
-        except BadOrder as error:
-            errors = error.errors
-        else:
             messages.success(request, f"{crawl.name} is {typed['owner']}'s now.")
             return redirect("crawling:settings", pk=pk)
     here = {"crawl": crawl, "typed": typed, "errors": errors, "teams": Team.objects.all()}

@@ -1,0 +1,55 @@
+"""What a page tells of what could not be done: a message on the page that follows, or a sentence
+beside a field of the form, which keeps what was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+
+from django.contrib import messages
+from django.forms import Form
+from django.http import HttpRequest
+from django.utils.text import capfirst
+from redis.exceptions import RedisError
+
+from crawling.errors import BadOrder
+
+NO_QUEUE = "Redis does not answer, so no background job can be asked."
+
+
+class ErrorHandler(AbstractContextManager[None, bool]):
+    """A block that an error of these kinds ends; it is told instead of raised."""
+
+    def __init__(self, kinds: tuple[type[Exception], ...], tell: Callable[[Exception], None]):
+        self._kinds, self._tell = kinds, tell
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not isinstance(error, self._kinds):
+            return False
+        self._tell(error)
+        return True
+
+
+def errors_told(request: HttpRequest, *kinds: type[Exception]) -> ErrorHandler:
+    """Errors of these kinds are told by a message."""
+
+    def tell(error: Exception) -> None:
+        messages.error(request, NO_QUEUE if isinstance(error, RedisError) else str(error))
+
+    return ErrorHandler(kinds, tell)
+
+
+def mistakes_kept(errors: dict[str, str], *others: type[Exception]) -> ErrorHandler:
+    """Mistakes of an order stand in `errors` by field, errors of other kinds as `all`."""
+
+    def tell(error: Exception) -> None:
+        errors.update(error.errors if isinstance(error, BadOrder) else {"all": str(error)})
+
+    return ErrorHandler((BadOrder, *others), tell)
+
+
+def blame(form: Form, errors: Mapping[str, str]) -> None:
+    """Put each sentence beside the field that it is about, or above all fields."""
+    for field, sentence in errors.items():
+        form.add_error(field if field in form.fields else None, capfirst(sentence))

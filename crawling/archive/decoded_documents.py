@@ -11,7 +11,9 @@ from contextlib import ExitStack, closing
 from requests.exceptions import ContentDecodingError
 
 from crawling.archive.snapshots import without_requests
-from crawling.archive.unpacker import MOST_SHOWN, StoredRecord, as_program, read_record
+from crawling.archive.unpacker import MOST_SHOWN, StoredRecord, read_record
+from crawling.errors import ArchiveTrouble
+from crawling.process.sandbox_program import sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.content_codings import DecodedBody
 from crawling.web.http_caching import read_head
@@ -68,4 +70,4 @@ def write_document(length: str, form: str, charset: str = "") -> None:
 
 
 if __name__ == "__main__":
-    as_program(write_document)
+    sandboxed(write_document, ArchiveTrouble)

@@ -6,16 +6,16 @@ imports little, since a page waits for it: to import what decodes documents take
 
 from __future__ import annotations
 
-import resource
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 
 from crawling.archive.records import END
 from crawling.errors import ArchiveTrouble
+from crawling.process.sandbox_program import sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 
 #: no more of a document than this is unpacked to be looked at
@@ -28,10 +28,6 @@ MOST_RECORD = 2 * 1024**3
 #: of a record whose head alone is wanted
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024
-#: the exit status of a program for a record that is none
-DAMAGED = 3
-CPU_SECONDS = 8
-MEMORY_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -122,23 +118,6 @@ def _end_of_head(block: bytes | bytearray) -> int:
     return min(ends, default=-1)
 
 
-def set_limits() -> None:
-    """Let the kernel end a program that unpacks a record when it takes too much."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    with suppress(OSError, ValueError):  # refused by macOS, or smaller already
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-
-
-def as_program(main: Callable[..., None]) -> None:
-    """Run a program with the arguments of its command line; what is no record is its status."""
-    set_limits()
-    try:
-        main(*sys.argv[1:])
-    except ArchiveTrouble as trouble:
-        sys.stderr.write(str(trouble))
-        sys.exit(DAMAGED)
-
-
 def write_head(length: str) -> None:
     """Write the header of the record at which the input stands, which has `length` bytes, and the
     head of its answer, with a NUL between them.
@@ -148,4 +127,4 @@ def write_head(length: str) -> None:
 
 
 if __name__ == "__main__":
-    as_program(write_head)
+    sandboxed(write_head, ArchiveTrouble)

@@ -1,27 +1,21 @@
-"""Look at a stored page.
-
-What strangers wrote is unpacked by a program of its own, within limits that the kernel keeps.
-
-Where it breaks, or is broken, it costs that look, and the web process nothing.
-"""
+"""Look at a stored page, which is unpacked in a sandbox."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 from crawling.archive.decoded_documents import DOCUMENT, SNAPSHOT
 from crawling.archive.reader import opened
-from crawling.archive.unpacker import DAMAGED, MOST_SHOWN
+from crawling.archive.unpacker import MOST_SHOWN
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
+from crawling.process.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
 
-#: the program's own limits are smaller; this one ends it if the machine is too busy to let it run
-LONGEST_SECONDS = 15.0
-#: where the program finds this project
-ROOT = Path(__file__).parents[2]
-COMMAND = (sys.executable, "-E", "-s", "-m")
+MIB = 1024 * 1024
+LIMITS = SandboxLimits(
+    memory_bytes=512 * MIB,
+    cpu_seconds=8,
+    seconds=15.0,  # if the machine is too busy to let the program run
+    output_bytes=4 * MOST_SHOWN,  # a snapshot may be longer than its document
+)
 HEADS, DOCUMENTS = "crawling.archive.unpacker", "crawling.archive.decoded_documents"
 
 
@@ -59,23 +53,14 @@ def _unpacked(page: Page, program: str, *about: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
     with opened(page.archive_file, page.archive_offset) as file:
-        try:
-            # our own program; of the page only the name of its encoding is on the command line
-            done = subprocess.run(  # noqa: S603
-                [*COMMAND, program, str(page.archive_length), *about],
-                stdin=file,
-                capture_output=True,
-                timeout=LONGEST_SECONDS,
-                check=False,
-                cwd=ROOT,
-                env={},
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ArchiveTrouble("The record took too long to be unpacked.") from error
-    if done.returncode == DAMAGED:
-        raise ArchiveTrouble(done.stderr.decode(errors="replace").strip()[-300:])
-    if done.returncode:
+        # of the page only the name of its encoding is an argument
+        end = ProgramSandbox(program, str(page.archive_length), *about, limits=LIMITS).run(file)
+    if end.refusal:
+        raise ArchiveTrouble(end.refusal)
+    if end.excess is ProgramLimit.TIME:
+        raise ArchiveTrouble("The record took too long to be unpacked.")
+    if end.excess or end.fault:
         raise ArchiveTrouble(
             "The record could not be unpacked within its limits of time and memory."
         )
-    return done.stdout
+    return end.output

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from allocation.errors import AllocationError
 from crawling.idle.turns import IdleTurn, idle_turn
-from crawling.links.microformats import MEMORY_BYTES
+from crawling.links.microformats import LIMITS
 from crawling.links.progress import unindexed_parts, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import Run
@@ -22,7 +22,7 @@ from crawling.search.index import IndexWriter, add_parts, writing
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
 MEMORY_MIB = 96
 #: the program that reads microformats
-PROGRAM_MIB = MEMORY_BYTES // 2**20
+PROGRAM_MIB = LIMITS.memory_bytes // 2**20
 
 
 def read_when_idle(run_id: int) -> str:

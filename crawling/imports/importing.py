@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import select
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
 
@@ -22,14 +18,16 @@ from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.errors import CrawlError
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
 from crawling.imports.foreign_files import printable
-from crawling.imports.translator import NOTED_SECONDS, UNREADABLE
+from crawling.imports.translator import NOTED_SECONDS
 from crawling.models import Run
+from crawling.process.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
 from crawling.process.work_folders import work_folder
 from crawling.run_log import write
 
-#: where the program finds this project
-ROOT = Path(__file__).parents[2]
-COMMAND = (sys.executable, "-E", "-s", "-m", "crawling.imports.translator")
+PROGRAM = "crawling.imports.translator"
+#: what is written of files is bounded by their size, and by this for small ones: text is packed to
+#: a hundredth, but its records are packed again
+FOLDER_TIMES, LEAST_FOLDER_BYTES = 10, 10 * 1024**3
 TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
 COUNTED = ("counts", "statuses")
 #: parts of a checkpoint that the files say nothing of
@@ -123,49 +121,31 @@ def _translate(
     note: Callable[[int, int], None],
     held_by: int,
 ) -> dict[str, Any]:
-    """What strangers wrote is read by a program of its own, within limits."""
+    """What strangers wrote is read in a sandbox."""
     arguments = [str(folder), str(namespace), *(str(file.resolve(strict=True)) for file in files)]
-    with TemporaryFile() as trouble:
-        # our own program; names of files are its arguments
-        program = subprocess.Popen(  # noqa: S603
-            [*COMMAND, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=trouble,
-            bufsize=0,
-            cwd=ROOT,
-            env={},
-            pass_fds=[held_by],
-        )
-        try:
-            with program:
-                _follow(program, note)
-        except BaseException:  # the job is to end: its program, too
-            program.kill()
-            raise
-        trouble.seek(0)
-        said = trouble.read().decode(errors="replace").strip()
-    if program.returncode == UNREADABLE:
-        raise ImportTrouble(printable(said[-400:]))
-    if program.returncode:
+
+    def tell(line: bytes) -> None:
+        read, answers = map(int, line.split()) if line else (0, 0)
+        note(read, answers)
+
+    most = LEAST_FOLDER_BYTES + FOLDER_TIMES * sum(file.stat().st_size for file in files)
+    limits = SandboxLimits(
+        memory_bytes=1024**3,
+        cpu_seconds=5 * 60 * 60,
+        seconds=6 * 60 * 60,
+        output_bytes=most,
+        folder_bytes=most,
+    )
+    sandbox = ProgramSandbox(PROGRAM, *arguments, limits=limits, folder=folder)
+    end = sandbox.follow(tell, every_seconds=NOTED_SECONDS, kept_open=[held_by])
+    if end.refusal:
+        raise ImportTrouble(printable(end.refusal))
+    if end.excess is ProgramLimit.OUTPUT:
+        raise ImportTrouble(f"What was read of the files takes more than {most:,} bytes.")
+    if end.excess or end.fault:
         raise ImportTrouble("The files could not be read within the limits of time and memory.")
     summary: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())
     return summary
-
-
-def _follow(program: subprocess.Popen[bytes], note: Callable[[int, int], None]) -> None:
-    """Note each second how far the program is, also while one record keeps it busy."""
-    assert program.stdout
-    read = answers = 0
-    while True:
-        is_told, _, _ = select.select([program.stdout], [], [], NOTED_SECONDS)
-        if is_told:
-            line = program.stdout.readline()
-            if not line:
-                break
-            read, answers = map(int, line.split())
-        note(read, answers)
-    note(read, answers)
 
 
 def _write(

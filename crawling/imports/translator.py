@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,17 +52,14 @@ from crawling.imports.foreign_files import BEHIND, ForeignFile, Unreadable, prin
 from crawling.imports.page_facts import facts_of
 from crawling.imports.request_bodies import asked_by
 from crawling.imports.segments import Segments
-from crawling.process.orphans import stop_with_parent
+from crawling.process.sandbox_program import sandboxed
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address, fingerprint
 from crawling.web.document_stream import DocumentStream
 
-MEMORY_BYTES = 1024 * 1024 * 1024
-CPU_SECONDS = 5 * 60 * 60
 #: between two lines about the progress
 NOTED_SECONDS = 1.0
 #: a file of ours is ended at this length
 FILE_BYTES = 10**9
-UNREADABLE = 3
 HTML = ("text/html", "application/xhtml+xml")
 OF_A_FURTHER_RECORD = (
     *("status", "content_type", "bytes", "archive_file_id", "archive_offset", "archive_length"),
@@ -338,11 +334,7 @@ def translate(
 
 
 def main(folder: str, namespace: str, *files: str) -> None:
-    """Translate within limits. Raises Unreadable."""
-    stop_with_parent()
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    with suppress(OSError, ValueError):  # refused by macOS, or smaller already
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    """Raises Unreadable."""
     noted_at = -NOTED_SECONDS
 
     def note(read: int, answers: int) -> None:
@@ -352,21 +344,16 @@ def main(folder: str, namespace: str, *files: str) -> None:
             sys.stdout.write(f"{read} {answers}\n")
             sys.stdout.flush()
 
-    translate(Path(folder), namespace, [Path(file) for file in files], note)
+    try:
+        translate(Path(folder), namespace, [Path(file) for file in files], note)
+    except MemoryError as error:
+        told = "A record of the files needs more memory than is allowed."
+        raise Unreadable(told) from error
+    except OSError as error:
+        raise Unreadable(f"What was read cannot be written: {error.strerror}.") from error
+    except sqlite3.OperationalError as error:
+        raise Unreadable(f"What was read cannot be written in STATE_DIR: {error}.") from error
 
 
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except Unreadable as trouble:
-        sys.stderr.write(str(trouble))
-        sys.exit(UNREADABLE)
-    except MemoryError:
-        sys.stderr.write("A record of the files needs more memory than is allowed.")
-        sys.exit(UNREADABLE)
-    except OSError as error:
-        sys.stderr.write(f"What was read cannot be written: {error.strerror}.")
-        sys.exit(UNREADABLE)
-    except sqlite3.OperationalError as error:
-        sys.stderr.write(f"What was read cannot be written in STATE_DIR: {error}.")
-        sys.exit(UNREADABLE)
+    sandboxed(main, Unreadable)

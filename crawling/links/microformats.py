@@ -11,16 +11,17 @@ from typing import NamedTuple
 
 import turbohtml
 
-from crawling.process.bounded_program import BoundedProgram
+from crawling.process.sandbox import SandboxLimits, TaskSandbox
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.structured_items import FoundItem, first_text
 
 PROGRAM = "crawling.links.microformats_program"
-#: of the program, of which its own code takes 26 MB
-MEMORY_BYTES = 80 * 1024 * 1024
-#: for one page, so that another process that waits for the memory has it within 5 s; the program
-#: gives a page less time of the processor
-SECONDS = 4.0
+LIMITS = SandboxLimits(
+    memory_bytes=80 * 1024 * 1024,  # of which its own code takes 26 MB
+    cpu_seconds=2,  # 150 KB of a long article take 0.6 s
+    seconds=4.0,  # so that another process that waits for the memory has it within 5 s
+    output_bytes=4 * 1024 * 1024,
+)
 ROOT = re.compile(r"h-(?:[a-z0-9]+-)?[a-z]+(?:-[a-z]+)*")
 #: names of roots in the form from before 2010: hCard, hCalendar, hAtom and so on
 CLASSIC_ROOTS = frozenset(
@@ -42,11 +43,11 @@ CANDIDATES = ", ".join(["[class*='h-']", *(f".{name}" for name in sorted(CLASSIC
 MOST_MARKUP = 256 * 1024
 
 
-class MicroformatsReader(BoundedProgram):
+class MicroformatsReader(TaskSandbox):
     """Reads pages by a program that is started for the first one that has microformats."""
 
     def __init__(self) -> None:
-        super().__init__(PROGRAM, str(MEMORY_BYTES))
+        super().__init__(PROGRAM, limits=LIMITS)
 
     def items(self, document: turbohtml.Document, base: str) -> list[FoundItem]:
         """Those that are no property of another; base: what relative URLs start from."""
@@ -57,7 +58,7 @@ class MicroformatsReader(BoundedProgram):
         if html:
             content = html.encode(errors="replace")
             task = {"base": base, "size": len(content)}
-            answer = self.answer(task, [content], seconds=SECONDS)
+            answer = self.answer(task, [content])
             if answer is None:
                 told = "Items were not read: they took too much time or memory."
                 found.append(FoundItem(problem=told))

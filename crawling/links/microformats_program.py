@@ -1,13 +1,12 @@
 """Reads microformats, one page after the other. `MicroformatsReader` runs this module as a program
-of its own, since mf2py knows no limits: what is too much in a page ends the program, and nothing
-else. Its argument is how many bytes of memory it may have.
+in a sandbox, since mf2py knows no limits.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -17,10 +16,8 @@ from bs4 import BeautifulSoup, Tag
 from bs4.builder import HTMLTreeBuilder
 
 from crawling.links.microformats import HEIGHTS
-from crawling.process.bounded_program import work_on_tasks
+from crawling.process.sandbox_program import sandboxed, work_on_tasks
 
-#: for one page; 150 KB of a long article take 0.6 s
-CPU_SECONDS = 2
 MOST_ITEMS = 500
 #: characters of a text, and of all items as JSON
 MOST_TEXT = 16 * 1024
@@ -141,4 +138,4 @@ def read_page(task: dict[str, Any], document: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    work_on_tasks(read_page, memory_bytes=int(sys.argv[1]), cpu_seconds=CPU_SECONDS)
+    sandboxed(partial(work_on_tasks, read_page))

@@ -5,23 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from crawling.mirror.rewriting_program import PAGE, SHEET
-from crawling.process.bounded_program import BoundedProgram
+from crawling.process.sandbox import SandboxLimits, TaskSandbox
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.css import TYPES as SHEETS
 
 PROGRAM = "crawling.mirror.rewriting_program"
-#: for one document; the first has the start of the program, too
-SECONDS = 30.0
 #: a longer document is kept as it is
 MOST_BYTES = 16 * 1024 * 1024
+LIMITS = SandboxLimits(
+    memory_bytes=1024**3, cpu_seconds=None, seconds=30.0, output_bytes=8 * MOST_BYTES
+)
 PAGES = ("text/html", "application/xhtml+xml")
 
 
-class Rewriter(BoundedProgram):
+class Rewriter(TaskSandbox):
     """Rewrites documents by a program that is started again after one that was too much for it."""
 
     def __init__(self, paths_file: Path) -> None:
-        super().__init__(PROGRAM, str(paths_file))
+        super().__init__(PROGRAM, str(paths_file), limits=LIMITS)
 
     def rewrite(
         self, body: DocumentStream, *, content_type: str, charset: str | None, url: str, path: str
@@ -31,4 +32,4 @@ class Rewriter(BoundedProgram):
             return None
         kind = PAGE if content_type in PAGES else SHEET
         task = {"kind": kind, "url": url, "path": path, "charset": charset, "size": len(body)}
-        return self.answer(task, body.pieces(), seconds=SECONDS)
+        return self.answer(task, body.pieces())

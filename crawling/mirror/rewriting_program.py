@@ -1,12 +1,10 @@
-"""Rewrites documents of a mirror, one after the other. `Rewriter` runs this module as a program of
-its own: what is too much in a document that a stranger wrote ends the program, and nothing else.
+"""Rewrites documents of a mirror, one after the other: the program of `Rewriter`.
 
 Its argument is the file with the mirror's paths.
 """
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -14,10 +12,9 @@ from typing import Any
 
 from crawling.mirror.file_paths import FilePaths
 from crawling.mirror.rewriting import DocumentLinks
-from crawling.process.bounded_program import work_on_tasks
+from crawling.process.sandbox_program import sandboxed, work_on_tasks
 from crawling.web.document_stream import DocumentStream
 
-MEMORY_BYTES = 1024 * 1024 * 1024
 PAGE, SHEET = "page", "sheet"
 
 
@@ -30,8 +27,8 @@ def rewritten(paths: FilePaths, task: dict[str, Any], content: bytes) -> bytes:
 
 def main(paths_file: str) -> None:
     paths = FilePaths(Path(paths_file))
-    work_on_tasks(partial(rewritten, paths), memory_bytes=MEMORY_BYTES)
+    work_on_tasks(partial(rewritten, paths))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sandboxed(main)

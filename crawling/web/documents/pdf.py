@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from tempfile import TemporaryFile
 
+from crawling.process.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import (
     MOST_TEXT,
@@ -29,14 +27,17 @@ from crawling.web.links import Links
 logger = logging.getLogger(__name__)
 
 TYPES = ("application/pdf", "application/x-pdf")
-PROGRAM = Path(__file__).with_name("pdf_program.py")
+PROGRAM = "crawling.web.documents.pdf_program"
 #: the cores of this process when it was started, for the program, which need not stay on the one
 #: core of a shift
-CORES = tuple(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+CORES = tuple(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ()
 #: larger ones are kept and not read
 MOST_BYTES = 32 * 1024 * 1024
-#: the program's own limits are smaller; this one ends it if the machine is too busy to let it run
+CPU_SECONDS = 8
+#: if the machine is too busy to let the program run
 LONGEST_SECONDS = 15.0
+#: of what the program says, whose links and text have limits of their own
+MOST_OUTPUT_BYTES = 32 * 1024 * 1024
 #: programs at a time in a process; the fetch threads of other documents are not kept waiting by
 #: them
 PROGRAMS = threading.BoundedSemaphore(2)
@@ -44,9 +45,12 @@ PROGRAMS = threading.BoundedSemaphore(2)
 #: most documents of 500 pages take 23 to 40. With less than the least, no PDF is read.
 LEAST_PROGRAM_BYTES = 32 * 1024 * 1024
 MOST_PROGRAM_BYTES = 128 * 1024 * 1024
-#: how the interpreter reports an allocation that failed, as the error or as its cause; the second
-#: where its own code overlooked it. The program has no memory left to say it in another way.
-NO_MEMORY = (b"MemoryError", b"SystemError")
+#: why a document is not read that is too much for the program
+TOO_MUCH = {
+    ProgramLimit.MEMORY: TruncationReason.NO_MEMORY,
+    ProgramLimit.TIME: TruncationReason.NO_TIME,
+    ProgramLimit.OUTPUT: TruncationReason.SIZE,
+}
 
 
 def read(source: DocumentSource) -> Document:
@@ -76,28 +80,16 @@ def read(source: DocumentSource) -> Document:
 
 
 def _run(body: DocumentStream, memory: int) -> dict[str, str]:
+    limits = SandboxLimits(memory, CPU_SECONDS, LONGEST_SECONDS, MOST_OUTPUT_BYTES, cores=CORES)
     with TemporaryFile() as file:
         for piece in body.pieces():
             file.write(piece)
         file.seek(0)
-        try:
-            # our own program, and nothing of the document on its command line
-            done = subprocess.run(  # noqa: S603
-                [sys.executable, "-I", str(PROGRAM), str(memory), *CORES],
-                stdin=file,
-                capture_output=True,
-                timeout=LONGEST_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return {"unread": TruncationReason.NO_TIME}
-    if done.returncode:
-        logger.info(
-            "a PDF could not be read",
-            extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")},
-        )
-        is_large = any(mark in done.stderr for mark in NO_MEMORY)
-        why = TruncationReason.NO_MEMORY if is_large else TruncationReason.BROKEN
-        return {"unread": TruncationReason.NO_TIME if done.returncode < 0 else why}
-    told: dict[str, str] = json.loads(done.stdout)
+        end = ProgramSandbox(PROGRAM, limits=limits).run(file)
+    if end.excess:
+        return {"unread": TOO_MUCH[end.excess]}
+    if end.fault:
+        logger.info("a PDF could not be read", extra={"said": end.fault[-200:]})
+        return {"unread": TruncationReason.BROKEN}
+    told: dict[str, str] = json.loads(end.output)
     return told

@@ -1,25 +1,20 @@
-"""Reads one PDF from its input and writes what it says as JSON, within limits that the kernel
-keeps.
-
-Run by `pdf`, with the bytes of memory that it may have, and the cores that it may run on, as
-arguments. Its input is a file.
+"""Reads one PDF from its input, which is a file, and writes what it says as JSON: the program of
+`pdf`.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import os
-import resource
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from crawling.process.sandbox_program import sandboxed
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
-CPU_SECONDS = 8
 MOST_PAGES = 500
 MOST_LINKS = 10_000
 MOST_TEXT = 32_768
@@ -51,13 +46,6 @@ def links_of(page: PageObject) -> list[str]:
 
 
 def main() -> None:
-    """Read within limits."""
-    memory, *cores = map(int, sys.argv[1:])
-    if cores:
-        os.sched_setaffinity(0, cores)
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    with suppress(OSError, ValueError):  # as in `unpacker`: refused, or smaller already
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     from pypdf import PdfReader  # within the limits, too
     from pypdf.errors import PyPdfError
 
@@ -90,4 +78,4 @@ def read(reader: PdfReader, broken_page: tuple[type[Exception], ...]) -> dict[st
 
 
 if __name__ == "__main__":
-    main()
+    sandboxed(main)

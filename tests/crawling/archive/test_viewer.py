@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 import zlib
+from dataclasses import replace
+from tempfile import TemporaryFile
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,9 +15,11 @@ from django.urls import reverse
 from crawling.archive import viewer as looking
 from crawling.archive.unpacker import MOST_SHOWN
 from crawling.models import Page, Run
+from crawling.process.sandbox import ProgramSandbox
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.process.test_sandbox import PROGRAM
 
 AGAIN = "again and again; " * 10
 EVIL = (
@@ -105,16 +107,16 @@ def test_a_damaged_record_is_told_and_shows_nothing(run):
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("what", "said"),
     [
-        ("while True: pass", "took too long to be unpacked"),
-        ("raise MemoryError", "could not be unpacked within its limits"),
-        ("import os; os.kill(os.getpid(), 9)", "could not be unpacked within its limits"),
+        ("sleep", "took too long to be unpacked"),
+        ("grow", "could not be unpacked within its limits"),
+        ("die", "could not be unpacked within its limits"),
     ],
 )
-def test_what_breaks_the_program_costs_that_look_alone(run, program, said, monkeypatch):
-    monkeypatch.setattr(looking, "COMMAND", (sys.executable, "-c", program))
-    monkeypatch.setattr(looking, "LONGEST_SECONDS", 0.5)
+def test_what_breaks_the_program_costs_that_look_alone(run, what, said, monkeypatch):
+    broken = ProgramSandbox(PROGRAM, what, limits=replace(looking.LIMITS, seconds=2.0))
+    monkeypatch.setattr(looking, "ProgramSandbox", lambda *_, **__: broken)
     operator = browser("operator")
 
     shown = operator.get(address(run, "/evil")).content.decode()
@@ -131,16 +133,15 @@ def test_the_program_that_unpacks_keeps_its_limits():
     record = b"WARC/1.1\r\nContent-Length: %d\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" % (2**30 + 19)
     packed = press.compress(record) + press.compress(bytes(2**26)) * 2 + press.flush()
 
-    done = subprocess.run(
-        [*looking.COMMAND, looking.DOCUMENTS, str(len(packed)), "document"],
-        input=packed,
-        capture_output=True,
-        cwd=looking.ROOT,
-        env={},
-        check=True,
-    )
+    with TemporaryFile() as file:
+        file.write(packed)
+        file.seek(0)
+        sandbox = ProgramSandbox(
+            looking.DOCUMENTS, str(len(packed)), "document", limits=looking.LIMITS
+        )
+        end = sandbox.run(file)
 
-    assert MOST_SHOWN - 1000 < len(done.stdout) <= MOST_SHOWN
+    assert MOST_SHOWN - 1000 < len(end.output) <= MOST_SHOWN
 
 
 @pytest.mark.parametrize("path", ["/program", "/drawing"])

@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from crawling.exports.rows import INTERRUPTED, KILLED, ask_export, readable_export
 from crawling.exports.state import state_of
-from crawling.mirror import packing, rewriter
+from crawling.mirror import packing
 from crawling.mirror.file_paths import FilePaths
 from crawling.mirror.packing import write_asked
 from crawling.mirror.rewriter import Rewriter
@@ -237,7 +237,7 @@ def test_a_document_that_is_too_much_is_kept_and_the_next_is_rewritten(tmp_path,
     }
     with Rewriter(place) as program:
         body = DocumentStream.of(b"<a href=/here>")
-        monkeypatch.setattr(rewriter, "SECONDS", 0.0)
+        monkeypatch.setattr(program, "_seconds", 0.0)
         assert program.rewrite(body, **facts) is None
-        monkeypatch.setattr(rewriter, "SECONDS", 60.0)
+        monkeypatch.setattr(program, "_seconds", 60.0)
         assert b"a.test/here.html" in (program.rewrite(body, **facts) or b"")

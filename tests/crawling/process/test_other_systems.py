@@ -20,6 +20,7 @@ import pytest
 from crawling import storage
 from crawling.archive import unpacker
 from crawling.process import cpu_affinity, memory_limit
+from crawling.process.sandbox_program import set_limits
 from crawling.process.vitals import Vitals, examine
 from crawling.shift import lease
 from crawling.web.document_stream import DocumentStream
@@ -171,7 +172,7 @@ def test_where_the_kernel_refuses_limits_of_memory_programs_work(monkeypatch):
     monkeypatch.setattr(resource, "setrlimit", refuse_memory_limits)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=SimpleNamespace(read=lambda _: b"")))
 
-    unpacker.set_limits()
+    set_limits({"memory_bytes": 1, "output_bytes": 1, "cpu_seconds": 60, "cores": ()})
     with pytest.raises(unpacker.ArchiveTrouble):  # it came as far as the record, which is none
         unpacker.write_head("0")
 

@@ -123,6 +123,7 @@ def wait_reasons(
     *,
     waits: Mapping[int, WaitRow] | None = None,
     processes: Sequence[RunProcess] | None = None,
+    hosts: Sequence[NextHostQueue] | None = None,
     explains: bool = True,
 ) -> dict[int, WaitReason]:
     """Return, by run id, why those of the runs have no shift at the moment.
@@ -133,6 +134,8 @@ def wait_reasons(
     needs a look at the whole pool.
 
     processes: of those of the runs that have no live shift, each with its process of the pool.
+
+    hosts: what `next_hosts` has said already of all of them.
 
     explains: False for the state alone, with no reason for a wait in the pool, which needs that
     look.
@@ -157,7 +160,9 @@ def wait_reasons(
         (run_of[process], WaitReason("waiting", reason)) for process, reason in reasons.items()
     )
     # All queues of a run are looked through for this, so only where it matters.
-    resting = next_hosts(list(why.keys() - at_bank.keys()))
+    if hosts is None:
+        hosts = next_hosts(list(why.keys() - at_bank.keys()))
+    resting = (host for host in hosts if host.run not in at_bank)
     why.update((host.run, _at_host(by_id[host.run], host)) for host in resting)
     return why | at_bank
 

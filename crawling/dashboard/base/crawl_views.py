@@ -21,7 +21,7 @@ from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import CrawlJob, Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.runs.transitions import possible
-from crawling.runs.wait_reason import WaitReason, wait_reasons
+from crawling.runs.wait_reason import NextHostQueue, WaitReason, wait_reasons
 
 
 @dataclass(frozen=True)
@@ -132,16 +132,18 @@ def run_view(
     *,
     waits: Mapping[int, WaitRow] | None = None,
     processes: Sequence[RunProcess] | None = None,
+    hosts: Sequence[NextHostQueue] | None = None,
     counts: RunCounts | None = None,
     explains: bool = True,
 ) -> CrawlView:
     """The crawl as one of its runs has it, which need not be the latest.
 
-    waits, processes, explains: as in `wait_reasons`. counts: if the caller has read them already.
+    waits, processes, hosts, explains: as in `wait_reasons`. counts: if the caller has read them
+    already.
     """
     is_working = run.state in WORKING_STATES
     idle = (
-        wait_reasons([run], waits=waits, processes=processes, explains=explains)
+        wait_reasons([run], waits=waits, processes=processes, hosts=hosts, explains=explains)
         if is_working
         else {}
     )

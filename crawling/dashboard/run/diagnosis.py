@@ -5,6 +5,7 @@ A fixed number of queries.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.contrib.admin.models import LogEntry
@@ -21,7 +22,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import live_workers
 from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
 from crawling.runs.grants import PAUSED_BY_SOMEBODY
-from crawling.runs.wait_reason import next_hosts
+from crawling.runs.wait_reason import NextHostQueue
 from crawling.scheduler.leader import is_somebody_leading
 
 MINUTE = timedelta(minutes=1)
@@ -58,7 +59,7 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
         lease_seconds=(max(leases) - now).total_seconds() if leases else None,
         queued=rows.counts.queued,
         quarantined=rows.counts.quarantined,
-        next_host=_next_host(run),
+        next_host=_next_host(rows.next_hosts),
         workers=_workers(),
         is_scheduler_there=is_somebody_leading(),
     )
@@ -88,8 +89,8 @@ def _since_grant(processes: list[int]) -> float:
     return (timezone.now() - granted).total_seconds() if granted else 0.0
 
 
-def _next_host(run: Run) -> NextHost | None:
-    for host in next_hosts([run.pk]):
+def _next_host(hosts: Iterable[NextHostQueue]) -> NextHost | None:
+    for host in hosts:
         waiting = Url.objects.filter(
             queue=host.queue, state=UrlState.QUEUED, due_at__gt=timezone.now()
         ).order_by("rank", "pk")

@@ -47,7 +47,7 @@ def _parts(run: Run) -> dict[str, str]:
     waits = {one.process: one.wait for one in dealings if one.wait}
     facts = facts_of(run, next(iter(waits.values()), None), rows)
     idle = () if rows.live_shifts else rows.processes
-    view = run_view(run, waits=waits, processes=idle, counts=rows.counts)
+    view = run_view(run, waits=waits, processes=idle, hosts=rows.next_hosts, counts=rows.counts)
     queues = first_hosts(run, HOSTS)
     hosts = [vars(row) for row in host_rows(run, queues)]  # fields that need no copy
     shifts = (

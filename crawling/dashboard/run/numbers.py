@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.db import connection
 from django.db.models import F
 
 from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import Run, RunProcess, Shift
+from crawling.runs.wait_reason import NextHostQueue, next_hosts
 from serving.paging import MOST_NUMBERED, bounded
 
 #: of the shifts
@@ -62,6 +64,7 @@ SELECT
 class RunRows:
     """A run's processes, shifts and counts."""
 
+    run: Run
     #: by number, each with its process of the pool, if it has one there
     processes: Sequence[RunProcess]
     #: all that live, then the latest
@@ -71,6 +74,11 @@ class RunRows:
     @property
     def live_shifts(self) -> list[Shift]:
         return [shift for shift in self.shifts if shift.ended_at is None]
+
+    @cached_property
+    def next_hosts(self) -> list[NextHostQueue]:
+        """The host queue that is free first, read when it is first asked for."""
+        return next_hosts([self.run.pk])
 
 
 def live_shifts(run: Run) -> list[Shift]:
@@ -82,9 +90,8 @@ def rows_of(run: Run) -> RunRows:
     processes = list(run.processes.select_related("bank_process__pool").order_by("number"))
     shifts = Shift.objects.filter(process__run=run).select_related("process")
     latest = shifts.order_by(F("ended_at").desc(nulls_first=True), "-pk")
-    return RunRows(
-        processes, list(latest[: max(SOME, len(processes))]), counts_of([run.pk])[run.pk]
-    )
+    some = list(latest[: max(SOME, len(processes))])
+    return RunRows(run, processes, some, counts_of([run.pk])[run.pk])
 
 
 @dataclass(frozen=True)

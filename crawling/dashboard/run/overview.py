@@ -335,6 +335,7 @@ def run_page(
         run,
         waits={one.process: one.wait for one in dealings if one.wait},
         processes=() if live else rows.processes,
+        hosts=rows.next_hosts if run.state in WORKING_STATES else (),
         counts=rows.counts,
     )
     wait = next((one.wait for one in dealings if one.wait), None)

@@ -478,11 +478,11 @@ def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redi
         assert len(pages_of(run, PageFilter("old", span=span), most=9).pages) == expected
 
 
-def queries_of(client, run):
-    client.get(reverse("crawling:crawl", args=[run.crawl_id]))
+def queries_of(client, run, address="crawl"):
+    client.get(reverse(f"crawling:{address}", args=[run.crawl_id]))
     with CaptureQueriesContext(connection) as captured:
-        client.get(reverse("crawling:crawl", args=[run.crawl_id]))
-    return len(captured)
+        client.get(reverse(f"crawling:{address}", args=[run.crawl_id]))
+    return [query["sql"] for query in captured]
 
 
 def test_the_page_takes_half_of_the_queries_that_it_once_took(finished, order):
@@ -491,8 +491,21 @@ def test_the_page_takes_half_of_the_queries_that_it_once_took(finished, order):
 
     # 37 and 46 at commit 5792750, with session, user and permissions; one more asks whether an
     # operator may act on the crawl, and one whether many pages say the same
-    assert queries_of(operator, finished) <= 18 + 2
-    assert queries_of(operator, waiting) <= 23 + 2
+    assert len(queries_of(operator, finished)) <= 18 + 2
+    assert len(queries_of(operator, waiting)) <= 23 + 2
+
+
+@pytest.mark.parametrize("address", ["crawl", "evidence"])
+def test_nothing_is_read_twice_of_a_run_that_rests_by_the_delay_of_its_host(order, address):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    run.processes.update(bank_process=None)
+    run.queues.update(due_at=timezone.now() + timedelta(hours=1))
+
+    queries = queries_of(browser("operator"), run, address)
+
+    assert [sql for sql in queries if "FROM crawling_hostqueue q" in sql]
+    assert sorted(set(queries)) == sorted(queries)
+    assert len(queries) <= 24
 
 
 def test_the_page_takes_the_same_queries_however_much_there_is(

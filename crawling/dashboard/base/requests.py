@@ -4,13 +4,21 @@ and where a button leads back to.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from allocation.wording import whole_number
 from crawling.errors import NotFound, UnknownCrawl, UnknownRun, Withdrawn
 from crawling.models import CrawlJob, Page, Run, WithdrawnPage
+from serving.access import AuthenticatedRequest, authenticated
+
+View = Callable[..., HttpResponseBase]
 
 
 def get_crawl(crawl_id: int) -> CrawlJob:
@@ -71,6 +79,24 @@ def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
     if run is None:
         raise Http404(f"{job.name} has never been started, so {consequence}.")
     return run
+
+
+def of_run(
+    consequence: str, *, needs: str = "crawling.view_crawljob", methods: Sequence[str] = ("GET",)
+) -> Callable[[View], View]:
+    """Guard a page of a run as `authenticated` does, and hand its view the run that `wanted_run`
+    finds in the place of `pk`, the id of the crawl.
+    """
+
+    def guard(view: View) -> View:
+        @wraps(view)
+        @authenticated(needs=needs, methods=methods)
+        def guarded(request: AuthenticatedRequest, /, pk: int, **named: Any) -> HttpResponseBase:
+            return view(request, wanted_run(request, pk, consequence), **named)
+
+        return guarded
+
+    return guard
 
 
 def wanted_page(crawl: int, page: int) -> Page:

@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.requests import asked_number, get_run, wanted_page, wanted_run
+from crawling.dashboard.base.requests import asked_number, get_run, of_run, wanted_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.copies.asked import (
     MOST_BYTES,
@@ -36,12 +36,11 @@ RUNS = 50
 KINDS = {"near": "The same or nearly the same text", "exact": "The same content"}
 
 
-@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Clusters of `?kind=` in the run, or between it and run `?against=` of the crawl `?other=`; a
     POST supplies a text.
     """
-    run = wanted_run(request, pk, HAS_NO_PAGES)
     if request.method == "POST":
         return _supply(request, run)
     here, trouble = _facts(request, run), ""
@@ -100,12 +99,11 @@ def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return redirect(here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def of_text(request: AuthenticatedRequest, pk: int, text: int) -> HttpResponse:
+@of_run(HAS_NO_PAGES)
+def of_text(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
     """The pages with passages of a text, for the user who supplied it."""
-    run = wanted_run(request, pk, HAS_NO_PAGES)
     try:
-        inquiry = text_inquiry(text, pk, by=request.user)
+        inquiry = text_inquiry(text, run.crawl_id, by=request.user)
     except NotFound as error:
         raise Http404(str(error)) from error
     here: dict[str, Any] = {"crawl": run.crawl, "run": run, "inquiry": inquiry}

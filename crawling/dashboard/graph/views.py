@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from redis.exceptions import RedisError
 
-from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.graph.drawing import drawing_of, find_hosts
 from crawling.dashboard.graph.exports import SHOWN, graph_file
@@ -28,7 +28,7 @@ from crawling.link_graph.graphs import ask_graph, computed_graph
 from crawling.links.parts import MOST_BEHIND
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import LinkGraph, Run
-from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.access import AuthenticatedRequest, needs
 from serving.downloads import send
 from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
@@ -46,10 +46,9 @@ LISTS = {
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet", "graphml": "GraphML"}
 
 
-@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(NEVER_STARTED, methods=("GET", "HEAD", "POST"))
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """The list `?show=` of the graph, by `?sort=`; a POST asks for its computation."""
-    run = wanted_run(request, pk, NEVER_STARTED)
     if request.method == "POST":
         return _compute(request, run)
     shown = request.GET.get("show", "")
@@ -125,12 +124,11 @@ def _filter(request: AuthenticatedRequest) -> RankFilter:
     return RankFilter(text, host, component)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+@of_run(NEVER_STARTED)
+def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """The pages of the graph, or its hosts (`?show=hosts`)."""
-    run = wanted_run(request, pk, NEVER_STARTED)
     shown = request.GET.get("show", "pages")
-    stem = f"crawl-{pk}-run-{run.number}-graph"
+    stem = f"crawl-{run.crawl_id}-run-{run.number}-graph"
     try:
         shown = shown if shown in SHOWN else "pages"
         return send(graph_file(stem, wanted_graph(run), shown, kind, _filter(request)))

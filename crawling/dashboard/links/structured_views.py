@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from crawling.dashboard.base.requests import wanted_run
+from crawling.dashboard.base.requests import of_run
 from crawling.dashboard.links.structured_data import (
     NAMED,
     SIZED,
@@ -24,7 +24,7 @@ from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import Page, Run, SeedSource, SeedSourceKind
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.structured_rows import DataKind
-from serving.access import AuthenticatedRequest, authenticated
+from serving.access import AuthenticatedRequest
 from serving.downloads import send
 from serving.list_choices import choices_of
 from serving.requests import asked_text
@@ -37,10 +37,10 @@ ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
 LONGEST = 5000
 
 
-@authenticated(needs="crawling.view_crawljob")
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(NEVER_STARTED)
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """The rows of a `?kind=`, `?type=`, `?name=` or `?page=`, after a key."""
-    run, wanted = wanted_run(request, pk, NEVER_STARTED), _filter(request)
+    wanted = _filter(request)
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
@@ -91,11 +91,10 @@ def _sources(run: Run) -> set[str]:
     return set(feeds.values_list("url", flat=True))
 
 
-@authenticated(needs="crawling.view_crawljob")
-def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+@of_run(NEVER_STARTED)
+def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """All rows, filtered as their list is; `?kind=` is that of the rows."""
-    run = wanted_run(request, pk, NEVER_STARTED)
-    stem = f"crawl-{pk}-run-{run.number}-structured-data"
+    stem = f"crawl-{run.crawl_id}-run-{run.number}-structured-data"
     return send(structured_file(run, stem, kind, _filter(request)))
 
 

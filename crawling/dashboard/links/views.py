@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from redis.exceptions import RedisError
 
-from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.links.certificate_problems import SOON
 from crawling.dashboard.links.junit import junit_lines
@@ -39,7 +39,7 @@ from crawling.links.progress import parts_without_nu, unread_parts
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.links.second_reading import ask_reading
 from crawling.models import Run
-from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.access import AuthenticatedRequest, needs
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 
@@ -61,12 +61,11 @@ LISTS = {
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 
-@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(NEVER_STARTED, methods=("GET", "HEAD", "POST"))
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """The list `?show=`, and with `?page=`, `?target=` or `?host=` the links of a page, to a URL or
     to a host; a POST asks for the reading of the run's pages that the kind of problem needs.
     """
-    run = wanted_run(request, pk, NEVER_STARTED)
     if request.method == "POST":
         return _ask_reading(request, run)
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
@@ -157,12 +156,11 @@ def _kind(request: AuthenticatedRequest) -> ProblemKind:
     return ProblemKind(asked) if asked in list(ProblemKind) else ProblemKind.BROKEN
 
 
-@authenticated(needs="crawling.view_crawljob")
-def changes(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(NEVER_STARTED)
+def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     """The links that were added and removed in `?run=` (the latest) against `?against=` (the one
     before), by page, after an address.
     """
-    new = wanted_run(request, pk, NEVER_STARTED)
     old, after = _run_before(request, new), request.GET.get("after", "")[:5000]
     here: dict[str, Any] = {"crawl": new.crawl, "new": new, "old": old, "after": after}
     here |= {"runs": new.crawl.runs.all()[:RUNS], "shown": LINKS_SHOWN}
@@ -178,14 +176,13 @@ def changes(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/link_changes.html", here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def changes_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+@of_run(NEVER_STARTED)
+def changes_file(request: AuthenticatedRequest, new: Run, kind: str) -> HttpResponseBase:
     """Each link that was added or removed."""
-    new = wanted_run(request, pk, NEVER_STARTED)
     old = _run_before(request, new)
     if old is None:
         raise Http404("There is no other run to compare with.")
-    stem = f"crawl-{pk}-run-{new.number}-against-{old.number}-links"
+    stem = f"crawl-{new.crawl_id}-run-{new.number}-against-{old.number}-links"
     return send(row_file(stem, kind, each_link_change(old, new), CHANGE_COLUMNS))
 
 
@@ -197,12 +194,11 @@ def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
     return others.filter(number__lt=new.number).first() or others.first()
 
 
-@authenticated(needs="crawling.view_crawljob")
-def problem_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+@of_run(NEVER_STARTED)
+def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """Each link with each problem; `?kind=`: only those of that kind."""
-    run = wanted_run(request, pk, NEVER_STARTED)
     kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
-    rows, stem = problem_rows(run, kinds), f"crawl-{pk}-run-{run.number}-link-check"
+    rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":
         return send(Download(f"{stem}.xml", "application/xml", junit_lines(kinds, rows)))
     return send(row_file(stem, kind, rows))

@@ -8,14 +8,15 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.pages.duplicates import (
     DuplicateSearchTookTooLong,
     SimilarityKind,
     duplicates_file,
     list_alike,
 )
-from serving.access import AuthenticatedRequest, authenticated
+from crawling.models import Run
+from serving.access import AuthenticatedRequest
 from serving.downloads import send
 from serving.list_choices import choices_of
 
@@ -25,10 +26,10 @@ ROWS = 50
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines"}
 
 
-@authenticated(needs="crawling.view_crawljob")
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(HAS_NO_PAGES)
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """List the duplicates of `?kind=`, after the page `?after=`."""
-    run, kind = wanted_run(request, pk, HAS_NO_PAGES), _kind(request)
+    kind = _kind(request)
     after = asked_number(request, "after")
     here: dict[str, Any] = {
         "crawl": run.crawl,
@@ -49,10 +50,10 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     )
 
 
-@authenticated(needs="crawling.view_crawljob")
-def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+@of_run(HAS_NO_PAGES)
+def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """All duplicates of `?kind=`; kind: of file."""
-    return send(duplicates_file(wanted_run(request, pk, HAS_NO_PAGES), _kind(request), kind))
+    return send(duplicates_file(run, _kind(request), kind))
 
 
 def _kind(request: AuthenticatedRequest) -> SimilarityKind:

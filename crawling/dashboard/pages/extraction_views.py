@@ -11,7 +11,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
-from crawling.dashboard.base.requests import asked_number, asked_run, wanted_run
+from crawling.dashboard.base.requests import asked_number, asked_run, of_run, wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import extracted_rows_file, list_extracted
 from crawling.dryrun.rule_previews import ask_preview, preview_in, read_rules
@@ -76,7 +76,7 @@ def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return redirect(f"{reverse('crawling:extracted', args=[run.crawl_id])}?run={run.number}")
 
 
-@authenticated(needs="crawling.view_crawljob")
-def extracted_file(request: AuthenticatedRequest, pk: int, kind: str) -> StreamingHttpResponse:
+@of_run(HAS_NO_PAGES)
+def extracted_file(request: AuthenticatedRequest, run: Run, kind: str) -> StreamingHttpResponse:
     """All that was taken out of a run's pages, as a file."""
-    return send(extracted_rows_file(wanted_run(request, pk, HAS_NO_PAGES), kind))
+    return send(extracted_rows_file(run, kind))

@@ -21,7 +21,7 @@ from crawling.archive.reader import content_of, original_of, packed_pieces
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
 from crawling.crawls.traps import approve_trap, ban_trap
-from crawling.dashboard.base.requests import asked_number, back, wanted_page, wanted_run
+from crawling.dashboard.base.requests import asked_number, back, of_run, wanted_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.graph.ranked_lists import ranks_of_page
 from crawling.dashboard.links.structured_data import structured_of_page
@@ -177,19 +177,18 @@ def _charset_of(found: Page) -> str:
     return found.charset if CHARSET.fullmatch(found.charset) else "utf-8"
 
 
-@authenticated(needs="crawling.view_crawljob")
-def rows(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+@of_run(HAS_NO_PAGES)
+def rows(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """The rows of a run's pages, filtered as their list is."""
-    return send(rows_file(wanted_run(request, pk, HAS_NO_PAGES), asked_pages(request), kind))
+    return send(rows_file(run, asked_pages(request), kind))
 
 
-@authenticated(needs="crawling.change_crawljob")
-def records(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
+@of_run(HAS_NO_PAGES, needs="crawling.change_crawljob")
+def records(request: AuthenticatedRequest, run: Run) -> HttpResponseBase:
     """What the archive has of a run's pages, filtered as their list is."""
-    run = wanted_run(request, pk, HAS_NO_PAGES)
     with errors_told(request, ArchiveTrouble):
         return send(warc_file(run, asked_pages(request)))
-    return redirect(f"{reverse('crawling:pages', args=[pk])}?run={run.number}")
+    return redirect(f"{reverse('crawling:pages', args=[run.crawl_id])}?run={run.number}")
 
 
 @authenticated(needs="crawling.change_crawljob")
@@ -225,12 +224,11 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
     return redirect("crawling:archive", pk)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def compare(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run("there are no runs to compare")
+def compare(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     """What is different in `?run=` (the latest) against `?against=` (the one before): of a
     `?kind=`, on a `?host=`, after an address.
     """
-    new = wanted_run(request, pk, "there are no runs to compare")
     old = _against(request, new.crawl, new)
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else ""
@@ -271,12 +269,11 @@ def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> 
     return render_live(request, "crawling/compare_page.html", "crawling/_diff.html", here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def show_not_fetched(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(HAS_LEFT_NOTHING_OUT)
+def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Count what the run has not got by reason, and list the addresses of `?why=`, after that of
     the id `?after=`.
     """
-    run = wanted_run(request, pk, HAS_LEFT_NOTHING_OUT)
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     after = asked_number(request, "after")
@@ -296,14 +293,13 @@ def show_not_fetched(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/not_fetched.html", here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def not_fetched_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+@of_run(HAS_LEFT_NOTHING_OUT)
+def not_fetched_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """All addresses of the reason `?why=`, or of all reasons."""
-    run = wanted_run(request, pk, HAS_LEFT_NOTHING_OUT)
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     rows = each_not_fetched_url(run, [asked] if asked else reasons)
-    return send(row_file(f"crawl-{pk}-run-{run.number}-not-fetched", kind, rows))
+    return send(row_file(f"crawl-{run.crawl_id}-run-{run.number}-not-fetched", kind, rows))
 
 
 def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:

@@ -8,7 +8,7 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from crawling.dashboard.base.requests import asked_run, wanted_run
+from crawling.dashboard.base.requests import asked_run, of_run
 from crawling.dashboard.run.charts import TimeSeries, chart_file, chart_of_host, chart_of_run
 from crawling.dashboard.run.diagnostics_bundle import evidence_of
 from crawling.dashboard.run.hosts import SOME, first_hosts
@@ -37,12 +37,11 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render_live(request, "crawling/charts.html", "crawling/_charts.html", here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
+@of_run(NEVER_STARTED)
+def numbers(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
     """The numbers behind a run's charts, or of those of one of its hosts, as CSV."""
-    run = wanted_run(request, pk, NEVER_STARTED)
     chart, _ = _chart(run, asked_text(request.GET, "host"))
-    return send(chart_file(f"crawl-{pk}-run-{run.number}-by-time", chart))
+    return send(chart_file(f"crawl-{run.crawl_id}-run-{run.number}-by-time", chart))
 
 
 def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
@@ -55,11 +54,9 @@ def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
     return chart_of_host(queue)
 
 
-@authenticated(needs="crawling.change_crawljob")
-def evidence(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(NEVER_STARTED, needs="crawling.change_crawljob")
+def evidence(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """A ZIP file of what the verdict on a run rests on."""
-    run = wanted_run(request, pk, NEVER_STARTED)
-    headers = {
-        "Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-evidence.zip"'
-    }
+    name = f"crawl-{run.crawl_id}-run-{run.number}-evidence.zip"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(evidence_of(run), content_type="application/zip", headers=headers)

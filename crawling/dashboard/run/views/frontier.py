@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from crawling.dashboard.base.requests import asked_ids, asked_run, wanted_run
+from crawling.dashboard.base.requests import asked_ids, asked_run, of_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.run.site_tree import site_tree, tree_file
 from crawling.errors import CrawlError
@@ -48,12 +48,11 @@ DEEDS = {
 LONGEST_PATH = 2000
 
 
-@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def frontier(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run("it has no frontier yet", methods=("GET", "HEAD", "POST"))
+def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`,
     after the URL `?after=`.
     """
-    run = wanted_run(request, pk, "it has no frontier yet")
     if request.method == "POST":
         return _handle(request, run)
     wanted = FrontierFilter.read(request.GET)
@@ -74,12 +73,11 @@ def frontier(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/frontier.html", here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def text(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
+@of_run("it has no frontier yet")
+def text(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
     """All that the page would list, an address a line."""
-    run = wanted_run(request, pk, "it has no frontier yet")
     lines = as_text(run, FrontierFilter.read(request.GET))
-    return send(text_file(f"frontier-{pk}-run-{run.number}", lines))
+    return send(text_file(f"frontier-{run.crawl_id}-run-{run.number}", lines))
 
 
 @needs("crawling.change_crawljob")
@@ -137,11 +135,12 @@ def show_tree(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/site_tree.html", {"crawl": job, "run": run, "tree": tree})
 
 
-@authenticated(needs="crawling.view_crawljob")
-def tree_numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
+@of_run("it has no site tree yet")
+def tree_numbers(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
     """The same as CSV."""
-    run = wanted_run(request, pk, "it has no site tree yet")
-    return send(tree_file(f"crawl-{pk}-run-{run.number}-tree", site_tree(run, _path(request))))
+    return send(
+        tree_file(f"crawl-{run.crawl_id}-run-{run.number}-tree", site_tree(run, _path(request)))
+    )
 
 
 def _path(request: HttpRequest) -> str:

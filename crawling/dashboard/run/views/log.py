@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.run.log import (
     LEVEL_WORDS,
     SEARCHED,
@@ -23,7 +23,7 @@ from crawling.dashboard.run.log import (
     log_rows,
 )
 from crawling.models import Run
-from serving.access import AuthenticatedRequest, authenticated
+from serving.access import AuthenticatedRequest
 from serving.downloads import send
 from serving.requests import render_live, wants_fragment
 
@@ -33,15 +33,14 @@ NEVER_STARTED = "it has no log yet"
 SHOWN = 1_000
 
 
-@authenticated(needs="crawling.view_crawljob")
-def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run(NEVER_STARTED)
+def log(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show the end of a run's log, what is `?before=` or `?after=` a line of that id, or the lines
     about `?line=`.
 
     The live refresh asks for what is behind the last line that has settled, and gets nothing but
     lines.
     """
-    run = wanted_run(request, pk, NEVER_STARTED)
     wanted, line, after = (
         LogFilter.read(request.GET),
         asked_number(request, "line"),
@@ -65,12 +64,10 @@ def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render_live(request, "crawling/log.html", "crawling/_log_lines.html", here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def file(request: AuthenticatedRequest, pk: int, ending: str) -> HttpResponseBase:
+@of_run(NEVER_STARTED)
+def file(request: AuthenticatedRequest, run: Run, ending: str) -> HttpResponseBase:
     """All lines that the filter lets through."""
-    return send(
-        log_file(wanted_run(request, pk, NEVER_STARTED), LogFilter.read(request.GET), ending)
-    )
+    return send(log_file(run, LogFilter.read(request.GET), ending))
 
 
 def _before(run: Run, wanted: LogFilter, before: int | None) -> dict[str, Any]:

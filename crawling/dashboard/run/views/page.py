@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from allocation.wording import whole_number
 from crawling.dashboard.base.columns import SPAN, chips_of, column
-from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_run
+from crawling.dashboard.base.requests import asked_number, asked_run, back, of_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of
@@ -20,7 +20,7 @@ from crawling.dashboard.run.log import LEVEL_WORDS, SEARCHED, LogFilter
 from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
 from crawling.dashboard.run.pages import PageWindow, pages_of
 from crawling.errors import CrawlError
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Run
 from crawling.runs.waiting_urls import retry_failed
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
@@ -95,12 +95,11 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/pages.html", here)
 
 
-@authenticated(needs="crawling.view_crawljob")
-def hosts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+@of_run("it has no hosts yet")
+def hosts(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id
     `?after=`; those with most to do first.
     """
-    run = wanted_run(request, pk, "it has no hosts yet")
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")

@@ -204,8 +204,9 @@ class GrownFrontier:
 
     def _round(self, memory: Any) -> tuple[float, ...]:
         from crawling.frontier.admit.schedule import schedule_urls
-        from crawling.frontier.leases import ReturnedHost, claim_urls, lease_hosts, let_go
+        from crawling.frontier.leases import claim_urls, lease_hosts
         from crawling.frontier.record.outcome_writer import record
+        from crawling.frontier.released_hosts import ReturnedHost, let_go
         from crawling.frontier.run_lock import locked_run
 
         with timed() as leasing:

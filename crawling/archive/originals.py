@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -17,6 +17,7 @@ from crawling.archive.reader import open_record_of
 from crawling.archive.records import Original, began, record_id
 from crawling.archive.unpacker import MOST_AROUND
 from crawling.errors import ArchiveTrouble
+from crawling.frontier.sql_rows import SentRows
 from crawling.models import ArchiveFile, Page, Run, UrlState
 from crawling.web.addresses import fingerprint, signed
 
@@ -57,11 +58,18 @@ JOIN crawling_crawljob c ON c.id = r.crawl_id
 WHERE p.payload_sha256 = wanted.sha256 AND NOT p.is_personal
     AND NOT p.run_id = ANY(%(runs)s) LIMIT 1
 """  # noqa: S608  # constants
+
+
+class AskedPayload(NamedTuple):
+    mark: int
+    sha256: bytes
+
+
+WANTED = SentRows("wanted", AskedPayload)
 #: materialized: each payload is looked for once, whatever the planner expects of the other tables
 SAME = f"""
 WITH p AS MATERIALIZED (
-    SELECT wanted.sha256, found.* FROM unnest(%(marks)s::bigint[], %(digests)s::bytea[])
-        AS wanted(mark, sha256) CROSS JOIN LATERAL ({{found}}) found
+    SELECT wanted.sha256, found.* FROM {WANTED} CROSS JOIN LATERAL ({{found}}) found
 )
 SELECT p.sha256, {COLUMNS} FROM p
 JOIN crawling_url u ON u.id = p.url_id AND u.state = '{UrlState.SUCCEEDED}'
@@ -127,12 +135,8 @@ class Originals:
         self._knows_all = self._knows_all and (self._sought == "none" or self._is_alone())
         if self._knows_all:
             return
-        values: dict[str, Any] = {
-            "marks": [mark for mark, _ in wanted.values()],
-            "digests": list(wanted),
-            "run": self._run.pk,
-            "runs": self._runs,
-        }
+        payloads = (AskedPayload(mark, digest) for digest, (mark, _) in wanted.items())
+        values = WANTED.values(payloads, run=self._run.pk, runs=self._runs)
         with connection.cursor() as cursor:
             cursor.execute(SAME_ANYWHERE if self._sought == "all" else SAME_IN_RUNS, values)
             rows = cursor.fetchall()

@@ -5,10 +5,12 @@ which builds a statement for every batch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from django.db import connection, models
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.sql_rows import SentRows
 from crawling.web.addresses import dns_name
 
 
@@ -31,10 +33,20 @@ def copy_in(model: type[models.Model], rows: Sequence[Mapping[str, object]]) -> 
             copy.write_row(tuple(row.values()))
 
 
-ADD_HOSTS = (
-    "INSERT INTO crawling_host (name, dns_name) SELECT * FROM unnest(%s::text[], %s::text[]) "
-    "ON CONFLICT (name) DO NOTHING"
-)
+class NewHost(NamedTuple):
+    name: str
+    dns_name: str
+
+    @classmethod
+    def of(cls, name: str) -> NewHost:
+        return cls(name, dns_name(name))
+
+
+NEW_HOSTS = SentRows("new", NewHost)
+ADD_HOSTS = f"""
+INSERT INTO crawling_host ({NEW_HOSTS.names}) SELECT {NEW_HOSTS.columns} FROM {NEW_HOSTS}
+ON CONFLICT (name) DO NOTHING
+"""  # noqa: S608  # constants
 
 
 def add_hosts(cursor: CursorWrapper, names: Sequence[str]) -> None:
@@ -42,4 +54,4 @@ def add_hosts(cursor: CursorWrapper, names: Sequence[str]) -> None:
 
     Pass the names sorted, so that two transactions never wait for each other.
     """
-    cursor.execute(ADD_HOSTS, [list(names), [dns_name(name) for name in names]])
+    cursor.execute(ADD_HOSTS, NEW_HOSTS.values(map(NewHost.of, names)))

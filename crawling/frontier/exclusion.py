@@ -4,27 +4,42 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.run_counts import COUNT_STATUSES, FetchCounts, add_counts
+from crawling.frontier.run_counts import (
+    FetchCounts,
+    QueueCount,
+    StatusCount,
+    add_counts,
+    count_statuses,
+)
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import UrlState
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
+
+class UrlExclusion(NamedTuple):
+    id: int
+    error: str
+
+
+LEAVING = SentRows("gone", UrlExclusion)
 EXCLUDE = f"""
 UPDATE crawling_url u SET state = '{UrlState.EXCLUDED}', status = %(status)s, error = gone.error,
     due_at = NULL
-FROM unnest(%(ids)s::bigint[], %(errors)s::text[]) AS gone(id, error)
+FROM {LEAVING}
 WHERE u.id = gone.id AND u.run_id = %(run)s AND u.state = '{UrlState.QUEUED}'
-RETURNING u.queue_id, u.lane, u.rank, u.id, u.url
+RETURNING u.queue_id AS queue, u.lane, u.rank, u.id, u.url
 """  # noqa: S608 - the states are constants
 
 #: the URL that is next, of those of the queues whose hosts let nothing be fetched
 NEXT = f"""
-SELECT q.id, u.lane, u.rank, u.id, u.url FROM crawling_hostqueue q CROSS JOIN LATERAL (
+SELECT q.id AS queue, u.lane, u.rank, u.id, u.url FROM crawling_hostqueue q CROSS JOIN LATERAL (
     SELECT lane, rank, id, url FROM crawling_url
     WHERE queue_id = q.id AND state = '{UrlState.QUEUED}' ORDER BY lane, rank, id LIMIT 1
 ) u
@@ -44,12 +59,13 @@ UPDATE crawling_url u SET state = '{UrlState.QUEUED}', status = NULL, error = ''
 FROM gone WHERE u.id = gone.id RETURNING u.queue_id, gone.status
 """  # noqa: S608 - the states are constants
 
-MOVE = """
+MOVED = SentRows("moved", QueueCount)
+MOVE = f"""
 UPDATE crawling_hostqueue q SET queued = q.queued + moved.n, done = q.done - moved.n,
     due_at = CASE WHEN moved.n > 0 THEN greatest(q.retry_at, least(q.due_at, clock_timestamp()))
         ELSE q.due_at END
-FROM unnest(%s::bigint[], %s::int[]) AS moved(id, n) WHERE q.id = moved.id
-"""
+FROM {MOVED} WHERE q.id = moved.id
+"""  # noqa: S608  # constants
 
 
 def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
@@ -58,22 +74,15 @@ def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
     The caller holds the run's lock.
     """
     with connection.cursor() as cursor:
-        cursor.execute(
-            EXCLUDE,
-            {
-                "run": run_id,
-                "ids": list(errors),
-                "errors": list(errors.values()),
-                "status": int(status),
-            },
-        )
-        gone = [QueuedUrl(*row) for row in cursor.fetchall()]
+        leaving = starmap(UrlExclusion, errors.items())
+        cursor.execute(EXCLUDE, LEAVING.values(leaving, run=run_id, status=int(status)))
+        gone = read_rows(cursor, QueuedUrl)
         queues = Counter(url.queue for url in gone)
         count = queues.total()
         if count:
-            cursor.execute(MOVE, [list(queues), [-n for n in queues.values()]])
-            cursor.execute(
-                COUNT_STATUSES, [run_id, [UrlState.EXCLUDED.value], [int(status)], [count]]
+            _move(cursor, {queue: -n for queue, n in queues.items()})
+            count_statuses(
+                cursor, run_id, [StatusCount(UrlState.EXCLUDED.value, int(status), count)]
             )
             add_counts(cursor, run_id, FetchCounts(excluded=count))
             _wake(cursor, gone)
@@ -102,7 +111,7 @@ def _wake(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
     for url in gone:
         first[url.queue] = min(url, first.get(url.queue, url))
     cursor.execute(NEXT, [list(first)])
-    following = [QueuedUrl(*row) for row in cursor.fetchall()]
+    following = read_rows(cursor, QueuedUrl)
     wanted = [
         url.queue
         for url in following
@@ -125,10 +134,14 @@ def readmit(run_id: int, url_ids: Sequence[int]) -> int:
                 Counter(queue for queue, _ in rows),
                 Counter(status for _, status in rows),
             )
-            cursor.execute(MOVE, [list(queues), list(queues.values())])
-            excluded = [UrlState.EXCLUDED.value] * len(statuses)
-            cursor.execute(
-                COUNT_STATUSES, [run_id, excluded, list(statuses), [-n for n in statuses.values()]]
-            )
+            _move(cursor, queues)
+            state = UrlState.EXCLUDED.value
+            counts = [StatusCount(state, status, -n) for status, n in statuses.items()]
+            count_statuses(cursor, run_id, counts)
             add_counts(cursor, run_id, FetchCounts(excluded=-len(rows)))
     return len(rows)
+
+
+def _move(cursor: CursorWrapper, counts: Mapping[int, int]) -> None:
+    """Let so many URLs of each queue, by its id, wait again; fewer than none: no more."""
+    cursor.execute(MOVE, MOVED.values(starmap(QueueCount, counts.items())))

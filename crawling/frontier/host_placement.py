@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from django.db import connection
 
 from crawling.frontier.rules.hosts import EVEN_FROM, place_each
+from crawling.frontier.sql_rows import SentRows
 from crawling.models import HostQueue, Run, RunProcess
 
-MOVE = """
-UPDATE crawling_hostqueue q SET process_number = new.number
-FROM unnest(%s::bigint[], %s::int[]) AS new(id, number) WHERE q.id = new.id
-"""
+
+class QueuePlace(NamedTuple):
+    id: int
+    #: of the process that serves it
+    number: int
+
+
+PLACES = SentRows("new", QueuePlace)
+MOVE = f"""
+UPDATE crawling_hostqueue q SET process_number = new.number FROM {PLACES} WHERE q.id = new.id
+"""  # noqa: S608  # constants
 
 
 def serving_numbers(run_id: int) -> list[int]:
@@ -39,13 +48,13 @@ def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> in
         queues = queues.filter(process_number=of)
     rows = list(queues.order_by("pk").values_list("pk", "host__name", "process_number"))
     placed = place_each((name for _, name, _ in rows), numbers, loads)
-    moved = {
-        queue: number
+    moved = [
+        QueuePlace(queue, number)
         for (queue, _, before), number in zip(rows, placed, strict=True)
         if number != before
-    }
+    ]
     with connection.cursor() as cursor:
-        cursor.execute(MOVE, [list(moved), list(moved.values())])
+        cursor.execute(MOVE, PLACES.values(moved))
     return len(moved)
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from django.db import connection
 
 from crawling.frontier.run_lock import locked_run
+from crawling.frontier.sql_rows import SentRows
 from crawling.models import Level, RobotsFile, Shift
 from crawling.run_log import NewLogLine, write_all
 from crawling.sealed_text import SealBroken, seal, unseal
@@ -58,14 +60,20 @@ DELETE FROM {table} WHERE {key} IN (
 #: those of all crawls, and those that runs asked for in a way of their own
 ROBOTS_TABLES = (("crawling_robotsfile", "origin"), ("crawling_ownrobotsfile", "id"))
 
+
+class SealedSession(NamedTuple):
+    host_id: int
+    sealed: str
+
+
+SESSIONS = SentRows("kept", SealedSession)
 #: a shift that lost the host writes nothing over what its successor has
-KEEP_JARS = """
+KEEP_JARS = f"""
 INSERT INTO crawling_cookiejar AS jar (run_id, host_id, sealed)
 SELECT %(run)s, h.id, kept.sealed
-FROM unnest(%(hosts)s::bigint[], %(sealed)s::text[]) AS kept(host_id, sealed)
-JOIN crawling_host h ON h.id = kept.host_id AND h.shift_id = %(shift)s
+FROM {SESSIONS} JOIN crawling_host h ON h.id = kept.host_id AND h.shift_id = %(shift)s
 ON CONFLICT (run_id, host_id) DO UPDATE SET sealed = excluded.sealed
-"""
+"""  # noqa: S608  # constants
 #: a port is no part of a cookie's host; a domain has thousands of hosts seldom, and then what the
 #: latest ones have says enough
 JARS = """
@@ -83,21 +91,41 @@ CROSS JOIN LATERAL (
 WHERE q.run_id = %s AND q.host_id = ANY(%s)
 """
 MOST_JARS = 50
+
+
+class QueueOutage(NamedTuple):
+    """A queue's outages as JSON."""
+
+    id: int
+    outage: str | None
+    origins: str | None
+    retry_at: datetime | None
+
+
+OUTAGES = SentRows("kept", QueueOutage)
 #: only the shift that leases the host may write this
-KEEP_OUTAGES = """
+KEEP_OUTAGES = f"""
 UPDATE crawling_hostqueue q
-SET outage = kept.outage, origin_outages = kept.origins, retry_at = kept.retry_at,
+SET outage = kept.outage::jsonb, origin_outages = kept.origins::jsonb, retry_at = kept.retry_at,
     due_at = greatest(q.due_at, kept.retry_at)
-FROM unnest(%(queues)s::bigint[], %(outages)s::jsonb[], %(origins)s::jsonb[],
-    %(retries)s::timestamptz[]) AS kept(id, outage, origins, retry_at), crawling_host h
+FROM {OUTAGES}, crawling_host h
 WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
-"""
+"""  # noqa: S608  # constants
+
+
+class CertificateEnd(NamedTuple):
+    #: of the host's queue
+    id: int
+    ends_at: datetime
+
+
+CERTIFICATES = SentRows("kept", CertificateEnd)
 #: a later visit may meet a renewed certificate
-KEEP_CERTIFICATES = """
+KEEP_CERTIFICATES = f"""
 UPDATE crawling_hostqueue q SET certificate_ends_at = kept.ends_at
-FROM unnest(%(queues)s::bigint[], %(ends)s::timestamptz[]) AS kept(id, ends_at), crawling_host h
+FROM {CERTIFICATES}, crawling_host h
 WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
-"""
+"""  # noqa: S608  # constants
 
 
 #: a shorter rest that a host asks for is not worth a line
@@ -212,15 +240,9 @@ def sessions_of(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSessi
 def keep_sessions(shift: Shift, sessions: Mapping[int, dict[str, Any]]) -> None:
     """Store the sessions of hosts that the shift has leased."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            KEEP_JARS,
-            {
-                "run": shift.process.run_id,
-                "shift": shift.pk,
-                "hosts": list(sessions),
-                "sealed": [seal(session) for session in sessions.values()],
-            },
-        )
+        kept = [SealedSession(host, seal(session)) for host, session in sessions.items()]
+        values = SESSIONS.values(kept, run=shift.process.run_id, shift=shift.pk)
+        cursor.execute(KEEP_JARS, values)
 
 
 class OutageChange(NamedTuple):
@@ -241,15 +263,17 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
     """Store the outages of hosts that are still leased, and log them."""
     if not found:
         return
-    values: dict[str, Any] = {
-        "queues": [one.queue_id for one in found],
-        "outages": [json.dumps(one.outage.as_json()) if one.outage else None for one in found],
-        "origins": [_as_json(one.origins) for one in found],
-        "retries": [_retry_at(one.outage) for one in found],
-        "shift": shift.pk,
-    }
+    rows = [
+        QueueOutage(
+            one.queue_id,
+            json.dumps(one.outage.as_json()) if one.outage else None,
+            _as_json(one.origins),
+            _retry_at(one.outage),
+        )
+        for one in found
+    ]
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
-        cursor.execute(KEEP_OUTAGES, values)
+        cursor.execute(KEEP_OUTAGES, OUTAGES.values(rows, shift=shift.pk))
         write_all(run.pk, [line for one in found for line in _outage_lines(one)])
 
 
@@ -257,9 +281,9 @@ def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
     """Store when the certificates of hosts end that are still leased, by their queues' ids."""
     if not ends:
         return
-    values: dict[str, Any] = {"queues": list(ends), "ends": list(ends.values()), "shift": shift.pk}
+    rows = starmap(CertificateEnd, ends.items())
     with locked_run(shift.process.run_id), connection.cursor() as cursor:
-        cursor.execute(KEEP_CERTIFICATES, values)
+        cursor.execute(KEEP_CERTIFICATES, CERTIFICATES.values(rows, shift=shift.pk))
 
 
 def _retry_at(outage: Outage | None) -> datetime | None:

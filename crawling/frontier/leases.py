@@ -1,11 +1,12 @@
-"""Hand hosts and their URLs to a shift, and take them back."""
+"""Hand hosts and their URLs to a shift."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -14,6 +15,7 @@ from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.frontier.rules.poison_suspects import ALONE_FROM
 from crawling.frontier.run_limits import pages_left, within_host_budget
 from crawling.frontier.run_lock import locked_run
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift, UrlState
 from crawling.web.outages import Outage, read_outage, read_outages
@@ -61,20 +63,28 @@ UPDATE crawling_host h
 SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
     delay_seconds = greatest(h.delay_seconds, %(delay)s)
 FROM due WHERE h.id = due.host_id
-RETURNING due.queue_id, h.id, h.name,
-    greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
-        h.answered_at IS NOT NULL, due.outage, due.origin_outages, h.counted_at,
-        h.requests_in_minute, h.requests_in_day
+RETURNING due.queue_id, h.id AS host_id, h.name,
+    greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8 AS wait_seconds,
+    h.backoffs, h.answered_at IS NOT NULL AS was_heard, due.outage, due.origin_outages,
+    h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
 
 COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa: S608  # a constant
 
+
+class ClaimLimit(NamedTuple):
+    """How many URLs a queue may give."""
+
+    queue_id: int
+    n: int
+
+
+WANTED = SentRows("wanted", ClaimLimit)
 #: Suspects are claimed as `crawling.frontier.rules.poison_suspects` has it. A suspect comes alone,
 #: so any row of the hand says whether it is one.
 CLAIM_URLS = f"""
 WITH picked AS (
-    SELECT u.id, u.losses FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id,
-        n)
+    SELECT u.id, u.losses FROM {WANTED}
     CROSS JOIN LATERAL (
         SELECT id, losses FROM crawling_url
         WHERE queue_id = wanted.queue_id AND state = '{UrlState.QUEUED}'
@@ -114,6 +124,14 @@ RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.h
 #: those that have anything to give
 NOT_EMPTY = "SELECT id FROM crawling_hostqueue WHERE id = ANY(%s) AND queued > 0"
 
+
+class QueueTaken(NamedTuple):
+    id: int
+    n: int
+    asked: int
+
+
+TAKEN = SentRows("taken", QueueTaken)
 #: a queue that gave less than it was asked for has nothing more that is due: look again when its
 #: next retry is, or, where a suspect was kept back, at once. One that gave all has had its turn,
 #: and stands last in line
@@ -125,48 +143,14 @@ SET queued = q.queued - taken.n,
         (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u
             WHERE u.queue_id = q.id AND u.state = '{UrlState.QUEUED}'),
         q.due_at) END)
-FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
-WHERE q.id = taken.id
+FROM {TAKEN} WHERE q.id = taken.id
 """  # noqa: S608 - the states are constants
-
-LET_GO = """
-UPDATE crawling_host h
-SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay, backoffs = gone.backoffs,
-    rest_reason = gone.reason,
-    answered_at = CASE WHEN gone.was_heard THEN clock_timestamp() ELSE h.answered_at END,
-    due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
-FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[],
-    %(heard)s::bool[], %(reasons)s::text[])
-    AS gone(id, wait, delay, backoffs, was_heard, reason)
-WHERE h.id = gone.id AND h.shift_id = %(shift)s
-"""
-
-REST_QUEUES = """
-UPDATE crawling_hostqueue q SET due_at = greatest(q.due_at,
-    clock_timestamp() + make_interval(secs => resting.wait))
-FROM unnest(%s::bigint[], %s::float8[]) AS resting(id, wait) WHERE q.id = resting.id
-"""
-
-COUNT_REQUESTS = """
-UPDATE crawling_host h SET counted_at = counted.at, requests_in_minute = counted.in_minute,
-    requests_in_day = counted.in_day, delay_seconds = counted.delay,
-        due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => counted.wait))
-FROM unnest(%s::bigint[], %s::timestamptz[], %s::int[], %s::int[], %s::float8[], %s::float8[])
-    AS counted(id, at, in_minute, in_day, delay, wait)
-WHERE h.id = counted.id AND h.shift_id = %s
-"""
 
 #: locked rows are being released at this moment; waiting for it here, while it waits for others,
 #: would be a deadlock
 RENEW = """
 UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s)
 WHERE id IN (SELECT id FROM crawling_host WHERE shift_id = %s FOR NO KEY UPDATE SKIP LOCKED)
-"""
-
-FREE_HOSTS = """
-UPDATE crawling_host SET shift_id = NULL, lease_until = NULL,
-    due_at = greatest(due_at, clock_timestamp() + make_interval(secs => delay_seconds))
-WHERE shift_id = %s
 """
 
 
@@ -189,19 +173,32 @@ class LeasedHost:
     spent: RequestsSpent = NOTHING_SPENT
 
 
-class ReturnedHost(NamedTuple):
-    """A host that is given back: seconds until the next fetch may begin, the delay that was
-    kept, and how often in a row it has said that it has too much to do.
-    """
-
+@dataclass(frozen=True, slots=True)
+class _LeasedRow:
+    queue_id: int
     host_id: int
+    name: str
     wait_seconds: float
-    delay_seconds: float
-    backoffs: int = 0
-    #: it has answered this shift
-    was_heard: bool = False
-    #: which answer made it rest for long
-    rest_reason: str = ""
+    backoffs: int
+    was_heard: bool
+    outage: str | None
+    origin_outages: str | None
+    counted_at: datetime | None
+    requests_in_minute: int
+    requests_in_day: int
+
+    def host(self) -> LeasedHost:
+        return LeasedHost(
+            self.queue_id,
+            self.host_id,
+            self.name,
+            self.wait_seconds,
+            self.backoffs,
+            self.was_heard,
+            outage=read_outage(json.loads(self.outage or "null")),
+            origin_outages=read_outages(json.loads(self.origin_outages or "null")),
+            spent=RequestsSpent(self.counted_at, self.requests_in_minute, self.requests_in_day),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,21 +240,7 @@ def lease_hosts(
     due = _due_hosts(shift, limit, soon_seconds, avoid) | {"exact": is_exact}
     with connection.cursor() as cursor:
         cursor.execute(LEASE_HOSTS, {**due, "lease": lease_seconds, "delay": delay_seconds})
-        rows = cursor.fetchall()
-    hosts = [
-        LeasedHost(
-            queue,
-            host,
-            name,
-            wait,
-            backoffs,
-            heard,
-            read_outage(json.loads(outage or "null")),
-            read_outages(json.loads(of_origins or "null")),
-            RequestsSpent(*spent),
-        )
-        for queue, host, name, wait, backoffs, heard, outage, of_origins, *spent in rows
-    ]
+        hosts = [row.host() for row in read_rows(cursor, _LeasedRow)]
     return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
 
 
@@ -298,20 +281,16 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
         limits = within_host_budget(run, _within_page_limit(run, wanted))
         if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
             return {}
-        cursor.execute(
-            CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk}
-        )
+        asked = starmap(ClaimLimit, limits.items())
+        cursor.execute(CLAIM_URLS, WANTED.values(asked, shift=shift.pk))
         claimed: dict[int, list[ClaimedUrl]] = {queue: [] for queue in limits}
         for url in sorted(
-            (ClaimedUrl(*row) for row in cursor.fetchall()),
+            read_rows(cursor, ClaimedUrl),
             key=lambda url: (url.lane, url.rank, url.id),
         ):
             claimed[url.queue_id].append(url)
-        counts = [len(urls) for urls in claimed.values()]
-        cursor.execute(
-            COUNT_CLAIMED,
-            {"queues": list(limits), "counts": counts, "asked": list(limits.values())},
-        )
+        taken = [QueueTaken(queue, len(claimed[queue]), n) for queue, n in limits.items()]
+        cursor.execute(COUNT_CLAIMED, TAKEN.values(taken))
     return claimed
 
 
@@ -335,64 +314,7 @@ def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     return limits
 
 
-def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
-    """Give hosts back, each to rest as it has to."""
-    if not hosts:
-        return
-    columns = (list(column) for column in zip(*hosts, strict=True))
-    ids, waits, delays, backoffs, heard, reasons = columns
-    values: dict[str, Any] = {
-        "hosts": ids,
-        "waits": waits,
-        "delays": delays,
-        "backoffs": backoffs,
-        "heard": heard,
-        "reasons": reasons,
-        "shift": shift.pk,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(LET_GO, values)
-
-
-def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
-    """Let nothing of these queues of a run be fetched for so many seconds; other crawls may go on
-    with their hosts.
-    """
-    with locked_run(run_id), connection.cursor() as cursor:
-        cursor.execute(REST_QUEUES, [list(waits), list(waits.values())])
-
-
-class AskedHost(NamedTuple):
-    """A host that was asked: the delay that is kept, and seconds until it may be asked again."""
-
-    host_id: int
-    spent: RequestsSpent
-    delay_seconds: float
-    wait_seconds: float
-
-
-def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
-    """Note how many requests the shift's hosts have had, and what rest they need: both outlive
-    shifts, even one that is killed.
-    """
-    counts = sorted(
-        (one.host_id, *_parts(one.spent), one.delay_seconds, one.wait_seconds) for one in hosts
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT_REQUESTS, [*map(list, zip(*counts, strict=True)), shift.pk])
-
-
-def _parts(spent: RequestsSpent) -> tuple[datetime | None, int, int]:
-    return spent.at, spent.in_minute, spent.in_day
-
-
 def renew_hosts(shift_id: int, lease_seconds: float) -> None:
     """Keep the shift's hosts leased for so many seconds more."""
     with connection.cursor() as cursor:
         cursor.execute(RENEW, [lease_seconds, shift_id])
-
-
-def free_hosts(shift_id: int) -> None:
-    """Take all hosts from a shift that is known to be dead; each is free after one delay."""
-    with connection.cursor() as cursor:
-        cursor.execute(FREE_HOSTS, [shift_id])

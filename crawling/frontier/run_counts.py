@@ -7,10 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import starmap
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Shift, UrlState
 
@@ -79,23 +82,49 @@ SELECT run_id, {sums_of(COUNTED)} FROM crawling_runcount
 WHERE run_id = %s GROUP BY run_id
 """  # noqa: S608  # constants
 
-COUNT_DONE = """
-UPDATE crawling_hostqueue q SET done = q.done + ended.n
-FROM unnest(%s::bigint[], %s::int[]) AS ended(id, n) WHERE q.id = ended.id
-"""
 
-COUNT_ANSWERS = """
+class QueueCount(NamedTuple):
+    """A host queue and how many of its URLs."""
+
+    id: int
+    n: int
+
+
+ENDED = SentRows("ended", QueueCount)
+COUNT_DONE = f"""
+UPDATE crawling_hostqueue q SET done = q.done + ended.n FROM {ENDED} WHERE q.id = ended.id
+"""  # noqa: S608  # constants
+
+
+class QueueAnswers(NamedTuple):
+    id: int
+    pages: int
+    bytes: int
+
+
+ANSWERED = SentRows("had", QueueAnswers)
+COUNT_ANSWERS = f"""
 UPDATE crawling_hostqueue q
 SET pages = q.pages + had.pages, bytes = q.bytes + had.bytes,
     began_at = coalesce(q.began_at, clock_timestamp())
-FROM unnest(%s::bigint[], %s::int[], %s::bigint[]) AS had(id, pages, bytes) WHERE q.id = had.id
-"""
+FROM {ANSWERED} WHERE q.id = had.id
+"""  # noqa: S608  # constants
 
-COUNT_STATUSES = """
-INSERT INTO crawling_runstatuscount AS c (run_id, state, status, urls)
-SELECT %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
+
+class StatusCount(NamedTuple):
+    """How many URLs have a status more than before, or less."""
+
+    state: str
+    status: int
+    urls: int
+
+
+MORE = SentRows("more", StatusCount)
+COUNT_STATUSES = f"""
+INSERT INTO crawling_runstatuscount AS c (run_id, {MORE.names})
+SELECT %(run)s, {MORE.columns} FROM {MORE}
 ON CONFLICT (run_id, state, status) DO UPDATE SET urls = c.urls + excluded.urls
-"""
+"""  # noqa: S608  # constants
 
 
 def count_outcomes(
@@ -139,10 +168,18 @@ def _count_ended(
 ) -> None:
     """Count what is done by host, and by state and status."""
     by_queue = Counter(queues[outcome.url_id] for outcome in ended)
-    cursor.execute(COUNT_DONE, [list(by_queue), list(by_queue.values())])
+    count_done(cursor, by_queue)
     by_status = Counter((str(outcome.state), int(outcome.status)) for outcome in ended)
-    states, statuses = zip(*by_status, strict=True)
-    cursor.execute(COUNT_STATUSES, [run_id, list(states), list(statuses), list(by_status.values())])
+    count_statuses(cursor, run_id, [StatusCount(*one, n) for one, n in by_status.items()])
+
+
+def count_done(cursor: CursorWrapper, by_queue: Mapping[int, int]) -> None:
+    """Count URLs that came to an end, by the ids of their queues."""
+    cursor.execute(COUNT_DONE, ENDED.values(starmap(QueueCount, by_queue.items())))
+
+
+def count_statuses(cursor: CursorWrapper, run_id: int, counts: Iterable[StatusCount]) -> None:
+    cursor.execute(COUNT_STATUSES, MORE.values(counts, run=run_id))
 
 
 def _count_answers(
@@ -156,9 +193,8 @@ def _count_answers(
             pages[queues[outcome.url_id]] += 1
             sizes[queues[outcome.url_id]] += outcome.answer.bytes
     if pages:
-        cursor.execute(
-            COUNT_ANSWERS, [list(pages), list(pages.values()), [sizes[queue] for queue in pages]]
-        )
+        rows = [QueueAnswers(queue, n, sizes[queue]) for queue, n in pages.items()]
+        cursor.execute(COUNT_ANSWERS, ANSWERED.values(rows))
 
 
 def add_counts(cursor: CursorWrapper, run_id: int, counts: FetchCounts, *, process: int = 0) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import NamedTuple
 
 from django.db import connection
 
+from crawling.frontier.sql_rows import SentRows
 from crawling.models import Run, RunStatusCount, UrlState
 from crawling.web.statuses import FetchStatus, explain
 
@@ -15,14 +17,21 @@ SAMPLES = 3
 #: the states whose URLs have a cause
 NOT_FETCHED = (UrlState.FAILED, UrlState.EXCLUDED)
 
+
+class AskedCause(NamedTuple):
+    state: str
+    status: int
+
+
+CAUSES = SentRows("cause", AskedCause)
 SAMPLE_URLS = f"""
 SELECT cause.state, cause.status, u.id, u.url, u.error
-FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
+FROM {CAUSES}
 CROSS JOIN LATERAL (
     SELECT id, url, error FROM crawling_url
-    WHERE run_id = %s AND status = cause.status AND state = cause.state
+    WHERE run_id = %(run)s AND status = cause.status AND state = cause.state
         AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}')
-    ORDER BY id LIMIT %s
+    ORDER BY id LIMIT %(most)s
 ) u
 """  # noqa: S608 - the states are constants
 
@@ -90,9 +99,9 @@ def failure_causes(
         found = sorted(not_fetched, key=lambda one: (one.state, -one.urls, one.status))[:most]
     causes = {(cause.state, cause.status): cause for cause in found}
     if causes:
-        states, statuses = zip(*causes, strict=True)
+        wanted = starmap(AskedCause, causes)
         with connection.cursor() as cursor:
-            cursor.execute(SAMPLE_URLS, [list(states), list(statuses), run.pk, SAMPLES])
+            cursor.execute(SAMPLE_URLS, CAUSES.values(wanted, run=run.pk, most=SAMPLES))
             for state, status, *sample in cursor.fetchall():
                 causes[state, status].samples.append(UrlSample(*sample))
     return list(causes.values())

@@ -20,9 +20,9 @@ from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.archive.files import seal_all
 from crawling.frontier.admit.crawl_rules import rules_key
-from crawling.frontier.leases import free_hosts
 from crawling.frontier.record.outcome_writer import give_back
 from crawling.frontier.record.poison import mark_poison_suspects
+from crawling.frontier.released_hosts import free_hosts
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
 from crawling.frontier.run_limits import ending_of, in_vain, limit_reached
 from crawling.frontier.run_lock import locked_run

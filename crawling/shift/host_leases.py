@@ -10,7 +10,7 @@ from django.conf import settings
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.leases import LeasedHost, lease_hosts
 from crawling.frontier.record.outcome_writer import give_back
-from crawling.frontier.returned_hosts import return_hosts
+from crawling.frontier.released_hosts import return_hosts
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Run, Shift
 from crawling.pipeline.context import FetchContext

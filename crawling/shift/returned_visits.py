@@ -6,8 +6,12 @@ import time
 from collections.abc import Iterable
 
 from crawling.frontier.host_state import OutageChange
-from crawling.frontier.leases import AskedHost, ReturnedHost, count_requests
-from crawling.frontier.returned_hosts import ReturnedVisit
+from crawling.frontier.released_hosts import (
+    AskedHost,
+    ReturnedHost,
+    ReturnedVisit,
+    count_requests,
+)
 from crawling.models import Shift
 from crawling.pipeline.visit import Visit
 

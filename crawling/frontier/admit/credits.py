@@ -6,19 +6,29 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import starmap
+from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 from django.db.models import F
 
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
 from crawling.orders.ranking import LambdaPage, Order, Ranking
 
+
+class SpentCredit(NamedTuple):
+    id: int
+    credit: float
+
+
+SPENT = SentRows("spent", SpentCredit)
 #: what is fetched has spent all it had; should it be tried again, it begins with nothing
-KEEP_CREDITS = """
-UPDATE crawling_url u SET credit = spent.credit, rank = %s
-FROM unnest(%s::bigint[], %s::float8[]) AS spent(id, credit) WHERE u.id = spent.id
-"""
+KEEP_CREDITS = f"""
+UPDATE crawling_url u SET credit = spent.credit, rank = %(level)s
+FROM {SPENT} WHERE u.id = spent.id
+"""  # noqa: S608  # constants
 
 
 def ranking_of(run: Run) -> Ranking:
@@ -86,7 +96,8 @@ def _spend(
             gains[url] += share
     row.credit, row.level = page.credit, page.level
     row.save()
-    cursor.execute(KEEP_CREDITS, [page.level, list(credits), list(credits.values())])
+    spent = starmap(SpentCredit, credits.items())
+    cursor.execute(KEEP_CREDITS, SPENT.values(spent, level=page.level))
     return dict(gains)
 
 

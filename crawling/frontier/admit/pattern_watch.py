@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.quarantine import hold, tell_quarantine
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Run, TrapPattern
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import Pattern
 
-ADD_YIELDS = """
-INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, fetched, fresh, found_at)
-SELECT %s, new.key, new.pattern, new.rule, 'watched', new.fetched, new.fresh, clock_timestamp()
-FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::int[], %s::int[])
-    AS new(key, pattern, rule, fetched, fresh)
+
+class PatternCounts(NamedTuple):
+    """A pattern, and how many of its pages were fetched and brought anything."""
+
+    key: int
+    pattern: str
+    rule: str
+    fetched: int
+    fresh: int
+
+
+YIELDS = SentRows("new", PatternCounts)
+ADD_YIELDS = f"""
+INSERT INTO crawling_trappattern AS p (run_id, state, found_at, {YIELDS.names})
+SELECT %(run)s, 'watched', clock_timestamp(), {YIELDS.columns} FROM {YIELDS}
 ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched,
     fresh = p.fresh + excluded.fresh
 RETURNING p.key, p.state, p.fetched, p.fresh
-"""
+"""  # noqa: S608  # constants
 
 
 def watch_yields(
@@ -44,10 +56,10 @@ def watch_yields(
     if not worths:
         return 0
     rows = [
-        (key, *worths[key].pattern[1:], worths[key].fetched, worths[key].fresh)
-        for key in sorted(worths)
+        PatternCounts(key, worth.pattern.text, worth.pattern.rule, worth.fetched, worth.fresh)
+        for key, worth in sorted(worths.items())
     ]
-    cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
+    cursor.execute(ADD_YIELDS, YIELDS.values(rows, run=run.pk))
     held, news = 0, list[Pattern]()
     for key, state, fetched, fresh in cursor.fetchall():
         worth = worths[key]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -13,7 +14,14 @@ from django.db.backends.utils import CursorWrapper
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.run_counts import COUNT_DONE, COUNT_STATUSES, FetchCounts, add_counts
+from crawling.frontier.run_counts import (
+    FetchCounts,
+    StatusCount,
+    add_counts,
+    count_done,
+    count_statuses,
+)
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import Candidate
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.run_log import write
@@ -22,15 +30,22 @@ from crawling.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, 
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
+
+class NewPattern(NamedTuple):
+    key: int
+    pattern: str
+    rule: str
+
+
+CAUGHT = SentRows("new", NewPattern)
 #: a pattern that is known keeps the operator's word
-ADD_PATTERNS = """
-INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, found_at)
-SELECT %s, new.*, 'quarantined', clock_timestamp()
-FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new
+ADD_PATTERNS = f"""
+INSERT INTO crawling_trappattern AS p (run_id, state, found_at, {CAUGHT.names})
+SELECT %(run)s, 'quarantined', clock_timestamp(), {CAUGHT.columns} FROM {CAUGHT}
 ON CONFLICT (run_id, key) DO UPDATE SET state =
     CASE WHEN p.state = 'watched' THEN 'quarantined' ELSE p.state END
 RETURNING p.key, p.state, xmax = 0
-"""
+"""  # noqa: S608  # constants
 
 KEEP_DECISIONS = """
 INSERT INTO crawling_trappattern (run_id, key, pattern, rule, state, found_at)
@@ -113,16 +128,11 @@ def catch(
     """
     caught = schedule_urls(run, trapped, numbers=numbers, state=UrlState.QUARANTINED, gains=gains)
     patterns = {candidate.trap.key: candidate.trap for candidate in trapped if candidate.trap}
-    keys = sorted(patterns)
-    cursor.execute(
-        ADD_PATTERNS,
-        [
-            run.pk,
-            keys,
-            [patterns[key].text for key in keys],
-            [patterns[key].rule or "yield" for key in keys],
-        ],
+    rows = (
+        NewPattern(key, pattern.text, pattern.rule or "yield")
+        for key, pattern in sorted(patterns.items())
     )
+    cursor.execute(ADD_PATTERNS, CAUGHT.values(rows, run=run.pk))
     known = cursor.fetchall()
     tell_quarantine(run, [patterns[key] for key, _, is_new in known if is_new])
     for key, state, is_new in known:
@@ -222,11 +232,9 @@ def ban_pattern(run: Run, pattern: TrapPattern) -> int:
         done = Counter(queue for (queue,) in cursor.fetchall())
         count = done.total()
         if count:
-            cursor.execute(COUNT_DONE, [list(done), list(done.values())])
-            cursor.execute(
-                COUNT_STATUSES,
-                [run.pk, [UrlState.EXCLUDED.value], [int(FetchStatus.TRAP)], [count]],
-            )
+            count_done(cursor, done)
+            banned = StatusCount(UrlState.EXCLUDED.value, int(FetchStatus.TRAP), count)
+            count_statuses(cursor, run.pk, [banned])
         changes = FetchCounts(quarantined=waiting - count, excluded=count)
         add_counts(cursor, run.pk, changes)
     TrapPattern.objects.filter(pk=pattern.pk).update(state=TrapState.BANNED)

@@ -4,68 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import starmap
 from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import Candidate
 from crawling.models import UrlState
 from crawling.orders.ranking import Order, Ranking
 from crawling.orders.sections.reuse import MOST_DAYS
 from crawling.web.addresses import fingerprint
 
+
+class UrlPath(NamedTuple):
+    """A shorter way to a URL; rank None: it keeps its own."""
+
+    fingerprint: int
+    depth: int
+    via: int | None
+    redirects: int
+    nesting: int
+    rank: float | None
+
+
+SHORTER = SentRows("short", UrlPath)
 #: it is now said to be found on the page from which the way to it is shortest
-SHORTEN = """
+SHORTEN = f"""
 UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects,
     rank = coalesce(short.rank, u.rank), nesting = greatest(u.nesting, short.nesting)
-FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[], %s::int[])
-    AS short(fingerprint, depth, via, redirects, rank, nesting)
-WHERE u.run_id = %s AND u.fingerprint = short.fingerprint
-"""
+FROM {SHORTER} WHERE u.run_id = %(run)s AND u.fingerprint = short.fingerprint
+"""  # noqa: S608  # constants
 
+
+class RankChange(NamedTuple):
+    fingerprint: int
+    gain: float
+
+
+GAINS = SentRows("more", RankChange)
 #: in best-first what is gained are links
-GAIN = """
-UPDATE crawling_url u SET rank = u.rank - %s * more.gain,
-    backlinks = u.backlinks + CASE WHEN %s THEN more.gain ELSE 0 END
-FROM unnest(%s::bigint[], %s::float8[]) AS more(fingerprint, gain)
-WHERE u.run_id = %s AND u.fingerprint = more.fingerprint
-"""
+GAIN = f"""
+UPDATE crawling_url u SET rank = u.rank - %(step)s * more.gain,
+    backlinks = u.backlinks + CASE WHEN %(are_links)s THEN more.gain ELSE 0 END
+FROM {GAINS} WHERE u.run_id = %(run)s AND u.fingerprint = more.fingerprint
+"""  # noqa: S608  # constants
 
 #: in a focused crawl the most similar link counts
-LIFT = """
+LIFT = f"""
 UPDATE crawling_url u SET rank = -more.gain
-FROM unnest(%s::bigint[], %s::float8[]) AS more(fingerprint, gain)
-WHERE u.run_id = %s AND u.fingerprint = more.fingerprint AND u.rank > -more.gain
-"""
+FROM {GAINS}
+WHERE u.run_id = %(run)s AND u.fingerprint = more.fingerprint AND u.rank > -more.gain
+"""  # noqa: S608  # constants
 
+
+class LinkCount(NamedTuple):
+    fingerprint: int
+    url: str
+    n: int
+
+
+MORE_LINKS = SentRows("more", LinkCount)
 #: of two URLs with one fingerprint only that at its own place is counted on
-ADD_LINKS = """
+ADD_LINKS = f"""
 UPDATE crawling_url u SET backlinks = coalesce(u.backlinks, 0) + more.n
-FROM unnest(%s::bigint[], %s::text[], %s::int[]) AS more(fingerprint, url, n)
-WHERE u.run_id = %s AND u.fingerprint = more.fingerprint AND u.url = more.url
-"""
+FROM {MORE_LINKS}
+WHERE u.run_id = %(run)s AND u.fingerprint = more.fingerprint AND u.url = more.url
+"""  # noqa: S608  # constants
 
+
+class StatedChange(NamedTuple):
+    fingerprint: int
+    url: str
+    at: datetime
+
+
+STATED = SentRows("stated", StatedChange)
 #: of two URLs with one fingerprint only that at its own place is noted
-NOTE_MODIFIED = """
+NOTE_MODIFIED = f"""
 UPDATE crawling_url u SET modified_at = stated.at
-FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[]) AS stated(fingerprint, url, at)
-WHERE u.run_id = %s AND u.fingerprint = stated.fingerprint AND u.url = stated.url
-    AND stated.at BETWEEN clock_timestamp() - make_interval(days => %s) AND clock_timestamp()
-"""
+FROM {STATED}
+WHERE u.run_id = %(run)s AND u.fingerprint = stated.fingerprint AND u.url = stated.url
+    AND stated.at BETWEEN clock_timestamp() - make_interval(days => %(days)s) AND clock_timestamp()
+"""  # noqa: S608  # constants
 
 #: One that was fetched, or is in process, is as near as the shortest way to it; its targets are
 #: told by `crawling.frontier.admit.depths`.
-BRING_NEARER = """
+BRING_NEARER = f"""
 WITH nearer AS (
     UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects
-    FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[])
-        AS short(fingerprint, depth, via, redirects)
-    WHERE u.run_id = %s AND u.fingerprint = short.fingerprint AND u.depth > short.depth
+    FROM {SHORTER}
+    WHERE u.run_id = %(run)s AND u.fingerprint = short.fingerprint AND u.depth > short.depth
     RETURNING u.id
 )
 UPDATE crawling_pagetargets t SET is_behind = true FROM nearer WHERE t.url_id = nearer.id
-"""
+"""  # noqa: S608  # constants
 
 WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
 #: a URL in process may be tried again, and OPIC spends its credit when it is done
@@ -91,47 +125,43 @@ def update_known_urls(
     """Let the least depth count, and let gains be received. The caller holds the run's lock."""
     nearer = [row for row in met if row.candidate.depth < row.depth]
     if shorter := [row for row in nearer if row.state in WAITING]:
-        ranks = [
-            None
-            if ranking.counts_links
-            else ranking.rank(row.candidate.address.url, row.candidate.depth, 0.0)
-            for row in shorter
-        ]
-        nestings = [row.candidate.nesting for row in shorter]
-        cursor.execute(SHORTEN, [*_columns(shorter), ranks, nestings, run_id])
+        ways = [_way(row, ranking) for row in shorter]
+        cursor.execute(SHORTEN, SHORTER.values(ways, run=run_id))
     if done := [row for row in nearer if row.state not in WAITING]:
-        cursor.execute(BRING_NEARER, [*_columns(done), run_id])
+        ways = [_way(row, ranking) for row in done]
+        cursor.execute(BRING_NEARER, SHORTER.values(ways, run=run_id))
     received = {
         row.fingerprint: gain
         for row in met
         if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))
     }
-    if received and ranking.order == Order.FOCUSED:
-        cursor.execute(LIFT, [list(received), list(received.values()), run_id])
-    elif received:
-        is_best_first = ranking.order == Order.BEST_FIRST
-        cursor.execute(
-            GAIN,
-            [ranking.step, is_best_first, list(received), list(received.values()), run_id],
-        )
+    if received:
+        more = GAINS.values(starmap(RankChange, received.items()), run=run_id)
+        if ranking.order == Order.FOCUSED:
+            cursor.execute(LIFT, more)
+        else:
+            are_links = ranking.order == Order.BEST_FIRST
+            cursor.execute(GAIN, {"step": ranking.step, "are_links": are_links, **more})
 
 
-def _columns(rows: Sequence[Rediscovery]) -> list[list[int | None]]:
-    """Fingerprints, and the shorter ways."""
-    return [
-        [row.fingerprint for row in rows],
-        [row.candidate.depth for row in rows],
-        [row.candidate.via for row in rows],
-        [row.candidate.redirects for row in rows],
-    ]
+def _way(row: Rediscovery, ranking: Ranking) -> UrlPath:
+    way = row.candidate
+    return UrlPath(
+        row.fingerprint,
+        way.depth,
+        way.via,
+        way.redirects,
+        way.nesting,
+        None if ranking.counts_links else ranking.rank(way.address.url, way.depth, 0.0),
+    )
 
 
 def add_links(run_id: int, links: Mapping[str, int]) -> None:
     """Count links to URLs that the run has. The caller holds the run's lock."""
     marks = {fingerprint(url): url for url in links}
-    counts = [links[url] for url in marks.values()]
+    more = [LinkCount(mark, url, links[url]) for mark, url in marks.items()]
     with connection.cursor() as cursor:
-        cursor.execute(ADD_LINKS, [list(marks), list(marks.values()), counts, run_id])
+        cursor.execute(ADD_LINKS, MORE_LINKS.values(more, run=run_id))
 
 
 def note_modified(cursor: CursorWrapper, run_id: int, stated: Mapping[str, datetime]) -> None:
@@ -140,5 +170,5 @@ def note_modified(cursor: CursorWrapper, run_id: int, stated: Mapping[str, datet
     lock.
     """
     marks = {fingerprint(url): url for url in stated}
-    moments = [stated[url] for url in marks.values()]
-    cursor.execute(NOTE_MODIFIED, [list(marks), list(marks.values()), moments, run_id, MOST_DAYS])
+    rows = [StatedChange(mark, url, stated[url]) for mark, url in marks.items()]
+    cursor.execute(NOTE_MODIFIED, STATED.values(rows, run=run_id, days=MOST_DAYS))

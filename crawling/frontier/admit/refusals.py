@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Sum
 
 from crawling.frontier.bulk_insert import copy_in
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import Refusal
 from crawling.models import Verdict, VerdictCount
 from crawling.process.eviction import forget_oldest
@@ -25,20 +26,38 @@ CAPACITY = 50_000
 
 FIND_KNOWN = "SELECT fingerprint FROM crawling_verdict WHERE run_id = %s AND fingerprint = ANY(%s)"
 
-ADD_LINKS = """
-UPDATE crawling_verdict v SET links = v.links + met.n, depth = least(v.depth, met.depth),
-    hops = least(v.hops, met.hops)
-FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[], %s::int[]) AS met(fingerprint, url, n,
-    depth, hops)
-WHERE v.run_id = %s AND v.fingerprint = met.fingerprint AND v.url = met.url
-"""
 
-ADD_COUNTS = """
-INSERT INTO crawling_verdictcount AS c (run_id, rule, kept, more)
-SELECT %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
+class RefusedUrl(NamedTuple):
+    fingerprint: int
+    url: str
+    links: int
+    depth: int
+    hops: int
+
+
+MET = SentRows("met", RefusedUrl)
+ADD_LINKS = f"""
+UPDATE crawling_verdict v SET links = v.links + met.links, depth = least(v.depth, met.depth),
+    hops = least(v.hops, met.hops)
+FROM {MET} WHERE v.run_id = %(run)s AND v.fingerprint = met.fingerprint AND v.url = met.url
+"""  # noqa: S608  # constants
+
+
+class RuleCount(NamedTuple):
+    """Rows that a rule has more than before, and what it kept out beside them."""
+
+    rule: str
+    kept: int
+    more: int
+
+
+COUNTED = SentRows("new", RuleCount)
+ADD_COUNTS = f"""
+INSERT INTO crawling_verdictcount AS c (run_id, {COUNTED.names})
+SELECT %(run)s, {COUNTED.columns} FROM {COUNTED}
 ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept,
     more = c.more + excluded.more
-"""
+"""  # noqa: S608  # constants
 
 
 class Refusals:
@@ -127,9 +146,8 @@ def keep_refusals(
     kept, more = (
         Counter(refusal.rule.value for _, refusal in part) for part in (new[:room], new[room:])
     )
-    rules = sorted({*kept, *more})
-    cursor.execute(
-        ADD_COUNTS, [run_id, rules, [kept[rule] for rule in rules], [more[rule] for rule in rules]]
+    _add_counts(
+        cursor, run_id, [RuleCount(rule, kept[rule], more[rule]) for rule in sorted({*kept, *more})]
     )
 
 
@@ -152,20 +170,19 @@ def drop_verdicts(run_id: int, rows: Iterable[Verdict]) -> None:
     Verdict.objects.filter(pk__in=[row.pk for row in gone]).delete()
     counted = Counter(row.rule for row in gone)
     with connection.cursor() as cursor:
-        cursor.execute(
-            ADD_COUNTS, [run_id, list(counted), [-n for n in counted.values()], [0] * len(counted)]
-        )
+        _add_counts(cursor, run_id, [RuleCount(rule, -n, 0) for rule, n in counted.items()])
 
 
 def _add_links(cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal]) -> None:
-    columns: list[list[Any]] = [
-        [fingerprint(row.url) for row in refusals],
-        [row.url for row in refusals],
-        [row.links for row in refusals],
-        [row.depth for row in refusals],
-        [row.hops for row in refusals],
+    met = [
+        RefusedUrl(fingerprint(row.url), row.url, row.links, row.depth, row.hops)
+        for row in refusals
     ]
-    cursor.execute(ADD_LINKS, [*columns, run_id])
+    cursor.execute(ADD_LINKS, MET.values(met, run=run_id))
+
+
+def _add_counts(cursor: CursorWrapper, run_id: int, counts: Sequence[RuleCount]) -> None:
+    cursor.execute(ADD_COUNTS, COUNTED.values(counts, run=run_id))
 
 
 def _row(run_id: int, mark: int, refusal: Refusal, revision: str) -> dict[str, object]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+from itertools import islice, starmap
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -21,8 +21,9 @@ from crawling.frontier.bulk_insert import add_hosts
 from crawling.frontier.exclusion import readmit
 from crawling.frontier.host_placement import loads_of
 from crawling.frontier.rules.hosts import place_each
-from crawling.frontier.run_counts import count_seeds
+from crawling.frontier.run_counts import QueueCount, count_seeds
 from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached, spent
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.orders.ranking import Ranking
@@ -35,45 +36,63 @@ from crawling.web.statuses import FetchStatus
 #: rows are made, under the run's lock, and other threads of the shift may have the interpreter
 MOST_ROWS = 2_000
 
+
+class NewQueue(NamedTuple):
+    """A host, and the number of the process that it is placed on."""
+
+    name: str
+    number: int
+    domain: str
+
+
+NEW_QUEUES = SentRows("new", NewQueue)
 #: in the order in which they are placed, so that a later placement by their ids has the same result
-ADD_QUEUES = """
+ADD_QUEUES = f"""
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
 SELECT %(run)s, h.id, new.number, new.domain
-FROM unnest(%(names)s::text[], %(numbers)s::int[], %(domains)s::text[])
-     WITH ORDINALITY AS new(name, number, domain, place)
-JOIN crawling_host h ON h.name = new.name
+FROM {NEW_QUEUES.in_order} JOIN crawling_host h ON h.name = new.name
 ORDER BY new.place
 ON CONFLICT (run_id, host_id) DO NOTHING
-"""
+"""  # noqa: S608  # constants
 
 FIND_QUEUES = """
 SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 WHERE q.run_id = %s AND h.name = ANY(%s)
 """
 
-#: ids follow the order of the arrays, and the order of ids is the order of visits among equals
-ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern,
-    backlinks, hops, nesting, state)
-SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects,
-    new.pattern, new.backlinks, new.hops,
-       new.nesting, %(state)s
-FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[],
-    %(ranks)s::float8[],
-            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[],
-                %(hops)s::int[], %(nestings)s::int[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern,
-         backlinks, hops, nesting, place)
+
+class NewUrl(NamedTuple):
+    """The columns of a new URL's row."""
+
+    queue_id: int
+    fingerprint: int
+    url: str
+    depth: int
+    rank: float
+    via: int | None
+    redirects: int
+    pattern: int | None
+    backlinks: int
+    hops: int
+    nesting: int
+
+
+NEW_URLS = SentRows("new", NewUrl)
+#: ids follow the order of the rows, and the order of ids is the order of visits among equals
+ADD_URLS = f"""
+INSERT INTO crawling_url (run_id, state, {NEW_URLS.names})
+SELECT %(run)s, %(state)s, {NEW_URLS.columns} FROM {NEW_URLS.in_order}
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
-"""
+"""  # noqa: S608  # constants
 
-COUNT_ADDED = """
+ADDED = SentRows("added", QueueCount)
+COUNT_ADDED = f"""
 UPDATE crawling_hostqueue q SET queued = q.queued + added.n,
     due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
-FROM unnest(%s::bigint[], %s::int[]) AS added(id, n) WHERE q.id = added.id
-"""
+FROM {ADDED} WHERE q.id = added.id
+"""  # noqa: S608  # constants
 
 FIND_SEEN = (
     "SELECT fingerprint, url, depth, state FROM crawling_url WHERE run_id = %s "
@@ -118,7 +137,8 @@ def schedule_urls(
             if known is not None:
                 known.update(found_again.candidate.address.url for found_again in met)
         if state == UrlState.QUEUED:
-            cursor.execute(COUNT_ADDED, [list(scheduler.added), list(scheduler.added.values())])
+            added = starmap(QueueCount, scheduler.added.items())
+            cursor.execute(COUNT_ADDED, ADDED.values(added))
     return scheduler.added.total()
 
 
@@ -187,9 +207,11 @@ def _queues(
     if missing:
         add_hosts(cursor, missing)
         placed = place_each(missing, numbers, loads_of(run_id, numbers))
-        domains = [domain_of(names[name]) for name in missing]
-        new: dict[str, Any] = {"names": missing, "numbers": placed, "domains": domains}
-        cursor.execute(ADD_QUEUES, {"run": run_id, **new})
+        new = [
+            NewQueue(name, number, domain_of(names[name]))
+            for name, number in zip(missing, placed, strict=True)
+        ]
+        cursor.execute(ADD_QUEUES, NEW_QUEUES.values(new, run=run_id))
         cursor.execute(FIND_QUEUES, [run_id, missing])
         found.update(cursor.fetchall())
     return found
@@ -262,35 +284,32 @@ class _Scheduler:
         """Insert those whose fingerprints are free, and return these."""
         if not new:
             return set()
-        rows = new.values()
-        gained = [
-            self.gains.get(row.address.url, self.ranking.endowment if row.via is None else 0.0)
-            for row in rows
-        ]
-        values: dict[str, Any] = {
-            "run": self.run_id,
-            "queues": [self.queues[row.address.host_key] for row in rows],
-            "fingerprints": list(new),
-            "urls": [row.address.url for row in rows],
-            "depths": [row.depth for row in rows],
-            "ranks": [
-                self.ranking.rank(row.address.url, row.depth, gain)
-                for row, gain in zip(rows, gained, strict=True)
-            ],
-            "vias": [row.via for row in rows],
-            "redirects": [row.redirects for row in rows],
-            "patterns": [row.trap.key if row.trap else row.pattern for row in rows],
-            "backlinks": [self.links[row.address.url] for row in rows],
-            "hops": [row.hops for row in rows],
-            "nestings": [row.nesting for row in rows],
-            "state": self.state.value,
-        }
+        rows = [self._row(mark, candidate) for mark, candidate in new.items()]
+        values = NEW_URLS.values(rows, run=self.run_id, state=self.state.value)
         self.cursor.execute(ADD_URLS, values)
         inserted = {mark: queue for queue, mark in self.cursor.fetchall()}
         self.added.update(inserted.values())
         for mark in inserted:
             self.gains.pop(new[mark].address.url, None)
         return set(inserted)
+
+    def _row(self, mark: int, candidate: Candidate) -> NewUrl:
+        url, depth, via = candidate.address.url, candidate.depth, candidate.via
+        gained = self.gains.get(url, self.ranking.endowment if via is None else 0.0)
+        trap = candidate.trap
+        return NewUrl(
+            queue_id=self.queues[candidate.address.host_key],
+            fingerprint=mark,
+            url=url,
+            depth=depth,
+            rank=self.ranking.rank(url, depth, gained),
+            via=via,
+            redirects=candidate.redirects,
+            pattern=trap.key if trap else candidate.pattern,
+            backlinks=self.links[url],
+            hops=candidate.hops,
+            nesting=candidate.nesting,
+        )
 
 
 def _next(mark: int) -> int:

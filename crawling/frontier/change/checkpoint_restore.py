@@ -10,9 +10,9 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.errors import CheckpointTrouble
+from crawling.frontier.bulk_insert import NEW_HOSTS, NewHost
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED, CheckpointTable
 from crawling.frontier.run_counts import sum_up
-from crawling.web.addresses import dns_name
 
 Lines = Callable[[str], Iterable[str]]
 
@@ -29,10 +29,9 @@ SELECT line->>'name', least(greatest((line->>'delay_seconds')::float8, 0), 3600)
 FROM staged ORDER BY 1 ON CONFLICT (name) DO NOTHING
 RETURNING name
 """
-NAME_HOSTS = """
-UPDATE crawling_host h SET dns_name = new.dns_name
-    FROM unnest(%s::text[], %s::text[]) AS new(name, dns_name) WHERE h.name = new.name
-"""
+NAME_HOSTS = f"""
+UPDATE crawling_host h SET dns_name = new.dns_name FROM {NEW_HOSTS} WHERE h.name = new.name
+"""  # noqa: S608  # constants
 
 #: a time ahead of ours would win over all that this server fetches; what it has and may use stays
 ADD_ROBOTS = """
@@ -58,7 +57,7 @@ def restore_shared(lines: Lines) -> None:
         stage(cursor, lines(hosts.name))
         cursor.execute(ADD_HOSTS)
         names = [name for (name,) in cursor.fetchall()]
-        cursor.execute(NAME_HOSTS, [names, [dns_name(name) for name in names]])
+        cursor.execute(NAME_HOSTS, NEW_HOSTS.values(map(NewHost.of, names)))
         stage(cursor, lines(robots.name))
         cursor.execute(ADD_ROBOTS)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.change.manual_order import requeue_failed
-from crawling.frontier.run_counts import COUNT_STATUSES, FetchCounts, add_counts
+from crawling.frontier.run_counts import FetchCounts, StatusCount, add_counts, count_statuses
 from crawling.frontier.types import UrlOutcome
 from crawling.models import CrawlJob, Shift, UrlState
 from crawling.web.addresses import fingerprint
@@ -164,8 +164,8 @@ def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStat
     before = [before for (before,) in cursor.fetchall()]
     if not before:
         return
-    rows = [(str(UrlState.SUCCEEDED), one, -n) for one, n in Counter(before).items()]
-    rows.append((str(UrlState.FAILED), int(status), len(before)))
-    cursor.execute(COUNT_STATUSES, [shift.process.run_id, *map(list, zip(*rows, strict=True))])
+    rows = [StatusCount(str(UrlState.SUCCEEDED), one, -n) for one, n in Counter(before).items()]
+    rows.append(StatusCount(str(UrlState.FAILED), int(status), len(before)))
+    count_statuses(cursor, shift.process.run_id, rows)
     changes = FetchCounts(succeeded=-len(before), failed=len(before))
     add_counts(cursor, shift.process.run_id, changes, process=shift.process.number)

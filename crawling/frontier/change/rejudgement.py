@@ -18,6 +18,7 @@ from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.exclusion import exclude, readmit
 from crawling.frontier.run_counts import FetchCounts, add_counts
 from crawling.frontier.run_lock import locked_run
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import Candidate
 from crawling.models import Reranking, Run, Url, UrlState, Verdict
 from crawling.scope.filters import Rule, Ruling, UrlFilters
@@ -41,19 +42,38 @@ RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLOCKLISTED})
 RANKED_BATCH = 5_000
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
+
+class RankedUrl(NamedTuple):
+    id: int
+    url: str
+    depth: int
+    #: pages that link to it
+    links: int
+    fingerprint: int
+    is_unfinished: bool
+
+
 #: in the order of the one index that has all of a run's URLs and never changes; rows that are done
 #: are passed over in time, too
 SOME_RANKED = f"""
-SELECT id, url, depth, coalesce(backlinks, 0), fingerprint,
+SELECT id, url, depth, coalesce(backlinks, 0) AS links, fingerprint,
     state IN ('{UrlState.QUEUED}', '{UrlState.IN_PROCESS}', '{UrlState.QUARANTINED}')
+        AS is_unfinished
 FROM crawling_url
 WHERE run_id = %s AND fingerprint >= %s ORDER BY fingerprint LIMIT %s
 """  # noqa: S608 - the states are constants
 
-RANK = """
+
+class NewRank(NamedTuple):
+    id: int
+    rank: float
+
+
+NEW_RANKS = SentRows("new", NewRank)
+RANK = f"""
 UPDATE crawling_url u SET rank = new.rank
-FROM unnest(%s::bigint[], %s::float8[]) AS new(id, rank) WHERE u.id = new.id AND u.rank <> new.rank
-"""
+FROM {NEW_RANKS} WHERE u.id = new.id AND u.rank <> new.rank
+"""  # noqa: S608  # constants
 #: as many are read and judged in half a second of a core's time
 MOST_SAMPLED = 10_000
 #: in a run in which little waits, rows that are read to find those that do
@@ -174,18 +194,18 @@ def rank_some(run_id: int) -> bool:
         if place is None:
             return False
         cursor.execute(SOME_RANKED, [run_id, place.fingerprint, RANKED_BATCH])
-        rows = cursor.fetchall()
+        rows = read_rows(cursor, RankedUrl)
         ranking = ranking_of(run)
-        ranks = {
-            key: ranking.rank(url, depth, links)
-            for key, url, depth, links, _, is_unfinished in rows
-            if is_unfinished
-        }
-        cursor.execute(RANK, [list(ranks), list(ranks.values())])
-        if len(rows) < RANKED_BATCH or rows[-1][4] == HIGHEST:
+        ranks = NEW_RANKS.values(
+            NewRank(row.id, ranking.rank(row.url, row.depth, row.links))
+            for row in rows
+            if row.is_unfinished
+        )
+        cursor.execute(RANK, ranks)
+        if len(rows) < RANKED_BATCH or rows[-1].fingerprint == HIGHEST:
             place.delete()
             return False
-        place.fingerprint = rows[-1][4] + 1
+        place.fingerprint = rows[-1].fingerprint + 1
         place.save()
     return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import Q
@@ -13,13 +13,22 @@ from django.utils import timezone
 
 from crawling.frontier.leases import ClaimedUrl
 from crawling.frontier.rules.hotspots import LEAST_COUNT, RevisitCheck, due_again, heat_of, heated
+from crawling.frontier.sql_rows import SentRows
 from crawling.models import HotPage, Page, Run
 from crawling.web.addresses import fingerprint
 
+
+class AskedUrl(NamedTuple):
+    id: int
+    mark: int
+    url: str
+
+
+WANTED = SentRows("wanted", AskedUrl)
 #: run by run, so that each look is one step down the index of a run's fingerprints
-FIND = """
+FIND = f"""
 SELECT DISTINCT ON (wanted.id) wanted.id, p.url_id
-FROM unnest(%(ids)s::bigint[], %(marks)s::bigint[], %(urls)s::text[]) AS wanted(id, mark, url)
+FROM {WANTED}
 CROSS JOIN unnest(%(runs)s::bigint[]) AS of(run_id)
 JOIN crawling_url u ON u.run_id = of.run_id AND u.fingerprint = wanted.mark AND u.url = wanted.url
 JOIN crawling_page p ON p.url_id = u.id
@@ -28,7 +37,7 @@ WHERE p.status = 200 AND NOT p.is_personal AND NOT p.is_imported
   AND p.fetched_at > clock_timestamp() - make_interval(secs => %(seconds)s)
   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
 ORDER BY wanted.id, p.fetched_at DESC
-"""
+"""  # noqa: S608  # constants
 
 
 def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> dict[int, Page]:
@@ -52,15 +61,9 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
     runs = [other.pk for other in others if not other.crawl.order.fetching.shows_itself]
     if not runs:
         return {}
-    wanted: dict[str, Any] = {
-        "ids": [url.id for url in claimed],
-        "marks": [fingerprint(url.url) for url in claimed],
-        "urls": [url.url for url in claimed],
-        "runs": runs,
-        "seconds": seconds,
-    }
+    wanted = [AskedUrl(url.id, fingerprint(url.url), url.url) for url in claimed]
     with connection.cursor() as cursor:
-        cursor.execute(FIND, wanted)
+        cursor.execute(FIND, WANTED.values(wanted, runs=runs, seconds=seconds))
         found: dict[int, int] = dict(cursor.fetchall())
     pages = Page.objects.select_related("url", "archive_file", "run").in_bulk(found.values())
     return {wanted_id: pages[page_id] for wanted_id, page_id in found.items() if page_id in pages}

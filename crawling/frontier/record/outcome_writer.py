@@ -42,6 +42,7 @@ from crawling.frontier.record.page_rows import (
 )
 from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Page, Run, Shift, UrlState
 from crawling.web.statuses import FetchStatus
@@ -51,6 +52,19 @@ logger = logging.getLogger(__name__)
 #: tries to write a batch while others hold its locks, most of a minute in all
 ATTEMPTS = 5
 
+
+class UrlEnd(NamedTuple):
+    """What becomes of a URL; seconds until it is tried again."""
+
+    id: int
+    state: str
+    status: int
+    error: str
+    retry: float | None
+    untried: bool
+
+
+ENDS = SentRows("done", UrlEnd)
 SETTLE_URLS = f"""
 UPDATE crawling_url u
 SET state = done.state, status = done.status, error = done.error,
@@ -58,9 +72,7 @@ SET state = done.state, status = done.status, error = done.error,
         ELSE clock_timestamp() + make_interval(secs => done.retry) END,
     attempts = CASE WHEN done.untried THEN greatest(0, u.attempts - 1) ELSE u.attempts END,
     shift_id = CASE WHEN done.state = '{UrlState.QUEUED}' THEN NULL ELSE u.shift_id END
-FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[],
-    %(retries)s::float8[], %(untried)s::bool[])
-     AS done(id, state, status, error, retry, untried)
+FROM {ENDS}
 WHERE u.id = done.id AND u.state = '{UrlState.IN_PROCESS}' AND u.shift_id = %(shift)s
 RETURNING u.id, u.queue_id, u.url, u.rank
 """  # noqa: S608 - the states are constants
@@ -325,18 +337,18 @@ def _record_fault(
 def _settle(
     cursor: CursorWrapper, shift: Shift, outcomes: Sequence[UrlOutcome]
 ) -> dict[int, SettledUrl]:
-    cursor.execute(
-        SETTLE_URLS,
-        {
-            "ids": [outcome.url_id for outcome in outcomes],
-            "states": [str(outcome.state) for outcome in outcomes],
-            "statuses": [outcome.status for outcome in outcomes],
-            "errors": [as_text(outcome.error) for outcome in outcomes],
-            "retries": [outcome.retry_seconds for outcome in outcomes],
-            "untried": [outcome.is_untried for outcome in outcomes],
-            "shift": shift.pk,
-        },
-    )
+    ends = [
+        UrlEnd(
+            one.url_id,
+            str(one.state),
+            one.status,
+            as_text(one.error),
+            one.retry_seconds,
+            one.is_untried,
+        )
+        for one in outcomes
+    ]
+    cursor.execute(SETTLE_URLS, ENDS.values(ends, shift=shift.pk))
     return {url_id: SettledUrl(*rest) for url_id, *rest in cursor.fetchall()}
 
 

@@ -5,12 +5,15 @@ of one before them, exactly (SEEDS W8).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.run_lock import locked_run
+from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import ArchiveLocation, UrlOutcome
 from crawling.models import ExtractedRow, Page, Shift
 from crawling.process.eviction import forget_oldest
@@ -133,10 +136,16 @@ def _archive_columns(place: ArchiveLocation | None) -> dict[str, object]:
     }
 
 
-COMMIT_LENGTHS = """
+class FileLength(NamedTuple):
+    id: int
+    length: int
+
+
+WRITTEN = SentRows("written", FileLength)
+COMMIT_LENGTHS = f"""
 UPDATE crawling_archivefile f SET committed_length = greatest(f.committed_length, written.length)
-FROM unnest(%s::bigint[], %s::bigint[]) AS written(id, length) WHERE f.id = written.id
-"""
+FROM {WRITTEN} WHERE f.id = written.id
+"""  # noqa: S608  # constants
 
 
 def commit_lengths(lengths: Mapping[int, int]) -> None:
@@ -146,7 +155,7 @@ def commit_lengths(lengths: Mapping[int, int]) -> None:
     """
     if lengths:
         with connection.cursor() as cursor:
-            cursor.execute(COMMIT_LENGTHS, [list(lengths.keys()), list(lengths.values())])
+            cursor.execute(COMMIT_LENGTHS, WRITTEN.values(starmap(FileLength, lengths.items())))
 
 
 def commit_lengths_alone(shift: Shift, lengths: Mapping[int, int]) -> None:

@@ -8,7 +8,8 @@ import pytest
 from django.db import connection, connections
 
 from crawling.frontier.due_queues import contested, seconds_until_due, seeds_of
-from crawling.frontier.leases import ReturnedHost, claim_urls, let_go, renew_hosts
+from crawling.frontier.leases import claim_urls, renew_hosts
+from crawling.frontier.released_hosts import ReturnedHost, let_go
 from crawling.models import Host
 from crawling.runs.shift_lifecycle import lose_shift
 from tests.crawling.frontiers import Frontier, other_connection

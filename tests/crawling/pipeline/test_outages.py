@@ -18,7 +18,7 @@ from crawling.dashboard.run.hosts import host_rows
 from crawling.frontier.address_clock import borrow_hosts, return_host
 from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.host_state import keep_robots
-from crawling.frontier.leases import AskedHost, count_requests, free_hosts
+from crawling.frontier.released_hosts import AskedHost, count_requests, free_hosts
 from crawling.frontier.rules.hosts import NOTHING_SPENT
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate

@@ -124,7 +124,7 @@ def new_urls_by_transaction():
         if "FOR NO KEY UPDATE" in sql:
             inserted.append(0)
         if "INSERT INTO crawling_url (" in sql:
-            inserted[-1] += len(params["urls"])
+            inserted[-1] += len(params["new.url"])
         return execute(sql, params, many, context)
 
     return inserted, connection.execute_wrapper(look)

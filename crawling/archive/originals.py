@@ -17,7 +17,7 @@ from crawling.archive.reader import open_record_of
 from crawling.archive.records import Original, began, record_id
 from crawling.archive.unpacker import MOST_AROUND
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.sql_rows import SentRows
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import ArchiveFile, Page, Run, UrlState
 from crawling.web.addresses import fingerprint, signed
 
@@ -29,8 +29,26 @@ LEAST_BYTES = 256
 
 COLUMNS = """
 p.url_id, p.run_id, p.archive_length, f.name, f.namespace, p.archive_offset, u.url, p.fetched_at,
-p.fetch_seconds
+p.fetch_seconds, p.payload_sha256
 """
+
+
+class PayloadPage(NamedTuple):
+    """A page whose record has a payload; the fields are those of COLUMNS."""
+
+    url_id: int
+    run_id: int
+    archive_length: int
+    name: str
+    namespace: UUID
+    archive_offset: int
+    url: str
+    fetched_at: datetime
+    fetch_seconds: float
+    #: of the payload as it was encoded
+    payload_sha256: bytes | None
+
+
 HAS_PAYLOAD = "NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400"
 #: The 64-bit fingerprint is what the index has, and after it the run; SHA-256 of the payload as it
 #: was encoded confirms it. The earliest run that has it is taken, so that all refer to one record.
@@ -69,9 +87,9 @@ WANTED = SentRows("wanted", AskedPayload)
 #: materialized: each payload is looked for once, whatever the planner expects of the other tables
 SAME = f"""
 WITH p AS MATERIALIZED (
-    SELECT wanted.sha256, found.* FROM {WANTED} CROSS JOIN LATERAL ({{found}}) found
+    SELECT found.* FROM {WANTED} CROSS JOIN LATERAL ({{found}}) found
 )
-SELECT p.sha256, {COLUMNS} FROM p
+SELECT {COLUMNS} FROM p
 JOIN crawling_url u ON u.id = p.url_id AND u.state = '{UrlState.SUCCEEDED}'
 JOIN crawling_archivefile f ON f.id = p.archive_file_id
 """  # noqa: S608  # constants
@@ -139,12 +157,13 @@ class Originals:
         values = WANTED.values(payloads, run=self._run.pk, runs=self._runs)
         with connection.cursor() as cursor:
             cursor.execute(SAME_ANYWHERE if self._sought == "all" else SAME_IN_RUNS, values)
-            rows = cursor.fetchall()
-        for found_digest, page, run, *row in rows:
-            digest = bytes(found_digest)
-            if run not in self._runs and not _holds(page, digest, wanted[digest][1]):
+            rows = read_rows(cursor, PayloadPage)
+        for row in rows:
+            digest = bytes(row.payload_sha256 or b"")
+            is_far = row.run_id not in self._runs
+            if is_far and not _holds(row.url_id, digest, wanted[digest][1]):
                 continue
-            if found := self._stored(page, run, *row):
+            if found := self._stored(row):
                 self._known.setdefault(digest, found)
 
     def get(self, digest: bytes, size: int) -> StoredPayload | None:
@@ -175,30 +194,20 @@ class Originals:
     def _found(self, query: str, *values: int | str) -> StoredPayload | None:
         with connection.cursor() as cursor:
             cursor.execute(query, values)
-            row = cursor.fetchone()
-        return self._stored(*row) if row else None
+            rows = read_rows(cursor, PayloadPage)
+        return self._stored(rows[0]) if rows else None
 
-    def _stored(
-        self,
-        page: int,
-        run: int,
-        length: int,
-        name: str,
-        namespace: UUID,
-        offset: int,
-        url: str,
-        fetched_at: datetime,
-        seconds: float,
-    ) -> StoredPayload | None:
+    def _stored(self, row: PayloadPage) -> StoredPayload | None:
         """None: it is another run's, and this machine cannot read it."""
-        is_own = run == self._run.pk
+        is_own = row.run_id == self._run.pk
         try:
-            if not is_own and not ArchiveFile(name=name).is_here:
+            if not is_own and not ArchiveFile(name=row.name).is_here:
                 return None
         except (OSError, ArchiveTrouble):
             return None
-        original = Original(record_id(namespace, offset), url, began(fetched_at, seconds))
-        return StoredPayload(original, length, None if is_own else page)
+        at = began(row.fetched_at, row.fetch_seconds)
+        original = Original(record_id(row.namespace, row.archive_offset), row.url, at)
+        return StoredPayload(original, row.archive_length, None if is_own else row.url_id)
 
 
 def _holds(page: int, digest: bytes, size: int) -> bool:

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from django.db import connection
 from django.utils import timezone
 
 from allocation.selectors import reasons_of, waiting_in_turn
 from allocation.snapshot import WaitRow
+from crawling.frontier.sql_rows import read_rows
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
@@ -23,22 +25,23 @@ from crawling.web.outages import Outage, holding, read_outage, read_outages
 #: the run's host that is free first, the seconds until then, the other crawl that has it leased, if
 #: one has, and whether it waits for its name
 NEXT_HOST = f"""
-SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name,
-    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8,
-        c.name, NOT {PASSES_GATE},
-    h.rest_reason, q.outage::text, q.origin_outages::text, q.due_at
+SELECT DISTINCT ON (q.run_id) q.run_id AS run, q.id AS queue, h.name,
+    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8
+        AS seconds,
+    c.name AS taken_by, NOT {PASSES_GATE} AS is_held, h.rest_reason, q.outage::text AS outage,
+    q.origin_outages::text AS origin_outages, q.due_at
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
 LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
 LEFT JOIN crawling_run r ON r.id = p.run_id
 LEFT JOIN crawling_crawljob c ON c.id = r.crawl_id
 WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
-ORDER BY q.run_id, 4
+ORDER BY q.run_id, seconds
 """  # noqa: S608  # constants
 
 #: a host of the run that is free now, if there is one: found without a look at all others
 FREE_HOST = f"""
-SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
+SELECT run.id AS run, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
     SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, ''::text,
         NULL::text, NULL::text, q.due_at
     FROM crawling_hostqueue q
@@ -47,7 +50,7 @@ SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LAT
         AND greatest(q.due_at, h.due_at) <= clock_timestamp()
         AND {PASSES_GATE}
     LIMIT 1
-) AS free (queue, name, seconds, crawl, is_held, rest_reason, outage, origin_outages, due_at)
+) AS free (queue, name, seconds, taken_by, is_held, rest_reason, outage, origin_outages, due_at)
 """  # noqa: S608  # a constant
 
 
@@ -205,18 +208,38 @@ def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
         return []
     with connection.cursor() as cursor:
         cursor.execute(FREE_HOST, {"runs": run_ids, "gate": gate_is_wanted()})
-        free = [_next(*row) for row in cursor.fetchall()]
+        free = [row.host() for row in read_rows(cursor, _HostRow)]
         if resting := set(run_ids) - {host.run for host in free}:
             cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": gate_is_wanted()})
-            free += [_next(*row) for row in cursor.fetchall()]
+            free += [row.host() for row in read_rows(cursor, _HostRow)]
         return free
 
 
-def _next(*row: Any) -> NextHostQueue:
-    *facts, of_host, of_origins, due_at = row
-    outages = read_outages(json.loads(of_origins or "null")).values()
-    outage = read_outage(json.loads(of_host or "null")) or holding(outages, due_at, timezone.now())
-    return NextHostQueue._make([*facts, outage])
+class _HostRow(NamedTuple):
+    run: int
+    queue: int
+    name: str
+    seconds: float
+    taken_by: str | None
+    is_held: bool
+    rest_reason: str
+    outage: str | None
+    origin_outages: str | None
+    due_at: datetime
+
+    def host(self) -> NextHostQueue:
+        of_origins = read_outages(json.loads(self.origin_outages or "null")).values()
+        outage = read_outage(json.loads(self.outage or "null"))
+        return NextHostQueue(
+            self.run,
+            self.queue,
+            self.name,
+            self.seconds,
+            self.taken_by,
+            self.is_held,
+            self.rest_reason,
+            outage or holding(of_origins, self.due_at, timezone.now()),
+        )
 
 
 def _is_free(host: NextHostQueue) -> bool:

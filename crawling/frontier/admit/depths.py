@@ -19,7 +19,8 @@ from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.pattern_admission import PatternAdmission, admit_by_pattern
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
 from crawling.frontier.admit.refusals import drop_verdicts, keep_refusals
-from crawling.frontier.admit.schedule import FIND_SEEN, MOST_ROWS
+from crawling.frontier.admit.schedule import FIND_SEEN, MOST_ROWS, SeenUrl
+from crawling.frontier.sql_rows import read_rows
 from crawling.frontier.types import Candidate, Refusal, UrlOutcome
 from crawling.models import Run, Verdict
 from crawling.scope.filters import Rule, UrlFilters
@@ -49,6 +50,16 @@ WHERE u.id = t.url_id AND t.url_id IN (
 )
 RETURNING u.id, u.depth, u.redirects, t.links, t.redirect
 """
+
+
+class TargetsRow(NamedTuple):
+    """A page that is nearer than its targets were told, with their fingerprints."""
+
+    id: int
+    depth: int
+    redirects: int
+    links: list[int]
+    redirect: int | None
 
 
 class LinkPath(NamedTuple):
@@ -88,11 +99,12 @@ def bring_targets_nearer(
     while True:
         cursor.execute(TAKE_BEHIND, [run.pk, SLICE, MOST_TARGETS])
         ways: dict[int, LinkPath] = {}
-        for url_id, depth, redirects, links, redirect in cursor.fetchall():
-            for mark in links:
-                _shorten(ways, mark, LinkPath(depth + 1, url_id, 0))
-            if redirect is not None:
-                _shorten(ways, redirect, LinkPath(depth, url_id, redirects + 1))
+        for page in read_rows(cursor, TargetsRow):
+            for mark in page.links:
+                _shorten(ways, mark, LinkPath(page.depth + 1, page.id, 0))
+            if page.redirect is not None:
+                onward = LinkPath(page.depth, page.id, page.redirects + 1)
+                _shorten(ways, page.redirect, onward)
         if not ways:
             return PatternAdmission(new, caught)
         let_in: list[Candidate] = []
@@ -120,10 +132,10 @@ def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) ->
     """Shorten the ways to URLs that the run has."""
     cursor.execute(FIND_SEEN, [run.pk, list(ways)])
     met = []
-    for mark, url, depth, state in cursor.fetchall():
-        way = ways[mark]
-        candidate = Candidate(canonical_address(url), way.depth, way.via, way.redirects)
-        met.append(Rediscovery(mark, candidate, depth, state))
+    for row in read_rows(cursor, SeenUrl):
+        way = ways[row.fingerprint]
+        candidate = Candidate(canonical_address(row.url), way.depth, way.via, way.redirects)
+        met.append(Rediscovery(row.fingerprint, candidate, row.depth, row.state))
     update_known_urls(cursor, run.pk, ranking_of(run), met, {})
 
 

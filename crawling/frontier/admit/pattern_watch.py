@@ -9,7 +9,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.quarantine import hold, tell_quarantine
-from crawling.frontier.sql_rows import SentRows
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Run, TrapPattern
 from crawling.scope.trap_gate import TrapState
@@ -34,6 +34,15 @@ ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched,
     fresh = p.fresh + excluded.fresh
 RETURNING p.key, p.state, p.fetched, p.fresh
 """  # noqa: S608  # constants
+
+
+class PatternTotal(NamedTuple):
+    """What all shifts of the run have counted."""
+
+    key: int
+    state: str
+    fetched: int
+    fresh: int
 
 
 def watch_yields(
@@ -61,15 +70,15 @@ def watch_yields(
     ]
     cursor.execute(ADD_YIELDS, YIELDS.values(rows, run=run.pk))
     held, news = 0, list[Pattern]()
-    for key, state, fetched, fresh in cursor.fetchall():
-        worth = worths[key]
-        if state == TrapState.WATCHED and worth.is_poor(fetched, fresh):
-            TrapPattern.objects.filter(run=run, key=key).update(
+    for row in read_rows(cursor, PatternTotal):
+        worth = worths[row.key]
+        if row.state == TrapState.WATCHED and worth.is_poor(row.fetched, row.fresh):
+            TrapPattern.objects.filter(run=run, key=row.key).update(
                 state=TrapState.QUARANTINED, rule=worth.pattern.rule or "yield"
             )
             news.append(worth.pattern)
             held += hold(cursor, run.pk, worth.pattern)
-        elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
+        elif row.state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
             held += hold(cursor, run.pk, worth.pattern)
     tell_quarantine(run, news)
     watch.has_held |= bool(news)

@@ -23,7 +23,7 @@ from crawling.frontier.host_placement import loads_of
 from crawling.frontier.rules.hosts import place_each
 from crawling.frontier.run_counts import QueueCount, count_seeds
 from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached, spent
-from crawling.frontier.sql_rows import SentRows
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.orders.ranking import Ranking
@@ -62,8 +62,6 @@ WHERE q.run_id = %s AND h.name = ANY(%s)
 
 
 class NewUrl(NamedTuple):
-    """The columns of a new URL's row."""
-
     queue_id: int
     fingerprint: int
     url: str
@@ -93,6 +91,14 @@ UPDATE crawling_hostqueue q SET queued = q.queued + added.n,
     due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
 FROM {ADDED} WHERE q.id = added.id
 """  # noqa: S608  # constants
+
+
+class SeenUrl(NamedTuple):
+    fingerprint: int
+    url: str
+    depth: int
+    state: str
+
 
 FIND_SEEN = (
     "SELECT fingerprint, url, depth, state FROM crawling_url WHERE run_id = %s "
@@ -178,8 +184,8 @@ def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
     marks = {fingerprint(candidate.address.url): candidate for candidate in candidates}
     with connection.cursor() as cursor:
         cursor.execute(FIND_SEEN, [run_id, list(marks)])
-        for mark, *_ in cursor.fetchall():
-            del marks[mark]
+        for row in read_rows(cursor, SeenUrl):
+            del marks[row.fingerprint]
     return list(marks.values())
 
 
@@ -262,15 +268,15 @@ class _Scheduler:
         rows |= self._find([mark for mark, _ in refused if mark not in rows])
         left = []
         for mark, candidate in refused:
-            url, depth, state = rows[mark]
-            if url == candidate.address.url:
-                met.append(Rediscovery(mark, candidate, depth, state))
+            row = rows[mark]
+            if row.url == candidate.address.url:
+                met.append(Rediscovery(mark, candidate, row.depth, row.state))
             else:
                 left.append((_next(mark), candidate))
         return left
 
-    def _find(self, marks: list[int]) -> dict[int, tuple[str, int, str]]:
-        """URL, depth and state of those fingerprints that are taken.
+    def _find(self, marks: list[int]) -> dict[int, SeenUrl]:
+        """The URLs of those fingerprints that are taken.
 
         Read before inserting where all links come here, since most are known then; otherwise most
         are new, and the insertion shows the rest.
@@ -278,7 +284,7 @@ class _Scheduler:
         if not marks:
             return {}
         self.cursor.execute(FIND_SEEN, [self.run_id, marks])
-        return {mark: (url, depth, state) for mark, url, depth, state in self.cursor.fetchall()}
+        return {row.fingerprint: row for row in read_rows(self.cursor, SeenUrl)}
 
     def _insert(self, new: dict[int, Candidate]) -> set[int]:
         """Insert those whose fingerprints are free, and return these."""

@@ -10,6 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.frontier.run_counts import FetchCounts, StatusCount, add_counts, count_statuses
+from crawling.frontier.sql_rows import read_rows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import CrawlJob, Shift, UrlState
 from crawling.web.addresses import fingerprint
@@ -17,7 +18,7 @@ from crawling.web.statuses import ASTRAY, MOST_REDIRECTS, FetchStatus, is_redire
 
 #: the rows of some addresses, and where their answers lead
 FOLLOW = """
-SELECT u.url, u.id, u.state, u.status, p.final_url
+SELECT u.url, u.id, u.state, u.status, p.final_url AS leads_to
 FROM crawling_url u LEFT JOIN crawling_page p ON p.url_id = u.id AND p.status BETWEEN 300 AND 399
 WHERE u.run_id = %s AND u.fingerprint = ANY(%s) AND u.url = ANY(%s)
 """
@@ -59,6 +60,7 @@ Loop = tuple[list[int], list[int]]
 class RedirectRow(NamedTuple):
     """What a run has of an address."""
 
+    url: str
     id: int
     state: str
     status: int | None
@@ -150,7 +152,7 @@ def _keeps_cookies(run_id: int) -> bool:
 def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[str, RedirectRow]:
     addresses = list(targets)
     cursor.execute(FOLLOW, [run_id, [fingerprint(url) for url in addresses], addresses])
-    return {url: RedirectRow(*rest) for url, *rest in cursor.fetchall()}
+    return {row.url: row for row in read_rows(cursor, RedirectRow)}
 
 
 def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStatus) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.frontier.leases import ClaimedUrl
 from crawling.frontier.rules.hotspots import LEAST_COUNT, RevisitCheck, due_again, heat_of, heated
-from crawling.frontier.sql_rows import SentRows
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import HotPage, Page, Run
 from crawling.web.addresses import fingerprint
 
@@ -88,6 +88,16 @@ WHERE mine.id = ANY(%(urls)s) ORDER BY mine.id, checked.fetched_at DESC
 #: older checks make no wait longer that is bounded anyway
 MOST_CHECKS = 20
 
+
+class PlannedVisit(NamedTuple):
+    #: of the run's URL
+    id: int
+    modified_at: datetime | None
+    next_at: datetime
+    visited_at: datetime
+    wait_days: float
+
+
 #: what is planned for URLs of a run
 PLANNED = """
 SELECT mine.id, mine.modified_at, planned.next_at, planned.visited_at, planned.wait_days
@@ -118,14 +128,14 @@ def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
     now, waiting = timezone.now(), []
     with connection.cursor() as cursor:
         cursor.execute(PLANNED, {"crawl": run.crawl_id, "urls": list(checks)})
-        for url_id, modified_at, next_at, visited_at, wait_days in cursor.fetchall():
-            (latest,) = checks[url_id]
-            if modified_at and modified_at > latest.at:
+        for row in read_rows(cursor, PlannedVisit):
+            (latest,) = checks[row.id]
+            if row.modified_at and row.modified_at > latest.at:
                 continue
             # a visit that no plan has considered yet
-            is_later = latest.at > visited_at + SAME_VISIT
-            if (latest.at + timedelta(days=wait_days) if is_later else next_at) > now:
-                waiting.append(url_id)
+            is_later = latest.at > row.visited_at + SAME_VISIT
+            if (latest.at + timedelta(days=row.wait_days) if is_later else row.next_at) > now:
+                waiting.append(row.id)
     return _stored({url_id: documents[url_id] for url_id in waiting})
 
 

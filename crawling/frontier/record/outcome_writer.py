@@ -42,7 +42,7 @@ from crawling.frontier.record.page_rows import (
 )
 from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.sql_rows import SentRows
+from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Page, Run, Shift, UrlState
 from crawling.web.statuses import FetchStatus
@@ -133,6 +133,7 @@ class RecordingState:
 class SettledUrl(NamedTuple):
     """A URL that was still the shift's."""
 
+    id: int
     queue_id: int
     url: str
     rank: float
@@ -349,7 +350,7 @@ def _settle(
         for one in outcomes
     ]
     cursor.execute(SETTLE_URLS, ENDS.values(ends, shift=shift.pk))
-    return {url_id: SettledUrl(*rest) for url_id, *rest in cursor.fetchall()}
+    return {row.id: row for row in read_rows(cursor, SettledUrl)}
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:

@@ -14,7 +14,6 @@ from django.utils import timezone
 from allocation.models import Pool
 from allocation.services import ensure_share
 from crawling.crawls.blocklist import add_entry
-from crawling.crawls.creation import start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.saved_views import save_view
 from crawling.crawls.schedules import set_schedule
@@ -49,6 +48,7 @@ from crawling.models import (
 from crawling.models.datasets import ExportKind
 from crawling.models.inquiries import InquiryKind
 from crawling.revisits.planner import plan_crawl
+from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from crawling.seed_sources.sources import SeedSourceFields, create_source
 from crawling.watches.watching import WatchFields, create_watch

@@ -22,10 +22,11 @@ from rq import Queue
 
 from allocation.models import Pool, Process, Share
 from allocation.services import create_pool, ensure_share
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.experiments.store import make_experiment
 from crawling.models import AllowedNetwork, CrawlJob, Host, Team
 from crawling.models.experiments import Experiment
+from crawling.runs.start import start_run
 from crawlsite.administration.accounts import ROLES, make_roles
 from tests.crawling.conftest import CLASSES
 

@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import reverse
 
 from allocation.services import create_pool
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.schedules import remove_schedule, set_schedule
 from crawling.crawls.share_links import create_share_link
 from crawling.crawls.teams import set_team_rule
@@ -39,6 +39,7 @@ from crawling.models import (
     Team,
     TeamRule,
 )
+from crawling.runs.start import start_run
 from crawling.runs.steering import abort
 from crawling.seed_sources.sources import SeedSourceFields, create_source
 from crawling.watches.watching import WatchFields, create_watch

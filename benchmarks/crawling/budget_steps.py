@@ -131,10 +131,11 @@ def watch(*seeds: str) -> None:
     """Crawl each seed's site by a crawl of its own, all at once."""
     from django.db.models import Max, Min
 
-    from crawling.crawls.creation import create_crawl, start_run
+    from crawling.crawls.creation import create_crawl
     from crawling.installation import set_identity
     from crawling.models import AllowedNetwork, Page, Run
     from crawling.models.jobs import ENDED_STATES
+    from crawling.runs.start import start_run
 
     set_identity("crawlsite", "https://crawls.example.org/about")
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import create_pool, mark_sent, unsent_outbox
-from crawling.crawls.creation import create_crawl, free_name, start_run
+from crawling.crawls.creation import create_crawl, free_name
 from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
 from crawling.worker.jobs import run_shift
 

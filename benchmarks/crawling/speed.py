@@ -88,9 +88,10 @@ def measure(
     """
     from benchmarks.crawling.local_crawls import granted_shifts
     from benchmarks.crawling.shift_costs import Spending, server_seconds, shift_spending
-    from crawling.crawls.creation import create_crawl, free_name, start_run
+    from crawling.crawls.creation import create_crawl, free_name
     from crawling.models import Page
     from crawling.models.jobs import ENDED_STATES
+    from crawling.runs.start import start_run
 
     run = start_run(
         create_crawl(

@@ -119,8 +119,8 @@ class WatchedCrawl:
         self._before, self._state = self._crawled(), site.state()
 
     def _crawled(self) -> Run:
-        from crawling.crawls.creation import start_run
         from crawling.links.catch_up import catch_up
+        from crawling.runs.start import start_run
         from crawling.watches.comparing import compare_watched
 
         judgement = self.judgement

@@ -35,7 +35,8 @@ WARM_PAGES, PATIENCE_SECONDS = 1_500, 60
 @contextmanager
 def crawls_beside() -> Iterator[list[int]]:
     """The ids of their runs. In a pool of their own: that of the scene has nothing free."""
-    from crawling.crawls.creation import create_crawl, start_run
+    from crawling.crawls.creation import create_crawl
+    from crawling.runs.start import start_run
 
     _leave_the_scene_alone()
     with ExitStack() as stack:

@@ -179,9 +179,10 @@ def _part_without_links(run_id: int) -> int:
 
 def _live_crawls(count: int) -> list[Any]:
     """Crawls as an operator makes and starts them: some hold, and the others wait for resources."""
-    from crawling.crawls.creation import create_crawl, start_run
+    from crawling.crawls.creation import create_crawl
     from crawling.models import AllowedNetwork, CrawlJob, Run
     from crawling.models.jobs import ENDED_STATES
+    from crawling.runs.start import start_run
 
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     for number in range(count):

@@ -68,8 +68,9 @@ def begin(told: dict[str, Any]) -> Scene:
     from django.test import Client
 
     from allocation.models import Pool
-    from crawling.crawls.creation import create_crawl, start_run
+    from crawling.crawls.creation import create_crawl
     from crawling.models import AllowedNetwork
+    from crawling.runs.start import start_run
     from crawlsite.tokens import make_token
 
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)

@@ -38,7 +38,7 @@ from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
 from benchmarks.waiting import await_change
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.default_pool import default_classes
 from crawling.errors import WrongState
 from crawling.frontier.types import UrlOutcome
@@ -48,6 +48,7 @@ from crawling.pipeline.context import FetchContext
 from crawling.pipeline.stages import UnreadAnswer, step
 from crawling.pipeline.visit import Visit
 from crawling.preresolver.slots import SEAT_LOCK
+from crawling.runs.start import start_run
 from crawling.runs.steering import stop
 from crawling.scheduler.duties import start_due_crawls
 from crawling.shift import fetch_threads, host_names

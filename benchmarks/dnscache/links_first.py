@@ -33,7 +33,8 @@ from benchmarks.dnscache.crawl import (
     watch,
 )
 from benchmarks.dnscache.server import name_server
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
+from crawling.runs.start import start_run
 from crawling.worker.jobs import run_shift
 from dnscache.lookup import Server, server_text
 from dnscache.models import DnsServer

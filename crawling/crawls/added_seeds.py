@@ -12,7 +12,6 @@ from allocation.wording import some
 from crawling.audit import note
 from crawling.crawls.fetching_section import origins_without
 from crawling.crawls.revisions import ADDED_SEEDS
-from crawling.crawls.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.errors import BadSeeds
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.admit.schedule import add_seeds, known_urls
@@ -25,6 +24,7 @@ from crawling.orders.order import MAX_SEEDS
 from crawling.orders.seeds import read_seeds
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.runs.steering import reopen
 from crawling.scope.filters import UrlFilters
 from crawling.web.addresses import Address

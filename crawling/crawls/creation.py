@@ -1,23 +1,17 @@
-"""Make crawls, also like another one, and once however often a program sends its request; and start
-runs of them.
-"""
+"""Make crawls, also like another one, and once however often a program sends its request."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from hashlib import sha256
-from itertools import count
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pydantic import BaseModel
 
 from allocation.models import Pool
-from crawling.alerts.notify import notify_listeners
-from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
 from crawling.crawls.fetching_section import (
     Granted,
@@ -28,41 +22,29 @@ from crawling.crawls.fetching_section import (
     recipient_changes,
     shown,
 )
-from crawling.crawls.seed_checks import (
-    NO_CONTACT,
-    lacks_contact,
-    seed_errors,
-    without_mistakes,
-)
 from crawling.crawls.tags import set_tags
-from crawling.errors import BadOrder, KeyReused, TooManyWait, WrongState
-from crawling.frontier.admit.crawl_rules import rules_key
-from crawling.frontier.admit.quarantine import keep_decisions
-from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.host_placement import serving_numbers
-from crawling.frontier.run_counts import count_seeds
-from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import Candidate
+from crawling.errors import BadOrder, KeyReused
 from crawling.links.example_pages import missing_examples
-from crawling.models import CrawlJob, Run, RunProcess, Team
-from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER, RunState
+from crawling.models import CrawlJob, Team
+from crawling.models.jobs import NAMES_DIFFER
 from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.sections.fetching import masked_in, without_secrets
 from crawling.orders.seeds import read_typed
-from crawling.run_log import write
-from crawling.runs.extensions import missing_parts
 from crawling.runs.grants import (
-    ask_for_shifts,
     capacity_of,
     default_pool,
-    enroll,
     pool_named,
     share_limits,
 )
-from crawling.web.addresses import BadUrl, canonical_address, read_address
+from crawling.runs.seed_checks import (
+    seed_errors,
+)
+from crawling.web.addresses import BadUrl, read_address
 
 LONGEST_NAME = 100
+#: of a name that gets a suffix, characters that are kept
+STEM = 90
 
 
 def check_order(
@@ -198,9 +180,11 @@ def name_is_taken(name: str) -> dict[str, str]:
     return {"name": f"there is a crawl named {name.strip()!r} already; choose another name"}
 
 
-def free_name(wanted: str) -> str:
-    """The name itself, or with the first number that makes it free."""
-    wanted = wanted[:90].strip() or "crawl"
+def free_name(wanted: str, suffix: str = "") -> str:
+    """The name with this suffix, and with the first number that makes it free; cut where it would
+    be too long.
+    """
+    wanted = (wanted[:STEM].strip() or "crawl") + suffix
     taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
     return next(
         name
@@ -223,21 +207,6 @@ def digest_of(fields: Mapping[str, Any]) -> str:
     return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
-def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """Start a run: its seeds stand in the frontier and its processes have asked for their first
-    shifts.
-
-    Raises WrongState if a run of this crawl has not ended yet, or if a public site is to be crawled
-    and no contact is set, as it may be after an import; TooManyWait.
-    """
-    if lacks_contact(without_mistakes(crawl.seeds)):
-        raise WrongState(f"A contact {NO_CONTACT}")
-    run = new_run(crawl, by=by)
-    enroll(run)
-    ask_for_shifts(run)
-    return run
-
-
 def login_errors(order: CrawlOrder) -> dict[str, str]:
     """A login is done before the first page of its own host, and what it brings is that host's."""
     hosts = {read_address(seed).origin for seed in order.seeds}
@@ -247,66 +216,6 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
         "login_url": f"must be on the site of a seed ({', '.join(sorted(hosts)[:3])}): a login "
         "counts for its own site only"
     }
-
-
-def check_room() -> None:
-    """Raise TooManyWait where no further run may be started.
-
-    Of starts that come at the same moment a few may pass: the limit is there for the database.
-    """
-    latest = Run.objects.filter(is_latest=True)
-    queued = latest.filter(state=RunState.QUEUED).count()
-    begun = latest.filter(state=RunState.RUNNING, processes__bank_process__is_waiting=True)
-    waiting = queued + begun.distinct().count()
-    if waiting >= settings.CRAWLS_WAITING_MAX:
-        raise TooManyWait(
-            f"{waiting:,} of at most {settings.CRAWLS_WAITING_MAX:,} crawls are queued or wait for "
-            "resources (CRAWLS_WAITING_MAX). Start this one later, or stop some of them."
-        )
-
-
-@transaction.atomic
-def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
-    """The crawl's part of a start; the pool's follows when this is committed.
-
-    `by_schedule`: `by` has only set the schedule. Raises WrongState, TooManyWait.
-    """
-    check_room()
-    if missing := missing_parts(crawl.visit_order, crawl.seeds):
-        raise WrongState(f"{crawl.name} cannot start. {missing}")
-    spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
-    latest = crawl.runs.first()
-    if latest and latest.state not in ENDED_STATES:
-        raise WrongState(
-            f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop "
-            "it, before starting another."
-        )
-    number = max(latest.number if latest else 0, spent) + 1
-    crawl.runs.filter(is_latest=True).update(is_latest=False)
-    run = Run.objects.create(
-        crawl=crawl,
-        number=number,
-        reason="Requesting resources for a first shift.",
-        judged_by=rules_key(crawl),
-    )
-    RunProcess.objects.bulk_create(
-        RunProcess(run=run, number=number) for number in range(crawl.process_limit or 1)
-    )
-    note(
-        by,
-        crawl,
-        "started by its schedule" if by_schedule else "started",
-        {"run": (latest.number if latest else None, run.number)},
-    )
-    whom = "its schedule" if by_schedule else by or "the command line"
-    write(run.pk, f"Run {run.number} started by {whom}.")
-    if latest:
-        keep_decisions(latest, run)
-    with locked_run(run.pk) as locked:
-        seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
-        notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
-        count_seeds(run.pk, schedule_urls(locked, seeds, numbers=serving_numbers(run.pk)))
-    return run
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
@@ -329,7 +238,7 @@ def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = N
     part = fetching_of(crawl)
     part = without_secrets(part) if withheld_from(by, crawl) else part
     copy = create_crawl(
-        {**order_of(crawl), **part.model_dump(), "name": name or _free_name(crawl.name)},
+        {**order_of(crawl), **part.model_dump(), "name": name or free_name(crawl.name, " copy")},
         by=by,
         given_for={secret: granted(crawl).get(secret, frozenset()) for secret in part.secrets()},
     )
@@ -341,16 +250,6 @@ def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
     the owner's crawl alone.
     """
     return [] if user is None or user == crawl.created_by else sorted(masked_in(shown(crawl)))
-
-
-def _free_name(name: str) -> str:
-    """`NAME copy`, or with the first number that is free; cut where it would be too long."""
-    stem = name[: LONGEST_NAME - len(" copy 9999")]
-    taken = set(
-        CrawlJob.objects.filter(name__startswith=f"{stem} copy").values_list("name", flat=True)
-    )
-    copies = (f"{stem} copy" if number == 1 else f"{stem} copy {number}" for number in count(1))
-    return next(copy for copy in copies if copy not in taken)
 
 
 def create_idempotently(

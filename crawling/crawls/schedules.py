@@ -16,7 +16,6 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from crawling.audit import note
-from crawling.crawls.creation import new_run
 from crawling.crawls.deleted_items import keep_deleted
 from crawling.errors import BadOrder, TooManyWait, WrongState
 from crawling.models import CrawlJob, DeletedKind, Level, Run, Schedule, ScheduledStart
@@ -24,6 +23,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.orders.schedules import DueStart, next_pace, read_timing, settle
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.start import new_run
 
 logger = logging.getLogger(__name__)
 

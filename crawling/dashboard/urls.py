@@ -2,7 +2,6 @@
 
 from django.urls import path, re_path
 
-from crawling.crawls.verbs import VERBS
 from crawling.dashboard.copies import views as copy_views
 from crawling.dashboard.crawls import cancel_views
 from crawling.dashboard.crawls import views as crawls
@@ -32,6 +31,7 @@ from crawling.dashboard.pages.replay import replay
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
 from crawling.models.datasets import ExportKind
+from crawling.runs.verbs import VERBS
 
 app_name = "crawling"
 urlpatterns = [

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crawling.crawls.seed_checks import may_be_allowed
+from crawling.runs.seed_checks import may_be_allowed
 from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.statuses import is_redirect, succeeded

@@ -19,7 +19,6 @@ from django.contrib.auth.models import User
 from django.db import connections
 
 from crawling.crawls.scope_tests import filters_of_order
-from crawling.crawls.seed_checks import seed_errors
 from crawling.dryrun.inquiries import ask
 from crawling.dryrun.seed_fetch_results import (
     ANSWER_SECONDS,
@@ -42,6 +41,7 @@ from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.runs.held_units import held_units
+from crawling.runs.seed_checks import seed_errors
 from crawling.web.addresses import WEB, Address, read_address
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import read_document, reader_of

@@ -11,11 +11,11 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from crawling.crawls.seed_checks import MOST_NAMES, unknown_names
 from crawling.dryrun.inquiries import ask_once
 from crawling.errors import InquiriesBusy
 from crawling.models import Inquiry, InquiryKind
 from crawling.runs.held_units import held_units
+from crawling.runs.seed_checks import MOST_NAMES, unknown_names
 from dnscache.resolver import resolve_many
 
 #: for all names together, and before that for the grant

@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Now
 
 from allocation.models import Policy, Request, RequestState
 from allocation.services import create_pool
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.default_pool import default_classes
 from crawling.errors import CrawlError, WrongState
 from crawling.experiments import store
@@ -36,6 +36,7 @@ from crawling.installation import allow
 from crawling.models import AllowedNetwork, CrawlJob, Run, Shift
 from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.runs.start import start_run
 from crawling.runs.steering import abort
 
 #: how often the pool is looked at

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from allocation.models import Pool
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
+from crawling.runs.start import start_run
 
 
 @pytest.fixture

@@ -26,12 +26,13 @@ from crawling.alerts.listeners import save_listener
 from crawling.alerts.wording import AlertEvent
 from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.checkpoint_store import ask_checkpoint, take_asked
-from crawling.crawls.creation import clone_crawl, create_crawl, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.schedules import set_schedule
 from crawling.crawls.share_links import create_share_link
 from crawling.crawls.templates import save_template
 from crawling.models import Checkpoint, CrawlJob, Delivery, Host, Listener, OrderTemplate, Page, Run
+from crawling.runs.start import start_run
 from crawlsite.tokens import make_token
 from tests.crawling.conftest import do_shifts
 from tests.crawling.shared import Shared

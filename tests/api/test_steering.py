@@ -8,11 +8,12 @@ import pytest
 from django.db import connections
 
 from allocation.models import Process
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import CrawlJob, LogLine, Page, Run, RunCount, Url
 from crawling.runs.grants import leave_bank
+from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import enroll_anew
 from tests.api.conftest import SEED

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.models import BlocklistEntry, CrawlJob, Host, Inquiry, OrderTemplate
+from crawling.runs.start import start_run
 from crawlsite.models import ApiToken
 from tests.api.conftest import SEED, Program
 

@@ -10,7 +10,8 @@ from allocation.models import Event, Pool, Process
 from allocation.services import keep_resources
 from allocation.whatif.files import to_json
 from allocation.whatif.sandbox import Sandbox
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
+from crawling.runs.start import start_run
 from tests.allocation.textbook import CASES, P3, REQUESTS, rows
 
 CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 60_000, "memory": 64, "dns_slots": 4}

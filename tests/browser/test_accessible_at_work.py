@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob
+from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl

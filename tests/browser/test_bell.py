@@ -6,9 +6,9 @@ from django.core.cache import cache
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import Run
 from crawling.models.jobs import RunState
+from crawling.runs.start import start_run
 from crawlsite import overview
 from tests.browser.house import make_crawl
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from crawling.crawls.creation import start_run
 from crawling.models.jobs import RunState
+from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
 
 #: an element by what stays the same while a count in its words or its hint is renewed

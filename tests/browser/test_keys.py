@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from crawling.crawls.creation import start_run
+from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
 
 IN_A_ROW = "document.activeElement.closest('tr')"

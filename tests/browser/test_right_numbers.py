@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import Run, RunCount, RunStatusCount
+from crawling.runs.start import start_run
 from crawling.web.statuses import FetchStatus
 from tests.browser.house import make_crawl
 

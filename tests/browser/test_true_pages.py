@@ -9,9 +9,9 @@ from django.contrib.sessions.models import Session
 from django.db.models.functions import Now
 from playwright.sync_api import Page, expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob
 from crawling.models.jobs import RunState
+from crawling.runs.start import start_run
 from tests.browser.house import furnish, make_crawl
 
 #: wider than its box at 1440 px

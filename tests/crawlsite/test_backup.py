@@ -17,10 +17,11 @@ from django.urls import reverse
 from allocation.models import Event, OutboxKind, ProcessState
 from allocation.services import create_pool, reap_expired, unsent_outbox
 from crawling.archive.files import deletions_held, remove_abandoned
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import ArchiveFile, CrawlJob, Page, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.shift_lifecycle import shift_was_reaped
+from crawling.runs.start import start_run
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
 from crawling.worker.jobs import run_shift
 from crawlsite.backup import back_up

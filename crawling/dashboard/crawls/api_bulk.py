@@ -15,7 +15,6 @@ from pydantic import ConfigDict, Field
 from crawling.crawls import saved_views
 from crawling.crawls.creation import check_order
 from crawling.crawls.scope_tests import MOST_TESTED, try_order
-from crawling.crawls.seed_checks import closed_addresses
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -34,6 +33,7 @@ from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
 from crawling.orders.seeds import BadTags, read_tags
+from crawling.runs.seed_checks import closed_addresses
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, OutputWrapper
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import EDITABLE, edit_crawl
 from crawling.dashboard.links.junit import junit_lines
 from crawling.dashboard.links.link_check import SLOW_SECONDS, problem_rows
@@ -32,6 +32,7 @@ from crawling.links.parts import pages_behind
 from crawling.links.second_reading import read_again
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.start import start_run
 
 WORDS = (
     "crawl a site and print the problems of its links and pages; exit status 0 if there is none of "

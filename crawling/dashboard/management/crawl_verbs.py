@@ -15,7 +15,6 @@ from crawling.crawls.added_seeds import add_to_seeds
 from crawling.crawls.creation import clone_crawl
 from crawling.crawls.tags import set_tags
 from crawling.crawls.teams import hand_over
-from crawling.crawls.verbs import VERBS
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows, restore
 from crawling.dashboard.management.command_errors import require_worker
@@ -24,6 +23,7 @@ from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob, DeletedKind
 from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
+from crawling.runs.verbs import VERBS
 from crawling.runs.waiting_urls import retry_failed
 
 Options = dict[str, Any]

@@ -19,8 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
 from allocation.wording import listed, some, whole_number
-from crawling.crawls.creation import check_order, create_crawl, order_of, start_run
-from crawling.crawls.seed_checks import ClosedAddress, closed_addresses
+from crawling.crawls.creation import check_order, create_crawl, order_of
 from crawling.crawls.tags import set_tags
 from crawling.crawls.templates import as_crawl, remove_template, save_template, templates_for
 from crawling.dashboard.base.trouble import errors_told
@@ -37,6 +36,8 @@ from crawling.orders.estimates import estimate
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.fetching import masked_in
 from crawling.runs.grants import capacity_of, default_pool, pool_named
+from crawling.runs.seed_checks import ClosedAddress, closed_addresses
+from crawling.runs.start import start_run
 from crawling.sealed_text import SealBroken
 from crawling.teams.permissions import require_act
 from serving.access import AuthenticatedRequest, authenticated

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from crawling.crawls.verbs import Verb, offered
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided
@@ -35,6 +34,7 @@ from crawling.orders.order import PARTS
 from crawling.orders.ranking import Order
 from crawling.runs.diagnosis import Stall
 from crawling.runs.failure_causes import FailureCause, failure_causes
+from crawling.runs.verbs import Verb, offered
 from crawling.scope.scope import Reach
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 

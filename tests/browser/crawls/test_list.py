@@ -9,7 +9,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from crawling.crawls.creation import start_run
+from crawling.runs.start import start_run
 from crawling.runs.steering import stop
 from tests.browser.house import make_crawl
 

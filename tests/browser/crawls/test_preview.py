@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob, Identity
+from crawling.runs.start import start_run
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE

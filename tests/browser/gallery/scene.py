@@ -15,7 +15,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from crawling.crawls.creation import start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.copies.asked import ask_text
 from crawling.housekeeping.deletion import delete_crawl
@@ -30,6 +29,7 @@ from crawling.models.inquiries import InquiryKind
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.preresolver.slots import is_any_taken
 from crawling.revisits.planner import plan_crawl
+from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import withdraw

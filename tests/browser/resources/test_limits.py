@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from allocation.models import Pool, Process
-from crawling.crawls.creation import start_run
+from crawling.runs.start import start_run
 from tests.browser.axe import violations
 from tests.browser.house import MOST, make_crawl
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE

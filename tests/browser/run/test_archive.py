@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.crawls.creation import start_run
 from crawling.models import Page as Fetched
+from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
 from tests.browser.test_accessible import faults, open_as  # noqa: F401
 from tests.crawling.conftest import do_shifts

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from crawling.crawls.creation import start_run
 from crawling.links.catch_up import catch_up
 from crawling.models import CrawlJob, Host, HostQueue
+from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
 from tests.browser.test_accessible import TOO_WIDE
 from tests.crawling.conftest import do_shifts

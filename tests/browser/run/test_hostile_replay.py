@@ -16,8 +16,8 @@ from django.urls import reverse
 from playwright.sync_api import Locator, expect
 from playwright.sync_api import Page as Tab
 
-from crawling.crawls.creation import start_run
 from crawling.models import AllowedNetwork, Page
+from crawling.runs.start import start_run
 from tests.browser.conftest import PATIENCE_MS, session_of
 from tests.browser.house import make_crawl
 from tests.crawling.conftest import do_shifts

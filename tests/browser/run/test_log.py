@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import Level, LogLine, Run
+from crawling.runs.start import start_run
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE

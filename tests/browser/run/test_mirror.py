@@ -9,8 +9,8 @@ from base64 import b64decode
 from django.core.management import call_command
 from playwright.sync_api import expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import AllowedNetwork
+from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
 from tests.crawling.conftest import do_shifts
 

@@ -11,8 +11,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Error, expect
 
-from crawling.crawls.creation import start_run
 from crawling.models import AllowedNetwork, Page
+from crawling.runs.start import start_run
 from crawling.wacz.origins import LOCAL_SITE
 from crawlsite.models import Preference
 from tests.browser.conftest import PATIENCE_MS, session_of

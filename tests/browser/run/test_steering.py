@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from allocation.models import Process
-from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob
+from crawling.runs.start import start_run
 from tests.browser.endless import EndlessWeb
 from tests.browser.house import make_crawl
 

@@ -10,9 +10,10 @@ from django.urls import reverse
 from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener, send_test
 from crawling.alerts.wording import MessageFormat, body_of
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.errors import WrongState
 from crawling.models import Delivery, Listener
+from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 
 FACTS = {

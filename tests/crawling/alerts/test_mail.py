@@ -12,9 +12,10 @@ from django.utils import timezone
 from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener
 from crawling.alerts.wording import WAITS
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder
 from crawling.models import Delivery, Listener
+from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,9 @@ from django.utils import timezone
 from allocation.models import Pool, Request, RequestState
 from allocation.services import set_capacity
 from crawling.alerts.notify import raise_ongoing_alerts
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import Delivery, Listener, LogLine, Notice
+from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 
 SEED = "http://127.0.0.1:8900/"

@@ -9,9 +9,9 @@ import zlib
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.reader import original_of, record_of
-from crawling.crawls.creation import start_run
 from crawling.frontier.host_state import keep_robots
 from crawling.models import ArchiveFile, Page
+from crawling.runs.start import start_run
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.pipeline.test_crawl_path import links
 

@@ -10,11 +10,12 @@ import pytest
 from django.utils import timezone
 
 from allocation.services import take_lease
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.frontier.record.outcome_writer import record
 from crawling.frontier.types import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.start import start_run
 from crawling.shift.archive_stage import OUTCOME_LOOKS, ArchiveStage
 from crawling.shift.grants import ShiftGrants
 from crawling.web.document_stream import DocumentStream

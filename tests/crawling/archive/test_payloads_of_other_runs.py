@@ -14,7 +14,6 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.originals import Originals
 from crawling.archive.reader import original_of, originals_of
-from crawling.crawls.creation import start_run
 from crawling.errors import WrongState
 from crawling.frontier.record.page_rows import KnownContents, find_originals
 from crawling.frontier.run_counts import counts_of
@@ -24,6 +23,7 @@ from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import fates_of
 from crawling.housekeeping.run_removal import ask_removal, remove_rows, remove_run
 from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
+from crawling.runs.start import start_run
 from crawling.shift.archive_stage import sought_by
 from crawling.withdrawals.withdrawing import CrawlCopies, preview
 from tests.crawling.archive.judging import files_of, judge

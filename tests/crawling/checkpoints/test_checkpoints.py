@@ -18,12 +18,13 @@ from crawling.checkpoints import checkpoint_export
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.directory import digest_of, read_manifest
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.fetching_section import fetching_of
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
 from crawling.frontier.run_counts import counts_of
 from crawling.models import CrawlJob, Page, Run, Url
+from crawling.runs.start import start_run
 from crawling.runs.steering import resume
 from tests.crawling.frontiers import other_connection
 from tests.stack import wait_until

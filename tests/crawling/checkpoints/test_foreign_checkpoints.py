@@ -15,7 +15,7 @@ from crawling.archive.files import remove_abandoned
 from crawling.archive.reader import packed_pieces
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.checkpoints.checkpoint_import import import_checkpoint
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.pages.not_fetched import reasons_of
 from crawling.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.frontier.admit.refusals import keep_refusals
@@ -23,6 +23,7 @@ from crawling.frontier.types import Refusal
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import ArchiveFile, CrawlJob, Page, RobotsFile, Run, Verdict
 from crawling.models.archive import archive_folder
+from crawling.runs.start import start_run
 from crawling.scope.filters import Rule
 from tests.crawling.checkpoints.test_checkpoints import forge, renew_sum
 from tests.crawling.pages import browser

@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from crawling.checkpoints.checkpoint_store import ask_checkpoint, ask_for_due, take_asked
 from crawling.checkpoints.directory import read_manifest
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.errors import CheckpointTrouble
 from crawling.models import Checkpoint, Run
+from crawling.runs.start import start_run
 
 
 @pytest.fixture

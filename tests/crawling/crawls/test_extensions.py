@@ -14,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Page, Run
 from crawling.orders import ranking
@@ -22,6 +22,7 @@ from crawling.orders.ranking import rank_by
 from crawling.process import call_limit
 from crawling.process.vitals import VITALS, examine
 from crawling.runs.extensions import POINTS, warnings
+from crawling.runs.start import start_run
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.documents.base import MAX_TITLE_LENGTH, TruncationReason
 from crawling.web.documents.registry import readers

@@ -11,11 +11,12 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 
 from crawling.crawls.added_seeds import add_to_seeds
-from crawling.crawls.creation import clone_crawl, create_crawl, order_of, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.crawls.fetching_section import fetching_of, granted
 from crawling.crawls.revisions import edit_crawl, revert_edit
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob
+from crawling.runs.start import start_run
 from crawling.web.secret_headers import MASK
 from tests.crawling.conftest import do_shifts
 from tests.crawling.pages import browser

@@ -11,10 +11,11 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from allocation.models import Event, Process
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.fetching_section import fetching_of
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder, WrongState
+from crawling.runs.start import start_run
 from crawling.web.secret_headers import MASK
 from tests.crawling.acting import acting
 from tests.crawling.dashboard.orders.test_scope_pages import filled

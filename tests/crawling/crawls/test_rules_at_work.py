@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.crawls.blocklist import add_entry, remove_entry
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.robots_exceptions import end_exception, except_host
@@ -32,6 +32,7 @@ from crawling.models import (
     Verdict,
     VerdictCount,
 )
+from crawling.runs.start import start_run
 from crawling.web.addresses import read_address
 from crawling.web.statuses import FetchStatus
 from crawlsite.middleware.retry_later import AGAIN_SECONDS

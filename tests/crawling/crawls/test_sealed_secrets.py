@@ -7,11 +7,12 @@ from django.db import connection
 from django.test import override_settings
 
 from crawling.alerts.delivery import send_due
-from crawling.crawls.creation import clone_crawl, create_crawl, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl
 from crawling.crawls.fetching_section import fetching_of, shown
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.templates import save_template
 from crawling.models import CrawlJob, Delivery, Listener
+from crawling.runs.start import start_run
 from crawling.sealed_text import SealBroken
 from crawling.web.secret_headers import MASK
 

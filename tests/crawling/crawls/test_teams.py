@@ -12,11 +12,12 @@ from django.core.exceptions import PermissionDenied
 from django.core.management import CommandError, call_command
 
 from allocation.services import ShareLimits, change_share
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.teams import create_team, hand_over
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, Team
 from crawling.runs.grants import default_pool, share_of
+from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 
 TEAMS = "/administration/teams/"

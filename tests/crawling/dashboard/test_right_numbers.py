@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from allocation.selectors import pool_cards
 from allocation.services import create_pool
 from allocation.values import NewClass
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.orders.forms.fields import as_sentence
@@ -27,6 +27,7 @@ from crawling.frontier.run_limits import limit_reached
 from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
 from crawling.runs.diagnosis import GRANTED
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.start import start_run
 from tests.crawling.frontier.test_unchanged import versioned
 from tests.crawling.pages import browser, soup
 

@@ -7,10 +7,11 @@ from django.urls import reverse
 from redis import Redis
 from rq import Queue
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.errors import BadOrder, WrongState
 from crawling.rq_jobs import BACKGROUND
+from crawling.runs.start import start_run
 from tests.crawling.pages import browser
 
 

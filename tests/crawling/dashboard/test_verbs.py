@@ -14,12 +14,13 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
-from crawling.crawls.verbs import VERBS
+from crawling.crawls.creation import create_crawl
 from crawling.frontier.run_counts import count_seeds
 from crawling.models import HostQueue, Run
 from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.runs.start import start_run
 from crawling.runs.transitions import ACTIONS
+from crawling.runs.verbs import VERBS
 from tests.crawling.pages import browser, soup
 
 SEED = "http://127.0.0.1:8900/"

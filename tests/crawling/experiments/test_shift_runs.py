@@ -14,7 +14,7 @@ from django.utils import timezone
 from allocation.models import Pool, Process, RequestKind
 from allocation.services import create_pool, register_process, request_resources, take_lease
 from crawling.cancelling.cancel import cancel_experiment
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.default_pool import default_classes
 from crawling.errors import BadOrder, WrongState
 from crawling.experiments import store
@@ -26,6 +26,7 @@ from crawling.experiments.shift_run import note_of
 from crawling.models import AllowedNetwork, CrawlJob, Delivery, Listener
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import EXPERIMENT, EXPERIMENT_SHIFTS, SHIFTS
+from crawling.runs.start import start_run
 from crawling.scheduler.leader import is_somebody_leading
 from crawling.scheduler.messages import deliver, resend_background
 from tests.crawling.conftest import CLASSES

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.types import DocumentSummary, ServerAnswer, UrlOutcome
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.start import start_run
 from crawling.web import politeness
 from crawling.web.statuses import FetchStatus
 from tests.crawling.frontiers import candidates

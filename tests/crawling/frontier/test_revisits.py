@@ -6,11 +6,11 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.crawls.creation import start_run
 from crawling.crawls.schedules import follow_changes, set_schedule, start_scheduled
 from crawling.frontier.rules.hotspots import RevisitCheck, due_again
 from crawling.models import HotPage, Page, Schedule
 from crawling.orders.schedules import ScheduleTiming, next_pace
+from crawling.runs.start import start_run
 from tests.crawling.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from allocation.models import Event, Process
 from crawling.crawls.blocklist import add_entry, remove_entry
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.deleted_items import forget_deleted
 from crawling.crawls.saved_views import forget_view, save_view
 from crawling.crawls.schedules import remove_schedule, set_schedule
@@ -49,6 +49,7 @@ from crawling.models import (
     Url,
 )
 from crawling.models.deleted import RESTORABLE
+from crawling.runs.start import start_run
 from crawling.runs.steering import resume, stop
 from tests.crawling.conftest import do_shifts
 from tests.crawling.frontier.test_unchanged import HOME, versioned

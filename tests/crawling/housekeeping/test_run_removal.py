@@ -16,13 +16,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.archive.files import remove_abandoned
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.errors import WrongState
 from crawling.housekeeping import run_removal
 from crawling.housekeeping.retention import RunRetention, set_retention
 from crawling.housekeeping.retention_view import fates_of
 from crawling.models import ArchiveFile, LogLine, Page, Run, RunCount, RunProcess, Shift, Url
 from crawling.models.archive import archive_folder
+from crawling.runs.start import start_run
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import do_shifts
 from tests.crawling.frontier.test_unchanged import HOME, versioned

@@ -8,10 +8,11 @@ import signal
 
 import pytest
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.links.progress import dataset_states
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.start import start_run
 from crawling.search.search import SearchFilter, search_texts
 from tests.stack import (
     BACKGROUND,

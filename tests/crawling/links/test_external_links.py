@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.links.link_check import list_problems
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.links.catch_up import catch_up
 from crawling.models import Page, Url
 from crawling.pipeline import host_clock
+from crawling.runs.start import start_run
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import read_address
 from crawling.web.outages import read_outage

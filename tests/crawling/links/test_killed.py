@@ -8,11 +8,12 @@ import signal
 
 import pytest
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.links.parts import pages_behind
 from crawling.links.query import ask
 from crawling.models import LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.start import start_run
 from tests.crawling.archive.test_killed import PAGES, web
 from tests.stack import (
     BACKGROUND,

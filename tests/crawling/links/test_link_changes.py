@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from crawling.crawls.creation import start_run
 from crawling.dashboard.links import link_changes
 from crawling.dashboard.links.link_changes import each_link_change, list_link_changes
 from crawling.links.catch_up import catch_up
+from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 
 

@@ -6,7 +6,6 @@ import django_rq
 import pytest
 from django.core.cache import cache
 
-from crawling.crawls.creation import start_run
 from crawling.crawls.share_links import create_share_link
 from crawling.dashboard.links import problem_changes, problem_counts
 from crawling.dashboard.links.link_check import list_problems
@@ -16,6 +15,7 @@ from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
 from crawling.models import LinksPart, Run
 from crawling.rq_jobs import IDLE
+from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
 

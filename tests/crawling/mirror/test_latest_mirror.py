@@ -11,13 +11,13 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from crawling.crawls.creation import start_run
 from crawling.exports.rows import ask_export, readable_export
 from crawling.exports.state import state_of
 from crawling.housekeeping.run_removal import remove_run
 from crawling.mirror.packing import write_asked
 from crawling.models import RunExport
 from crawling.models.datasets import ExportKind
+from crawling.runs.start import start_run
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 

@@ -21,10 +21,11 @@ from allocation.services import (
     register_process,
     request_resources,
 )
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
+from crawling.runs.start import start_run
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontier.test_run_lock import waits
 from tests.crawling.frontiers import other_connection

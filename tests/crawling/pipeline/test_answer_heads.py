@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.crawls.creation import start_run
+from crawling.runs.start import start_run
 from tests.crawling.pipeline.test_crawl_path import links
 
 

@@ -12,12 +12,13 @@ from urllib.parse import parse_qs
 import pytest
 from requests.utils import parse_dict_header
 
-from crawling.crawls.creation import clone_crawl, create_crawl, order_of, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.crawls.fetching_section import fetching_of
 from crawling.frontier.host_state import sessions_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import FetchingPart
+from crawling.runs.start import start_run
 from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedSession

@@ -7,10 +7,11 @@ from itertools import pairwise
 import pytest
 
 from allocation.models import Process
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import Host, Page, RobotsFile, Url
 from crawling.pipeline.visit import HostRoute
+from crawling.runs.start import start_run
 from crawling.web.politeness import BACKOFFS
 from crawling.web.statuses import MOST_REDIRECTS, FetchStatus
 from dnscache.protocol.answers import DnsStatus

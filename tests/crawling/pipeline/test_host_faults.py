@@ -11,8 +11,9 @@ from collections import Counter
 import pytest
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import HostQueue, LogLine, Url
+from crawling.runs.start import start_run
 from crawling.shift import host_leases, work, workbench
 from crawling.web import politeness
 from crawling.web.outages import read_outage

@@ -6,7 +6,8 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
+from crawling.runs.start import start_run
 from tests.crawling.pipeline.test_crawl_path import links
 
 PASSWORD = "grün"

@@ -14,10 +14,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from allocation.models import Process
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.frontier.host_state import keep_robots, known_robots, trim_robots
 from crawling.frontier.own_robots import keep_own_robots, own_robots
 from crawling.models import Host, OwnRobotsFile, RobotsFile, Shift, Url
+from crawling.runs.start import start_run
 from crawling.runs.wait_reason import next_hosts
 from crawling.shift import host_leases, work, workbench
 from crawling.web.addresses import read_address

@@ -10,13 +10,14 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.inspect.url_decision import why
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.frontier.host_state import keep_robots
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Url
+from crawling.runs.start import start_run
 from crawling.runs.wait_reason import wait_reasons
 from crawling.runs.waiting_urls import handle_urls, retry_failed
 from crawling.web import politeness

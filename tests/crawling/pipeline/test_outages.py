@@ -12,7 +12,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows
 from crawling.frontier.address_clock import borrow_hosts, return_host
@@ -23,6 +23,7 @@ from crawling.frontier.rules.hosts import NOTHING_SPENT
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url
+from crawling.runs.start import start_run
 from crawling.runs.wait_reason import wait_reasons
 from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import settle_leftovers

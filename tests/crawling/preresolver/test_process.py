@@ -12,12 +12,13 @@ from django.db import connection
 
 from allocation.models import Process, ProcessState
 from allocation.services import GRANTS_CHANNEL, register_process, request_resources
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import Url
 from crawling.preresolver import process
 from crawling.preresolver.process import PreResolverProcess
 from crawling.preresolver.slots import LookupSlots, MachineLock
 from crawling.process.notices import StopEvent
+from crawling.runs.start import start_run
 from crawling.runs.steering import stop
 from crawling.scheduler.messages import deliver
 from crawlsite.health.probes import dns_resolver

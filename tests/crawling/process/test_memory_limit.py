@@ -13,8 +13,9 @@ import psutil
 import pytest
 from django.db import DatabaseError
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.process.memory_limit import MIB
+from crawling.runs.start import start_run
 from tests.crawling.process.freezing import SWELLS
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 

@@ -17,11 +17,12 @@ from django.utils import timezone
 
 from allocation.models import Process
 from allocation.services import take_lease
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import Host
 from crawling.process.presence import absent, present
 from crawling.rq_jobs import SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.start import start_run
 from crawling.worker.rq_worker import ShiftWorker
 from tests.stack import wait_until
 

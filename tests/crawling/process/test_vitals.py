@@ -8,11 +8,12 @@ import time
 
 import pytest
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.frontier.rules.poison_suspects import ALONE_FROM
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.process.vitals import Vitals
+from crawling.runs.start import start_run
 from crawling.web.statuses import FetchStatus
 from tests.crawling.process.freezing import BURNS, FREEZES
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until

@@ -10,13 +10,14 @@ from django.contrib.auth.models import User
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
 from crawling.models import Page, PlannedRevisit, RevisitPlan, Run, RunState
 from crawling.revisits.planner import plan_crawl
 from crawling.revisits.plans import crawls_to_plan, store_plan, withdrawals_of
 from crawling.rq_jobs import IDLE
+from crawling.runs.start import start_run
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pipeline.test_crawl_path import links

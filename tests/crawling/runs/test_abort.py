@@ -7,10 +7,11 @@ import threading
 import pytest
 
 from allocation.models import Conservation, Process
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.errors import WrongState
 from crawling.models import Host, Page, RunProcess, Shift, Url
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_run
+from crawling.runs.start import start_run
 from crawling.runs.steering import abort, stop
 from crawling.runs.waiting_urls import retry_failed
 from crawling.shift import ending_policy, work

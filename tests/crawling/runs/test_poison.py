@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from psycopg.errors import IdleInTransactionSessionTimeout
 from redis.exceptions import ConnectionError as RedisGone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.frontier.leases import claim_urls
 from crawling.frontier.run_lock import locked_run
@@ -31,6 +31,7 @@ from crawling.models import HostQueue, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import RUN_SHIFT, SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift, lose_shift, lost_a_server
+from crawling.runs.start import start_run
 from crawling.web.statuses import FetchStatus
 from crawling.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from tests.crawling.frontiers import Frontier, outcome

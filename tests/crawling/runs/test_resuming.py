@@ -15,11 +15,12 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from allocation.models import Conservation, Process
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.errors import WrongState
 from crawling.models import CrawlJob, Page, Run
 from crawling.runs.grants import leave_bank
+from crawling.runs.start import start_run
 from crawling.runs.steering import abort, pause, resume, stop
 from crawling.scheduler.duties import enroll_anew
 from tests.crawling.acting import acting

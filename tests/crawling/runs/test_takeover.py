@@ -17,11 +17,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.frontier.due_queues import seconds_until_due
 from crawling.models import Host, HostQueue, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.shift_lifecycle import begin_shift, end_shift
+from crawling.runs.start import start_run
 from crawling.runs.takeover import ABSENT_SECONDS, take_over_hosts
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pipeline.test_crawl_path import links

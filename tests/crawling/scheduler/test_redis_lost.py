@@ -16,13 +16,14 @@ from rq.job import JobStatus
 
 from allocation.models import Outbox, Process
 from crawling.checkpoints.checkpoint_store import ask_checkpoint
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dryrun.inquiries import ask
 from crawling.experiments.form import start_experiment
 from crawling.models import Checkpoint, Inquiry, InquiryKind, Page, Run
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import BACKGROUND, SHIFTS
+from crawling.runs.start import start_run
 from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties
 from tests.crawling.runs.test_kill import ladder

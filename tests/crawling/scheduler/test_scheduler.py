@@ -17,12 +17,13 @@ from allocation.services import create_pool_like, finish_process, reap_expired, 
 from allocation.services import transaction as bank_transactions
 from crawling import rq_jobs
 from crawling.crawls import creation
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import Run, RunProcess, Shift
 from crawling.rq_jobs import RUN_SHIFT, live_workers
 from crawling.runs import grants
 from crawling.runs.grants import default_pool
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.start import start_run
 from crawling.scheduler import messages
 from crawling.scheduler.duties import (
     Progress,

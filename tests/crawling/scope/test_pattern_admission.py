@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
@@ -15,6 +15,7 @@ from crawling.frontier.admit.refusals import keep_refusals
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Refusal
 from crawling.models import TrapPattern, Verdict
+from crawling.runs.start import start_run
 from crawling.scope.filters import Rule
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import pattern_of

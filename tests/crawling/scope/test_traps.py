@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from crawling.crawls.creation import start_run
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.trap_patterns import list_traps
 from crawling.errors import WrongState
 from crawling.frontier.admit.quarantine import states_of
 from crawling.models import LogLine, Run, TrapPattern, Url
+from crawling.runs.start import start_run
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import PROBE_PAGES, SUSPICIOUS_PROBE_PAGES
 from crawling.web.statuses import FetchStatus

@@ -7,13 +7,13 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from crawling.crawls.creation import start_run
 from crawling.housekeeping.deletion import restore_run
 from crawling.housekeeping.run_removal import remove_rows, remove_run
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import clear
 from crawling.links.progress import abandoned_parts, dataset_states
 from crawling.models import LinksPart, Page, Run
+from crawling.runs.start import start_run
 from crawling.search.folder import index_folder
 from crawling.search.index import forget_abandoned, rebuild
 from crawling.search.open_index import OPEN_INDEX

@@ -11,8 +11,9 @@ from django.db import connections
 
 from allocation.models import Process, Request
 from allocation.services import register_process, release_resources, request_resources, set_capacity
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import Shift, Url
+from crawling.runs.start import start_run
 from crawling.shift import archive_stage
 from crawling.web.statuses import FetchStatus
 from tests.crawling.archive.judging import judge

@@ -7,8 +7,9 @@ import threading
 import pytest
 from django.db import connections
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import Url
+from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from crawling.shift import ending_policy, work
 from crawling.web.statuses import FetchStatus

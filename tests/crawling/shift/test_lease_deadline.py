@@ -18,7 +18,8 @@ from urllib.parse import quote
 import pytest
 from django.db import connection
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
+from crawling.runs.start import start_run
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 LEASE_SECONDS = 6

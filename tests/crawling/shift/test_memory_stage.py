@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from allocation.models import Process, Request
 from allocation.services import register_process, release_resources, request_resources, set_capacity
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import HostQueue, Page, Shift, Url
+from crawling.runs.start import start_run
 from crawling.web.fetch import budgets
 from crawling.web.fetch.budgets import MemoryBudget
 from crawling.web.statuses import FetchStatus

@@ -13,10 +13,11 @@ from django.db import connections
 from allocation.models import Process
 from allocation.selectors import holdings_of
 from allocation.services import register_process, request_resources
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
+from crawling.runs.start import start_run
 from crawling.runs.steering import stop
 from tests.crawling.pipeline.test_crawl_path import links
 from tests.crawling.shift.test_fetch_threads import wait_for

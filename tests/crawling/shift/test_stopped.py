@@ -11,9 +11,10 @@ import psutil
 import pytest
 
 from allocation.models import Conservation, Event, EventKind, Process
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import Host, Page, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.start import start_run
 from tests.crawling.runs.test_kill import ladder
 from tests.crawling.shift.halting import STEPS
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of

@@ -16,13 +16,13 @@ from django.core.management import call_command
 from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.crawls.creation import start_run
 from crawling.exports.layout import read
 from crawling.exports.rows import ask_export, readable_export
 from crawling.exports.state import state_of
 from crawling.housekeeping.run_removal import remove_run
 from crawling.models import ArchiveFile, Page, Run, RunExport
 from crawling.models.datasets import ExportKind
+from crawling.runs.start import start_run
 from crawling.storage import storage
 from crawling.wacz import search_index
 from crawling.wacz.packing import write_asked

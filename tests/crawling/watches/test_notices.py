@@ -14,8 +14,8 @@ from django.utils import timezone
 from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener
 from crawling.alerts.wording import WAITS
-from crawling.crawls.creation import start_run
 from crawling.models import Delivery, Listener
+from crawling.runs.start import start_run
 from crawling.watches.comparing import MOST_TOLD, REST_TOLD, _whole_lines, compare_watched
 from crawling.watches.watching import WatchFields, create_watch
 from crawling.withdrawals.withdrawing import withdraw

@@ -11,8 +11,8 @@ import pytest
 
 from crawling.archive.files import remove_abandoned
 from crawling.archive.reader import content_of, record_of
-from crawling.crawls.creation import start_run
 from crawling.models import Page
+from crawling.runs.start import start_run
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.withdrawals.test_withdrawing import SHARED, bytes_of, page, references

@@ -22,7 +22,6 @@ from redis import Redis
 
 from crawling.alerts.listeners import save_listener
 from crawling.archive.files import remove_abandoned
-from crawling.crawls.creation import start_run
 from crawling.crawls.share_links import create_share_link
 from crawling.dashboard.links.problem_counts import count_when_idle
 from crawling.dryrun.inquiry_answers import answer_inquiry
@@ -36,6 +35,7 @@ from crawling.links.parts import remove_abandoned_parts
 from crawling.mirror.packing import write_asked as write_mirror
 from crawling.models import Inquiry, InquiryKind, Page
 from crawling.models.datasets import ExportKind
+from crawling.runs.start import start_run
 from crawling.search.folder import index_folder
 from crawling.search.index import forget_abandoned
 from crawling.wacz.packing import write_asked as write_wacz

@@ -18,7 +18,6 @@ from crawling.archive import rewriting
 from crawling.archive.files import remove_abandoned
 from crawling.archive.reader import content_of, original_of, record_of
 from crawling.checkpoints.checkpoint_export import take_checkpoint
-from crawling.crawls.creation import start_run
 from crawling.errors import BadOrder, CheckpointTrouble, NotFound, WrongState
 from crawling.housekeeping.run_removal import remove_rows, remove_run, why_not
 from crawling.links.catch_up import catch_up
@@ -34,6 +33,7 @@ from crawling.models import (
     WithdrawalFile,
     WithdrawnPage,
 )
+from crawling.runs.start import start_run
 from crawling.storage import DirectoryStorage
 from crawling.withdrawals import file_removal
 from crawling.withdrawals.file_removal import due_withdrawals, remove_records

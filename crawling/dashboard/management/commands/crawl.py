@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
@@ -55,6 +55,7 @@ from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.models.datasets import ExportKind
 from crawling.runs.failure_causes import failure_causes
+from crawling.runs.start import start_run
 
 HELP = {"-h", "--help", "--version"}
 PROGRAM = "./crawl"

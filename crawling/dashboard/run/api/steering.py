@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field
 from crawling.crawls import creation
 from crawling.crawls.tags import set_tags
 from crawling.crawls.teams import hand_over
-from crawling.crawls.verbs import VERBS, Verb
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -26,6 +25,7 @@ from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import CrawlJob
 from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS
+from crawling.runs.verbs import VERBS, Verb
 from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema

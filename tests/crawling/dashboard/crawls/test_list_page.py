@@ -10,9 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.models import CrawlJob, Run, RunCount, RunTotal, Shift
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop
 from tests.crawling.pages import browser, soup
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.crawls.blocklist import block_host, unblock_host
-from crawling.crawls.creation import start_run
 from crawling.dashboard.hosts.listing import holds
 from crawling.models import Host, Page, Url
+from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 
 HOSTS, SEARCH = reverse("hosts:hosts"), reverse("hosts:search")

@@ -10,9 +10,9 @@ import pytest
 from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl
-from crawling.crawls.seed_checks import may_be_allowed
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry
+from crawling.runs.seed_checks import may_be_allowed
 from tests.crawling.pages import browser, soup
 
 FORM = {"seeds": "127.0.0.1:8900\nhttps://10.0.0.7/", "name": "Intranet", "preset": "normal"}

@@ -13,10 +13,10 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.crawls.creation import start_run
 from crawling.dryrun import run_comparison
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.models import Inquiry, Run
+from crawling.runs.start import start_run
 from crawling.watches.text_diff import diff
 from tests.crawling.pages import browser, soup
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.planner.installation_rates import measured_rates
 from crawling.dashboard.planner.plan import (
     PlannedCrawl,
@@ -20,6 +20,7 @@ from crawling.dashboard.planner.plan import (
     read_planned_crawl,
 )
 from crawling.models import MinuteTotal, RunCount
+from crawling.runs.start import start_run
 
 
 def test_the_default_is_the_case_of_the_source_document():

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.crawls.blocklist import block_host
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.pages.filter import PageFilter
@@ -25,6 +25,7 @@ from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount
 from crawling.models.jobs import RunState
 from crawling.run_log import write
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.start import start_run
 from crawlsite.administration.accounts import make_roles
 from crawlsite.templatetags.page_tags import intcomma
 from serving import paging

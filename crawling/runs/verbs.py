@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from crawling.crawls.creation import start_run
 from crawling.models import Run
+from crawling.runs.start import start_run
 from crawling.runs.steering import abort, pause, resume, stop
 
 

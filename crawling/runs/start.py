@@ -1,0 +1,101 @@
+"""Start runs of crawls."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from crawling.alerts.notify import notify_listeners
+from crawling.alerts.wording import AlertEvent
+from crawling.audit import note
+from crawling.errors import TooManyWait, WrongState
+from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier.admit.quarantine import keep_decisions
+from crawling.frontier.admit.schedule import schedule_urls
+from crawling.frontier.host_placement import serving_numbers
+from crawling.frontier.run_counts import count_seeds
+from crawling.frontier.run_lock import locked_run
+from crawling.frontier.types import Candidate
+from crawling.models import CrawlJob, Run, RunProcess
+from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.run_log import write
+from crawling.runs.extensions import missing_parts
+from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
+from crawling.web.addresses import canonical_address
+
+
+def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
+    """Start a run: its seeds stand in the frontier and its processes have asked for their first
+    shifts.
+
+    Raises WrongState if a run of this crawl has not ended yet, or if a public site is to be crawled
+    and no contact is set, as it may be after an import; TooManyWait.
+    """
+    if lacks_contact(without_mistakes(crawl.seeds)):
+        raise WrongState(f"A contact {NO_CONTACT}")
+    run = new_run(crawl, by=by)
+    enroll(run)
+    ask_for_shifts(run)
+    return run
+
+
+def check_room() -> None:
+    """Raise TooManyWait where no further run may be started.
+
+    Of starts that come at the same moment a few may pass: the limit is there for the database.
+    """
+    latest = Run.objects.filter(is_latest=True)
+    queued = latest.filter(state=RunState.QUEUED).count()
+    begun = latest.filter(state=RunState.RUNNING, processes__bank_process__is_waiting=True)
+    waiting = queued + begun.distinct().count()
+    if waiting >= settings.CRAWLS_WAITING_MAX:
+        raise TooManyWait(
+            f"{waiting:,} of at most {settings.CRAWLS_WAITING_MAX:,} crawls are queued or wait for "
+            "resources (CRAWLS_WAITING_MAX). Start this one later, or stop some of them."
+        )
+
+
+@transaction.atomic
+def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
+    """The crawl's part of a start; the pool's follows when this is committed.
+
+    `by_schedule`: `by` has only set the schedule. Raises WrongState, TooManyWait.
+    """
+    check_room()
+    if missing := missing_parts(crawl.visit_order, crawl.seeds):
+        raise WrongState(f"{crawl.name} cannot start. {missing}")
+    spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
+    latest = crawl.runs.first()
+    if latest and latest.state not in ENDED_STATES:
+        raise WrongState(
+            f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop "
+            "it, before starting another."
+        )
+    number = max(latest.number if latest else 0, spent) + 1
+    crawl.runs.filter(is_latest=True).update(is_latest=False)
+    run = Run.objects.create(
+        crawl=crawl,
+        number=number,
+        reason="Requesting resources for a first shift.",
+        judged_by=rules_key(crawl),
+    )
+    RunProcess.objects.bulk_create(
+        RunProcess(run=run, number=number) for number in range(crawl.process_limit or 1)
+    )
+    note(
+        by,
+        crawl,
+        "started by its schedule" if by_schedule else "started",
+        {"run": (latest.number if latest else None, run.number)},
+    )
+    whom = "its schedule" if by_schedule else by or "the command line"
+    write(run.pk, f"Run {run.number} started by {whom}.")
+    if latest:
+        keep_decisions(latest, run)
+    with locked_run(run.pk) as locked:
+        seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
+        notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
+        count_seeds(run.pk, schedule_urls(locked, seeds, numbers=serving_numbers(run.pk)))
+    return run

@@ -9,11 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from crawling.process.call_limit import CALLS, CallTookTooLong
 from crawling.web.expressions import read_expression
 from crawling.web.extensions import BadExtension, ExtensionPoint
 
@@ -63,6 +62,7 @@ LABELS = {
     Order.OPIC: "OPIC: pages collect credit from those that link to them, and traps run dry",
     Order.FOCUSED: "Focused: what is most like a topic, by links and the pages before them",
 }
+OURS = frozenset(order.value for order in Order)
 #: orders in which a link matters to its target even if that is known
 COUNTS_LINKS = frozenset({Order.BEST_FIRST, Order.OPIC, Order.FOCUSED})
 
@@ -84,8 +84,7 @@ def _adopt(name: str, module: Any, _others: Mapping[str, VisitOrder]) -> VisitOr
     label, rank = getattr(module, "LABEL", None), getattr(module, "rank", None)
     if not (isinstance(label, str) and 0 < len(label) <= MOST_LABEL and callable(rank)):
         raise BadExtension("it needs LABEL, one line of text, and rank, a function")
-    is_ours = isinstance(module, Order)
-    return VisitOrder(" ".join(label.split()), rank if is_ours else partial(CALLS.call, rank))
+    return VisitOrder(" ".join(label.split()), rank)
 
 
 VISIT_ORDERS = ExtensionPoint(
@@ -95,20 +94,19 @@ VISIT_ORDERS = ExtensionPoint(
 )
 
 
-#: orders of packages that have taken too long for a URL
-TOO_SLOW: set[str] = set()
+def is_of_package(name: str) -> bool:
+    """Whether the code of an installed package calculates the ranks of an order."""
+    return name not in OURS
 
 
 def rank_by(name: str, url: str, depth: int) -> float:
     """The rank by an order alone. Where that is not available, fails, or returns no number, it is
-    the depth. An order that has taken too long once is not called again by this process.
+    the depth.
     """
-    order = None if name in TOO_SLOW else VISIT_ORDERS.get(name)
+    order = VISIT_ORDERS.get(name)
     try:
         rank = float(order.rank(url, depth)) if order else float(depth)
     except Exception as error:
-        if isinstance(error, CallTookTooLong):
-            TOO_SLOW.add(name)
         _warn(name, f"{type(error).__name__}: {error}"[:200])
         return float(depth)
     return rank if isfinite(rank) else float(depth)
@@ -162,6 +160,8 @@ class Ranking:
     importance: Mapping[str, float] | None = None
     #: OPIC's (`LambdaPage.level`)
     level: float = 0.0
+    #: by the name of an order, URL and depth
+    rank_alone: Callable[[str, str, int], float] = rank_by
 
     def rank(self, url: str, depth: int, gain: float) -> float:
         """The rank of a URL that was found at a depth and has gained so much."""
@@ -171,7 +171,7 @@ class Ranking:
             return self.level - gain
         if self.order == Order.FOCUSED:
             return -gain
-        return rank_by(self.order, url, depth)
+        return self.rank_alone(self.order, url, depth)
 
     @property
     def counts_links(self) -> bool:

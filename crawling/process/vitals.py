@@ -21,8 +21,11 @@ import psutil
 
 #: monotonic seconds of the last beat; whether the thread that beats waits for PostgreSQL
 HEAD = struct.Struct("<d?")
-#: where it stands whether code of a package does not return, and where the slots begin
-STUCK_AT, SLOTS_AT = HEAD.size, 16
+#: monotonic seconds since which code of a package is called; 0: none is
+CALL = struct.Struct("<d")
+CALL_AT, SLOTS_AT = 16, 24
+#: a call that has not returned after so long is stuck
+STUCK_SECONDS = 5.0
 #: native id of the thread, id of its URL (0: none), seconds of processor that the thread had used
 #: before it
 SLOT = struct.Struct("<qqd")
@@ -45,6 +48,8 @@ class Vitals:
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, SLOTS_AT + MOST_SLOTS * SLOT.size)
+        #: this process works a shift, and a worker watches it
+        self.in_shift = False
 
     def clear(self) -> None:
         """Before a job: nothing is in hand, and the beat counts from now."""
@@ -55,12 +60,28 @@ class Vitals:
         """The interpreter runs. is_asking: the next beat comes once PostgreSQL has answered."""
         HEAD.pack_into(self._memory, 0, time.monotonic(), is_asking)
 
-    def set_stuck(self, is_stuck: bool) -> None:
-        """Whether code of a package does not return, and cannot be broken off."""
-        self._memory[STUCK_AT] = is_stuck
+    @contextmanager
+    def shift(self) -> Iterator[None]:
+        """A shift is worked until the block ends."""
+        self.in_shift = True
+        try:
+            yield
+        finally:
+            self.in_shift = False
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Code of a package is called, by one thread at a time, until the block ends."""
+        CALL.pack_into(self._memory, CALL_AT, time.monotonic())
+        try:
+            yield
+        finally:
+            CALL.pack_into(self._memory, CALL_AT, 0.0)
 
     def is_stuck(self) -> bool:
-        return bool(self._memory[STUCK_AT])
+        """Whether code of a package does not return."""
+        since: float = CALL.unpack_from(self._memory, CALL_AT)[0]
+        return since > 0 and time.monotonic() - since > STUCK_SECONDS
 
     @contextmanager
     def in_hand(self, number: int, url_id: int) -> Iterator[None]:

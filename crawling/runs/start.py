@@ -13,12 +13,14 @@ from crawling.errors import TooManyWait, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.quarantine import keep_decisions
 from crawling.frontier.admit.schedule import schedule_urls
+from crawling.frontier.change.rejudgement import begin_reranking
 from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.orders.ranking import is_of_package
 from crawling.run_log import write
 from crawling.runs.extensions import missing_parts
 from crawling.runs.grants import ask_for_shifts, enroll
@@ -98,4 +100,6 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
         seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
         notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
         count_seeds(run.pk, schedule_urls(locked, seeds, numbers=serving_numbers(run.pk)))
+        if is_of_package(crawl.visit_order):
+            begin_reranking(run.pk)
     return run

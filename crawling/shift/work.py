@@ -22,7 +22,7 @@ from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.runs.idle_capacity import is_idlers_turn
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
 from crawling.runs.steering import enforce_thresholds, pause_by_itself
-from crawling.shift.changes import fit_threads, follow
+from crawling.shift.changes import fit_threads, follow, rank_what_waits
 from crawling.shift.ending import archive_trouble, wind_down
 from crawling.shift.ending_policy import (
     MEMORY_SPENT,
@@ -84,6 +84,7 @@ class ShiftWork:
         """
         fit_threads(self._parts, self._shift.process.run)
         try:
+            rank_what_waits(self._shift.process.run)
             self._lease_hosts()
             while not self._ending:
                 self._turn()

@@ -14,6 +14,7 @@ from allocation.services import take_lease
 from crawling.models import RunProcess
 from crawling.process.cpu_affinity import on_one_core
 from crawling.process.presence import present
+from crawling.process.vitals import VITALS
 from crawling.runs.extensions import installed_extensions
 from crawling.runs.shift_lifecycle import begin_shift, settle_ended_shift
 from crawling.scope.scope import Reach, Scope
@@ -49,7 +50,7 @@ def run_shift(process_id: int, epoch: int) -> str:
 def _run(process_id: int, epoch: int, worker: str) -> str:
     process = RunProcess.objects.select_related("run__crawl").get(bank_process=process_id)
     try:
-        with on_one_core():
+        with on_one_core(), VITALS.shift():
             return _work(process, process_id, epoch, worker)
     finally:
         settle_ended_shift(process, epoch=epoch, worker=worker)

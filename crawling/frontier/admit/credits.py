@@ -12,10 +12,11 @@ from typing import NamedTuple
 from django.db.backends.utils import CursorWrapper
 from django.db.models import F
 
+from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
-from crawling.orders.ranking import LambdaPage, Order, Ranking
+from crawling.orders.ranking import LambdaPage, Order, Ranking, is_of_package, rank_by
 
 
 class SpentCredit(NamedTuple):
@@ -40,7 +41,12 @@ def ranking_of(run: Run) -> Ranking:
         else None
     )
     return Ranking(
-        order, weights.links_weight, weights.url_weight, weights.importance, level or 0.0
+        order,
+        weights.links_weight,
+        weights.url_weight,
+        weights.importance,
+        level or 0.0,
+        PACKAGE_RANKS.rank if is_of_package(order) else rank_by,
     )
 
 

@@ -16,10 +16,12 @@ import pytest
 
 from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder, WrongState
-from crawling.models import CrawlJob, Page, Run
-from crawling.orders import ranking
+from crawling.frontier.admit import package_ranks
+from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
+from crawling.frontier.change.rejudgement import rank_some
+from crawling.models import CrawlJob, Page, Reranking, Run
 from crawling.orders.ranking import rank_by
-from crawling.process import call_limit
+from crawling.process import vitals
 from crawling.process.vitals import VITALS, examine
 from crawling.runs.extensions import POINTS, warnings
 from crawling.runs.start import start_run
@@ -42,7 +44,7 @@ floods = faulty_readers.floods
 [crawlsite.visit_orders]
 newest_first = faulty_order:ORDER
 by_chance = faulty_rank
-endless = faulty_ranks.endless
+counting = faulty_ranks.counting
 asleep = faulty_ranks.asleep
 """
 #: modules of it, by path
@@ -54,16 +56,11 @@ def rank(url, depth):
     raise OverflowError('no luck')
 """,
     "faulty_ranks/__init__.py": "",
-    "faulty_ranks/endless.py": """
-LABEL = 'Never'
+    "faulty_ranks/counting.py": """
+LABEL = 'Deepest first'
 calls = []
 def rank(url, depth):
     calls.append(url)
-    while 'x' not in url:
-        try:
-            depth += 1
-        except Exception:
-            pass
     return -depth
 """,
     "faulty_ranks/asleep.py": """
@@ -103,7 +100,7 @@ def on_the_path(place: Path, monkeypatch):
     before = set(sys.modules)
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(place))
-        patch.setattr(ranking, "TOO_SLOW", set())
+        patch.setattr(PACKAGE_RANKS, "too_slow", set())
         look_again()
         yield
     for name in sys.modules.keys() - before:
@@ -264,35 +261,54 @@ def test_a_crawl_whose_package_is_gone_neither_starts_nor_harms_a_worker(
         start_run(CrawlJob.objects.get())
 
 
-def test_a_rank_that_never_returns_is_broken_off_once_and_the_crawl_goes_on_by_depth(
+def test_a_rank_that_takes_too_long_is_asked_for_once_and_the_crawl_goes_on_by_depth(
     faulty, monkeypatch, crawl_to_the_end, make_site
 ):
-    monkeypatch.setattr(call_limit, "CALL_SECONDS", 0.05)
+    monkeypatch.setattr(package_ranks, "CALL_SECONDS", 0.0)
     site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "a", "/b": "b"})
 
-    run = crawl_to_the_end(f"{site.url}/", order="endless")
+    run = crawl_to_the_end(f"{site.url}/", order="counting")
 
     assert run.state == "finished"
     assert site.paths == ["/", "/a", "/b"]
-    assert len(sys.modules["faulty_ranks.endless"].calls) == 1
-    assert rank_by("endless", "x", 7) == 7.0  # it is called no more, though this would return
+    assert len(sys.modules["faulty_ranks.counting"].calls) == 1
 
 
-def test_a_rank_that_cannot_be_broken_off_is_shown_to_the_worker(faulty, monkeypatch):
+def test_a_package_ranks_in_shifts_alone_where_it_can_be_ended(faulty):
+    assert PACKAGE_RANKS.rank("counting", "x", 3) == 3.0
+    with VITALS.shift():
+        assert PACKAGE_RANKS.rank("counting", "x", 3) == -3.0
+    assert PACKAGE_RANKS.rank("counting", "x", 3) == 3.0
+
+
+def test_seeds_are_ranked_by_a_package_when_a_shift_begins(example, order, work_off, make_site):
+    paths = ["/the-longest-of-all", "/of-middle-length", "/short"]
+    site = make_site(dict.fromkeys([*paths, "/b"], "x"))
+    seeds = [f"{site.url}{path}" for path in paths]
+    crawl = create_crawl(order(*seeds, order="shortest_first", exact_order=True))
+    run = start_run(crawl)
+    assert not rank_some(run.pk)
+    assert set(run.urls.values_list("rank", flat=True)) == {0.0}
+
+    work_off(run)
+
+    assert site.paths == list(reversed(paths))
+    assert not Reranking.objects.exists()
+
+
+def test_a_rank_that_does_not_return_is_shown_to_the_worker(faulty, monkeypatch):
     VITALS.clear()
-    assert (rank_by("asleep", "x", 0), examine(os.getpid(), VITALS, 60)) == (0.0, None)
-    monkeypatch.setattr(call_limit, "CALL_SECONDS", 0.01)
-    monkeypatch.setattr(call_limit, "STUCK_SECONDS", 0.01)
-
-    with ThreadPoolExecutor(1) as thread:
-        rank = thread.submit(rank_by, "asleep", "x", 1)
+    with VITALS.shift(), ThreadPoolExecutor(1) as thread:
+        assert (PACKAGE_RANKS.rank("asleep", "x", 0), VITALS.is_stuck()) == (0.0, False)
+        monkeypatch.setattr(vitals, "STUCK_SECONDS", 0.01)
+        rank = thread.submit(PACKAGE_RANKS.rank, "asleep", "x", 1)
         wait_until(lambda: examine(os.getpid(), VITALS, 60))
         reason = examine(os.getpid(), VITALS, 60)
         sys.modules["faulty_ranks.asleep"].woken.set()
-        assert rank.result() == 1.0  # it comes too late
+        rank.result()
 
     assert (reason.comes_again, reason.culprit) == (True, None)
-    wait_until(lambda: not examine(os.getpid(), VITALS, 60))
+    assert not examine(os.getpid(), VITALS, 60)
 
 
 @pytest.mark.drill

@@ -397,5 +397,4 @@ class Command(BaseCommand):
 
 
 def _refused(what: str, error: BadOrder) -> CommandError:
-    mistakes = (f"{field}: {said}" for field, said in error.errors.items())
-    return CommandError("\n  ".join([what, *mistakes]))
+    return CommandError("\n  ".join([what, *map(": ".join, error.errors.items())]))

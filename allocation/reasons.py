@@ -282,7 +282,7 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
     """
     after = banker.granted(state, process, request)
     order = banker.finishable(after)
-    work = banker.work_along(after, order)[-1]
+    work = banker.work_vectors(after, order)[-1]
     stuck = [i for i in range(len(parties.rows)) if i not in order]
     # From a safe state the requester is always among the stuck; from a flagged one it may not be.
     first = process if process in stuck else stuck[0]

@@ -339,7 +339,7 @@ def _state(pool: Pool, processes: Sequence[ProcessRow]) -> State:
 
 
 def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
-    work = banker.work_along(_state(pool, sequence), range(len(sequence)))
+    work = banker.work_vectors(_state(pool, sequence), range(len(sequence)))
     return tuple(SafeStep(process, work[i], work[i + 1]) for i, process in enumerate(sequence))
 
 

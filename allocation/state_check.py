@@ -83,7 +83,7 @@ def _about(state: State, verdict: str | None, reason: str) -> StateCheck:
     order = banker.find_safe_sequence(state)
     if order is None:
         return StateCheck(verdict, False, None, None, reason)
-    return StateCheck(verdict, True, tuple(order), tuple(banker.work_along(state, order)), reason)
+    return StateCheck(verdict, True, tuple(order), tuple(banker.work_vectors(state, order)), reason)
 
 
 def _is_safe(state: State) -> bool:

@@ -202,7 +202,7 @@ def _steps(
 ) -> Iterable[EvidenceStep]:
     try:
         places = [rows.index(one) for one in sequence]
-        works = banker.work_along(state, places)
+        works = banker.work_vectors(state, places)
     except ValueError as error:
         raise LedgerUnreadable(
             breach=f"The sequence {list(sequence)} of this event proves nothing: {error}."

@@ -39,7 +39,7 @@ __all__ = [
     "joined",
     "minus",
     "plus",
-    "work_along",
+    "work_vectors",
 ]
 
 Matrix = tuple[Vector, ...]
@@ -193,7 +193,7 @@ def finishable(state: State, *, until: int | None = None) -> list[int]:
     return safety.by_rounds(state.available, state.columns, until)
 
 
-def work_along(state: State, sequence: Iterable[int]) -> list[Vector]:
+def work_vectors(state: State, sequence: Iterable[int]) -> list[Vector]:
     """Return the Work that each process of `sequence` finds, and lastly what is free when all of
     them have finished.
 

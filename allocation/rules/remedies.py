@@ -45,7 +45,7 @@ def claims_too_high(state: State) -> dict[int, Vector]:
 
 def _lack(state: State, row: int) -> Vector:
     """The Need of a row beyond the units that are sure to be released."""
-    work = banker.work_along(state, banker.finishable(state))[-1]
+    work = banker.work_vectors(state, banker.finishable(state))[-1]
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))
 
 

@@ -95,7 +95,7 @@ class Egress:
     #: the addresses of the proxy's name
     resolve: Callable[[str], Resolution] = resolve
 
-    def way(self) -> tuple[ProxyRoute | None, Fetched | None]:
+    def route(self) -> tuple[ProxyRoute | None, Fetched | None]:
         """The proxy at an address that is vetted like any other, or why it may not be used."""
         proxy = self.proxy
         if proxy is None:
@@ -120,7 +120,7 @@ class Client:
     egress: Egress
     bandwidth: Bandwidth
     max_document_bytes: int
-    room: MemoryBudget = field(default_factory=MemoryBudget)
+    memory_budget: MemoryBudget = field(default_factory=MemoryBudget)
     #: local files are read from these only
     directories: Sequence[str] = ()
     #: waits for so many seconds, or until no fetch is wanted any more
@@ -156,7 +156,7 @@ class Client:
         """Whether what a shift learns of a host is of use to the next."""
         return bool(self.fetching.keeps_cookies or self.fetching.credentials)
 
-    def asks_like_others(self, host_key: str) -> bool:
+    def has_default_identity(self, host_key: str) -> bool:
         """Whether a host's answers to this crawl are the same as to every other."""
         asks = self.fetching
         return not (
@@ -192,11 +192,11 @@ class Client:
         most = max_bytes or self.max_document_bytes
         if address.scheme not in WEB:
             return self._get_by_scheme(address, dial, most, keep=keep)
-        way, refusal = self.egress.way()
+        route, refusal = self.egress.route()
         if refusal:
             return refusal
         session = self.session_of(address.host_key)
-        how = self._how(session, way, form, login)
+        how = self._how(session, route, form, login)
         fetched = fetch(
             self.connections,
             address.url,
@@ -209,12 +209,12 @@ class Client:
             judge=judge,
         )
         session.keep_challenge(address.origin, fetched.status, fetched.headers)
-        return _read_as_asked(fetched, is_conditional=bool(asking), way=way)
+        return _read_as_asked(fetched, is_conditional=bool(asking), route=route)
 
     def _how(
         self,
         session: HostSession,
-        way: ProxyRoute | None,
+        route: ProxyRoute | None,
         form: bytes | None,
         login: Submission | None,
     ) -> RequestOptions:
@@ -222,7 +222,7 @@ class Client:
         how = RequestOptions(
             timeouts=(asks.connect_seconds, asks.first_byte_seconds),
             body=form,
-            way=way,
+            route=route,
             cookies=session.cookies,
             hidden=asks.hidden_headers,
         )
@@ -275,12 +275,12 @@ def no_protocol(scheme: str) -> Fetched:
     return Fetched(status, error=PROTOCOLS.fault_of(scheme) or f"{status.sentence} ({scheme})")
 
 
-def _read_as_asked(fetched: Fetched, *, is_conditional: bool, way: ProxyRoute | None) -> Fetched:
+def _read_as_asked(fetched: Fetched, *, is_conditional: bool, route: ProxyRoute | None) -> Fetched:
     """The answer, or what it means where it does not fit the request."""
     if fetched.status == HTTPStatus.NOT_MODIFIED and not is_conditional:
         fetched.close()
         return replace(fetched, status=FetchStatus.MALFORMED, error=NOT_ASKED, exchange=None)
-    if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
+    if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and route:
         fetched.close()
         return _proxy_failed("it wants other credentials")
     return fetched

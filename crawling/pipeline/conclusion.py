@@ -225,7 +225,7 @@ def _read(
             fetched.content_type,
             fetched.charset,
             context.links.reading,
-            context.client.room,
+            context.client.memory_budget,
         )
     )
     is_cut = fetched.is_partial and not (document.unread or is_redirect(fetched.status))

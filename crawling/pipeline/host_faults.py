@@ -12,7 +12,7 @@ from crawling.frontier.due_queues import fetched_seed
 from crawling.frontier.leases import ClaimedUrl
 from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.context import FetchContext
-from crawling.pipeline.preconditions import way_to
+from crawling.pipeline.preconditions import route_to
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.fetch.http import Fetched
@@ -48,7 +48,7 @@ def ask_known_page(visit: Visit, context: FetchContext) -> None:
     assert visit.availability.outage is not None
     assert visit.route.resolution is not None
     page = canonical_address(visit.availability.outage.known_page)
-    dial, refusal = way_to(page, visit.route.resolution, context)
+    dial, refusal = route_to(page, visit.route.resolution, context)
     if refusal and refusal.status in OUTAGES:
         visit.availability.suspend(refusal)
         return

@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 from crawling.pipeline.address_rate_limit import wait_for_turn
 from crawling.pipeline.context import FetchContext
-from crawling.pipeline.preconditions import way_to
+from crawling.pipeline.preconditions import route_to
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.documents.tree import charset_by_type
@@ -184,7 +184,7 @@ class _Login:
     def _get(self, address: Address, sent: Submission | None = None) -> Fetched:
         """One fetch, which the host's clock and budget count."""
         assert self.visit.route.resolution is not None
-        dial, refusal = way_to(address, self.visit.route.resolution, self.context)
+        dial, refusal = route_to(address, self.visit.route.resolution, self.context)
         answer = refusal or self.context.client.get(address, dial, MAX_BYTES, login=sent)
         fetched = answer.in_memory(MAX_BYTES)
         self.visit.rest(fetched)

@@ -56,7 +56,7 @@ def address_to_dial(
     return vetted.permitted[0], None
 
 
-def way_to(
+def route_to(
     address: Address, resolution: Resolution, context: FetchContext
 ) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or the reason why there is none; for this machine's own

@@ -51,7 +51,7 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     if answer.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial):
         return  # at its next address
     status, body = as_read(answer)
-    if context.client.asks_like_others(address.host_key):
+    if context.client.has_default_identity(address.host_key):
         context.port.keep_robots(address.origin, status, body)
     else:
         context.port.keep_own_robots(address.origin, status, body)

@@ -17,7 +17,7 @@ from crawling.pipeline.preconditions import (
     lack_robots,
     refusal_by_robots,
     refusal_by_rules,
-    way_to,
+    route_to,
 )
 from crawling.pipeline.revalidation import (
     fetch_anew,
@@ -60,7 +60,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     filters = context.links.filters
     is_outside = not filters.scope.has_host_of(address)
     visit.availability.is_foreign = is_outside and filters.wants_head_only(claimed.hops)
-    dial, refusal = way_to(address, visit.route.resolution, context)
+    dial, refusal = route_to(address, visit.route.resolution, context)
     if outcome := _unasked(visit, claimed, address, context):
         visit.urls.popleft()
         return outcome

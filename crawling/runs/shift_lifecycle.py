@@ -28,7 +28,7 @@ from crawling.frontier.run_limits import ending_of, in_vain, limit_reached
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.process.presence import absent
+from crawling.process.shift_locks import abandoned
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.runs.takeover import rejoin
@@ -282,7 +282,7 @@ def close_shifts_lost_here(but: str = "") -> None:
 
     but: a worker that lives, and that closes its own shift, since it has the cause.
     """
-    for lost in absent(but):
+    for lost in abandoned(but):
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
             ending = "lost: its operating-system process and its worker were killed"
             shift_was_lost(lost.process_id, lost.epoch, ending, worker=lost.worker)

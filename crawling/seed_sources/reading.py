@@ -22,7 +22,7 @@ from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
 from crawling.orders.seeds import in_short
 from crawling.rq_jobs import SEED_SOURCE
 from crawling.seed_sources.feed_fetch import fetch_feed
-from crawling.seed_sources.seed_files import SeedsUnreadable, put_away, waiting_files
+from crawling.seed_sources.seed_files import SeedsUnreadable, move_to_done, waiting_files
 from crawling.seed_sources.sources import folder_of
 from crawling.web.documents.json_feed import BadFeed
 
@@ -128,7 +128,7 @@ def _read_folder(source: SeedSource) -> SourceReading:
         added += additions.added
         refused += additions.sentences
         try:
-            put_away(file, additions.sentences)
+            move_to_done(file, additions.sentences)
         except SeedsUnreadable as error:
             refused.append(str(error))
     return SourceReading(added, refused)

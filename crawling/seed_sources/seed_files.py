@@ -80,7 +80,7 @@ def waiting_files(folder: Path) -> list[SeedFile]:
     return [SeedFile(folder / name) for name in names[:MOST_FILES]]
 
 
-def put_away(file: SeedFile, refused: Sequence[str]) -> None:
+def move_to_done(file: SeedFile, refused: Sequence[str]) -> None:
     """Move a file that was read into the folder `read`, under the time, with what was refused.
 
     Raises SeedsUnreadable.

@@ -55,9 +55,9 @@ class ArchiveStage:
     meanwhile: the pool ensures that this can't deadlock, and the deadline that it ends.
     """
 
-    def __init__(self, shift: Shift, buyer: ShiftGrants, *, user_agent: str) -> None:
+    def __init__(self, shift: Shift, grants: ShiftGrants, *, user_agent: str) -> None:
         crawl = shift.process.run.crawl
-        self._buyer = buyer
+        self._grants = grants
         self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
         facts = {
             "software": "crawlsite",
@@ -126,11 +126,11 @@ class ArchiveStage:
     def _ask(self, now: float) -> bool:
         """Whether the writer is granted; a wait that takes too long is broken off."""
         if not self._ask_until:
-            if self._buyer.has_stage:
+            if self._grants.has_stage:
                 return False
             self._ask_until = now + DEADLINE_SECONDS
-            return self._buyer.ask_stage(self._wanted, DEADLINE_SECONDS)
-        if self._buyer.stage_granted(give_up=now > self._ask_until):
+            return self._grants.ask_stage(self._wanted, DEADLINE_SECONDS)
+        if self._grants.stage_granted(give_up=now > self._ask_until):
             return True
         if now > self._ask_until:
             assert self._writer is not None

@@ -31,10 +31,10 @@ def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
     edit = _follow_edits(parts, run.crawl)
     if has_work:
         _grow(parts, run.crawl)
-    parts.buyer.reread()
+    parts.grants.reread()
     fit_threads(parts, run)
     parts.context.client.bandwidth.set_rate(
-        bytes_a_second(parts.context.pace.politeness, parts.buyer, len(parts.recorder.numbers))
+        bytes_a_second(parts.context.pace.politeness, parts.grants, len(parts.recorder.numbers))
     )
     return edit
 
@@ -48,10 +48,10 @@ def rank_what_waits(run: Run) -> None:
 def fit_threads(parts: ShiftParts, run: Run) -> None:
     """As many fetch threads as are granted and ordered (B11's `setSize`)."""
     ordered = 1 if run.crawl.has_exact_order else run.crawl.claim["fetch_slots"]
-    slots = min(parts.buyer.held["fetch_slots"], ordered)
+    slots = min(parts.grants.held["fetch_slots"], ordered)
     parts.threads.set_size(min(slots, parts.memory.most_threads()))
     parts.memory.set_limit()
-    parts.buyer.obey(run.crawl.claim, parts.threads.at_work())
+    parts.grants.obey(run.crawl.claim, parts.threads.at_work())
 
 
 def _follow_edits(parts: ShiftParts, crawl: CrawlJob) -> str:
@@ -69,9 +69,9 @@ def _follow_edits(parts: ShiftParts, crawl: CrawlJob) -> str:
 
 
 def _grow(parts: ShiftParts, crawl: CrawlJob) -> None:
-    parts.buyer.look()
+    parts.grants.look()
     names = parts.hosts.names.waiting()
-    parts.buyer.grow(
+    parts.grants.grow(
         {"fetch_slots": parts.bench.overdue() + names, "dns_slots": names},
         parts.memory.units_for,
         is_idle_only=crawl.idle_only,

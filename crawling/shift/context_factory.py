@@ -43,11 +43,11 @@ from crawling.web.topics import Topic
 KIB = 1024
 
 
-def bytes_a_second(politeness: PolitenessPart, buyer: ShiftGrants, processes: int) -> float:
+def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
     """What one of the crawl's processes may download: what the pool granted, and its share of the
     order's own limit.
     """
-    granted = float(buyer.held["bandwidth"] * KIB)
+    granted = float(grants.held["bandwidth"] * KIB)
     return (
         min(granted, politeness.max_kib_a_second * KIB / max(1, processes))
         if politeness.max_kib_a_second
@@ -69,7 +69,7 @@ def _topic(run: Run) -> Topic | None:
 
 
 def make_context(
-    shift: Shift, buyer: ShiftGrants, room: MemoryBudget, fetching: FetchingPart, port: ShiftPort
+    shift: Shift, grants: ShiftGrants, budget: MemoryBudget, fetching: FetchingPart, port: ShiftPort
 ) -> FetchContext:
     """The shared state of fetch threads, from the crawl's order and the shift's units."""
     run, who, now = shift.process.run, identity(), timezone.now()
@@ -80,9 +80,9 @@ def make_context(
     client = Client(
         RequestPolicy(who.user_agent, fetching, Recipients(bound=granted(crawl))),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
-        Bandwidth(bytes_a_second(politeness, buyer, len(serving_numbers(run.pk)))),
+        Bandwidth(bytes_a_second(politeness, grants, len(serving_numbers(run.pk)))),
         MOST_DOCUMENT_BYTES,
-        room,
+        budget,
         allowed_directories(),
         pause=pace.pause,
         lease_is_lost=port.lease_is_lost,

@@ -36,7 +36,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
         await_free_memory()
         parts.memory.set_limit(beside=LAST_BYTES)
     parts.context.pace.ending.set()
-    parts.context.client.room.end()
+    parts.context.client.memory_budget.end()
     parts.bench.close()
     parts.archive.end()
     if ending == ABORTED:
@@ -52,7 +52,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
         parts.context.client.connections.close()
     parts.port.close()
     parts.memory.end()
-    parts.shift.deciding_seconds = parts.buyer.deciding_seconds
+    parts.shift.deciding_seconds = parts.grants.deciding_seconds
     end_shift(parts.shift, ending or FAILED)
     return ending
 

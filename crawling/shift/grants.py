@@ -232,12 +232,12 @@ class ResourceUse:
         self,
         board: ProgressBoard,
         bandwidth: Bandwidth,
-        room: MemoryBudget,
+        budget: MemoryBudget,
         *,
         look_ups: Callable[[], int],
         has_archive: Callable[[], bool],
     ) -> None:
-        self._board, self._bandwidth, self._room = board, bandwidth, room
+        self._board, self._bandwidth, self._budget = board, bandwidth, budget
         self._look_ups, self._has_archive = look_ups, has_archive
         self._began_with = resident_bytes()
         self._received, self._read_at = 0, time.monotonic()
@@ -249,7 +249,7 @@ class ResourceUse:
         now, received = time.monotonic(), self._bandwidth.taken
         rate = (received - self._received) / max(now - self._read_at, 1e-3)
         self._received, self._read_at = received, now
-        grown = max(0, resident_bytes() - self._began_with) + self._room.taken
+        grown = max(0, resident_bytes() - self._began_with) + self._budget.taken
         at_work = [line.step != FetchStep.WAITING_FOR_HOST for line in self._board.lines().values()]
         return {
             "worker": 1,

@@ -25,17 +25,17 @@ class MemoryStage:
     for more.
     """
 
-    def __init__(self, buyer: ShiftGrants) -> None:
-        self._buyer = buyer
+    def __init__(self, grants: ShiftGrants) -> None:
+        self._grants = grants
         self._limit = MemoryLimit()
-        self._share = memory_share(buyer.claim)
-        self.room = MemoryBudget(rest=self._rest(), most=self._most())
+        self._share = memory_share(grants.claim)
+        self.budget = MemoryBudget(rest=self._rest(), most=self._most())
         self._is_asked = False
         self._looked_at = self._used_at = time.monotonic()
 
     def set_limit(self, *, beside: int = 0) -> None:
         """Limit this process to the held memory, and so many bytes."""
-        self._limit.allow(self._buyer.held["memory"] * MIB + beside)
+        self._limit.allow(self._grants.held["memory"] * MIB + beside)
 
     def end(self) -> None:
         """Remove this process's limit."""
@@ -47,17 +47,17 @@ class MemoryStage:
 
     def most_threads(self) -> int:
         """As many as there are shares of what is held."""
-        return self._buyer.held["memory"] * MIB // self._share
+        return self._grants.held["memory"] * MIB // self._share
 
     def _rest(self) -> int:
-        return max(0, self._buyer.held["memory"] - self._units_of_shares()) * MIB
+        return max(0, self._grants.held["memory"] - self._units_of_shares()) * MIB
 
     def _most(self) -> int:
-        return max(0, self._buyer.claim["memory"] - self._units_of_shares()) * MIB
+        return max(0, self._grants.claim["memory"] - self._units_of_shares()) * MIB
 
     def _units_of_shares(self) -> int:
         return self.units_for(
-            max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
+            max(self._grants.held["fetch_slots"], self._grants.claim["fetch_slots"])
         )
 
     def tend(self) -> None:
@@ -67,25 +67,25 @@ class MemoryStage:
         A document that lacks something keeps a fetch thread meanwhile, so that is asked for at
         once.
         """
-        now, shortage = time.monotonic(), self.room.shortage()
+        now, shortage = time.monotonic(), self.budget.shortage()
         if now - self._looked_at < LOOK_SECONDS and (self._is_asked or not shortage):
             return
         self._looked_at = now
         if self._is_asked:
-            self._is_asked = not self._buyer.stage_is_over(give_up=not shortage)
+            self._is_asked = not self._grants.stage_is_over(give_up=not shortage)
         elif shortage:
             self._ask(shortage)
-        self.room.set_rest(self._rest(), self._most())
+        self.budget.set_rest(self._rest(), self._most())
         self._give_back_idle(now)
 
     def _ask(self, shortage: int) -> None:
-        units = min(-(-shortage // MIB), self._buyer.left("memory"))
-        if units > 0 and not self._buyer.has_stage:
-            self._is_asked = not self._buyer.ask_stage({"memory": units}, DEADLINE_SECONDS)
+        units = min(-(-shortage // MIB), self._grants.left("memory"))
+        if units > 0 and not self._grants.has_stage:
+            self._is_asked = not self._grants.ask_stage({"memory": units}, DEADLINE_SECONDS)
 
     def _give_back_idle(self, now: float) -> None:
         units = self._rest() // MIB
-        if self._is_asked or not units or not self.room.is_idle:
+        if self._is_asked or not units or not self.budget.is_idle:
             self._used_at = now
-        elif now - self._used_at > IDLE_SECONDS and self.room.clear():
-            self._buyer.give_back({"memory": units}, "no document needs it")
+        elif now - self._used_at > IDLE_SECONDS and self.budget.clear():
+            self._grants.give_back({"memory": units}, "no document needs it")

@@ -35,7 +35,7 @@ class ShiftParts:
     context: FetchContext
     bench: Workbench
     port: QueuedShiftPort
-    buyer: ShiftGrants
+    grants: ShiftGrants
     memory: MemoryStage
     archive: ArchiveStage
     threads: FetchThreadPool
@@ -43,28 +43,30 @@ class ShiftParts:
     recorder: OutcomeRecorder
 
 
-def assemble(shift: Shift, lease: LeaseThread, buyer: ShiftGrants, stop: Stop) -> ShiftParts:
+def assemble(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
     """stop: called with the reason where the shift cannot fetch; its run is paused then."""
     run = shift.process.run
-    memory = MemoryStage(buyer)
-    archive = ArchiveStage(shift, buyer, user_agent=identity().user_agent)
+    memory = MemoryStage(grants)
+    archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
     port = QueuedShiftPort(run.pk, lease, archive)
     _require_packages(run, stop)
-    context = make_context(shift, buyer, memory.room, _fetching(run, stop), port)
+    context = make_context(shift, grants, memory.budget, _fetching(run, stop), port)
     bench = Workbench()
     threads = FetchThreadPool(bench, context)
     hosts = HostLeases(
-        shift, context, bench, dns_slots=lambda: buyer.held["dns_slots"] - port.names_at_work
+        shift, context, bench, dns_slots=lambda: grants.held["dns_slots"] - port.names_at_work
     )
     use = ResourceUse(
         threads.board,
         context.client.bandwidth,
-        memory.room,
+        memory.budget,
         look_ups=lambda: port.names_at_work + hosts.names.under_way(),
         has_archive=lambda: archive.has_file,
     )
     recorder = OutcomeRecorder(shift, context, archive, port, threads, use)
-    return ShiftParts(shift, context, bench, port, buyer, memory, archive, threads, hosts, recorder)
+    return ShiftParts(
+        shift, context, bench, port, grants, memory, archive, threads, hosts, recorder
+    )
 
 
 def _require_packages(run: Run, stop: Stop) -> None:

@@ -68,10 +68,10 @@ class ShiftClock:
 class ShiftWork:
     """The working life of one shift. `stop` may be called from a signal handler."""
 
-    def __init__(self, shift: Shift, lease: LeaseThread, buyer: ShiftGrants) -> None:
+    def __init__(self, shift: Shift, lease: LeaseThread, grants: ShiftGrants) -> None:
         self._shift, self._ending = shift, ""
         self._clock = ShiftClock()
-        self._parts = assemble(shift, lease, buyer, self.stop)
+        self._parts = assemble(shift, lease, grants, self.stop)
 
     def stop(self, why: str) -> None:
         """End soon, keeping everything that was fetched."""
@@ -108,7 +108,7 @@ class ShiftWork:
             self._look()
 
     def _lease_hosts(self) -> None:
-        self._parts.hosts.lease_more(self._parts.buyer.held["fetch_slots"])
+        self._parts.hosts.lease_more(self._parts.grants.held["fetch_slots"])
 
     def _tend_memory(self) -> None:
         self._parts.memory.tend()
@@ -189,7 +189,7 @@ class ShiftWork:
             is_extra=process.is_extra,
             is_idle_only=run.crawl.idle_only,
             end_of_run=lambda: _end_of_run(run),
-            others_wait=self._parts.buyer.others_wait,
+            others_wait=self._parts.grants.others_wait,
             is_idlers_turn=lambda: is_idlers_turn(process),
         )
 

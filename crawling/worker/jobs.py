@@ -13,7 +13,7 @@ from rq import get_current_job
 from allocation.services import take_lease
 from crawling.models import RunProcess
 from crawling.process.cpu_affinity import on_one_core
-from crawling.process.presence import present
+from crawling.process.shift_locks import hold
 from crawling.process.vitals import VITALS
 from crawling.runs.extensions import installed_extensions
 from crawling.runs.shift_lifecycle import begin_shift, settle_ended_shift
@@ -41,7 +41,7 @@ def run_shift(process_id: int, epoch: int) -> str:
     send_all_lists_quickly()
     job = get_current_job()
     worker = (job.worker_name if job else None) or socket.gethostname()
-    with present(process_id, epoch, worker):
+    with hold(process_id, epoch, worker):
         if not take_lease(process=process_id, epoch=epoch, worker=worker):
             return "another worker has this shift, or its time was over"
         return _run(process_id, epoch, worker)

@@ -113,7 +113,7 @@ class DocumentSource:
     charset: str | None = None
     reading: ReadingRules = field(default_factory=ReadingRules)
     #: what a program that reads it may have of memory
-    room: ReaderMemory = field(default_factory=UnlimitedMemory)
+    memory: ReaderMemory = field(default_factory=UnlimitedMemory)
 
 
 class DocumentMetadata(NamedTuple):

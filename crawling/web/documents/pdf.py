@@ -59,16 +59,16 @@ def read(source: DocumentSource) -> Document:
         return Document(unread=TruncationReason.TYPE)
     if len(source.body) > MOST_BYTES:
         return Document(unread=TruncationReason.SIZE)
-    memory = min(MOST_PROGRAM_BYTES, source.room.most)
+    memory = min(MOST_PROGRAM_BYTES, source.memory.most)
     if memory < LEAST_PROGRAM_BYTES:
         return Document(unread=TruncationReason.NO_MEMORY)
     with PROGRAMS:
-        if not source.room.reserve(memory):
+        if not source.memory.reserve(memory):
             return Document(unread=TruncationReason.BUSY)
         try:
             told = _run(source.body, memory)
         finally:
-            source.room.release()
+            source.memory.release()
     links = Links(source.url, charset="UTF-8")
     for link in told.get("links", ()):
         links.add(link)

@@ -164,7 +164,7 @@ class RequestOptions:
     #: the query has secrets, which no page shows
     hides_query: bool = False
     #: through a proxy
-    way: ProxyRoute | None = None
+    route: ProxyRoute | None = None
     #: the host's, sent and kept
     cookies: Cookies | None = None
     #: names, in small letters, of headers whose values no record may have
@@ -207,7 +207,7 @@ def fetch(
     fetched = Fetched(FetchStatus.BROKEN_ANSWER)
     try:
         request = _request(url, address, headers, max_bytes, how, received, judge)
-        proxies = {"all": how.way.url} if how.way else None
+        proxies = {"all": how.route.url} if how.route else None
         response = session.send(request, timeout=how.timeouts, proxies=proxies)
         body = cast(ResponseBody, response.raw)
         fetched = _read(response, started, max_bytes, how, judge, keep=keep)
@@ -237,7 +237,7 @@ def _request(
         method=how.method,
         body=how.body,
         most=most,
-        is_proxy_trusted=how.way is not None and how.way.proxy.is_trusted,
+        is_proxy_trusted=how.route is not None and how.route.proxy.is_trusted,
         received=received,
         wants=lambda status, fields: _judged(status, fields, judge) is AnswerPart.ALL,
     )

@@ -12,7 +12,7 @@ from allocation.rules.banker import (
     examine,
     find_safe_sequence,
     granted,
-    work_along,
+    work_vectors,
 )
 from tests.allocation.textbook import CASES, P3, REQUESTS, S1, Case, rows, state
 
@@ -96,8 +96,8 @@ def test_papers_single_class_example_is_safe_but_not_in_the_papers_order():
         (1, 2, 3, 0),
     }
     with pytest.raises(ValueError, match="process 0 needs"):
-        work_along(P3, [0, 1, 2, 3])
-    assert work_along(P3, [1, 2, 0, 3]) == [(2,), (6,), (10,), (18,), (20,)]
+        work_vectors(P3, [0, 1, 2, 3])
+    assert work_vectors(P3, [1, 2, 0, 3]) == [(2,), (6,), (10,), (18,), (20,)]
 
 
 @pytest.mark.parametrize(

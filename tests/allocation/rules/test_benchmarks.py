@@ -13,7 +13,7 @@ from allocation.rules.banker import (
     examine,
     find_safe_sequence,
     finishable,
-    work_along,
+    work_vectors,
 )
 from allocation.rules.searches import recursive_global, recursive_uncovered
 from benchmarks.allocation.core import full_check
@@ -28,7 +28,7 @@ def test_recursion_finds_the_same_processes(variant):
     for _ in range(1_000):
         state = small(random)
         order = variant(state)
-        work_along(state, order)
+        work_vectors(state, order)
         assert sorted(order) == sorted(finishable(state))
 
 

@@ -19,7 +19,7 @@ from allocation.rules.banker import (
     find_safe_sequence,
     finishable,
     granted,
-    work_along,
+    work_vectors,
 )
 from tests.allocation.rules.states import chain, small, some_order_finishes
 
@@ -55,7 +55,7 @@ def test_every_search_is_equal_to_trying_all_orders(many):
         safe = some_order_finishes(state)
         for way, search in WAYS.items():
             found = search(state)
-            work_along(state, found)
+            work_vectors(state, found)
             assert (len(found) == len(state.maximum)) == safe, (way, state)
 
 
@@ -75,7 +75,7 @@ def test_all_ways_agree_on_who_finishes_in_states_of_any_size():
     for _ in range(300):
         state = large(random)
         order = finishable(state)
-        work_along(state, order)
+        work_vectors(state, order)
         assert set(order) == set(safety.by_passes(state.available, state.need, state.allocation))
         assert set(order) == set(by_rounds(state, rounds=0)) == set(by_rounds(state, rounds=1))
         unsafe += len(order) < len(state.maximum)
@@ -88,7 +88,7 @@ def test_search_until_somebody_ends_with_them_on_a_way_that_exists():
         state = large(random)
         process = random.randrange(len(state.maximum))
         order = finishable(state, until=process)
-        work_along(state, order)
+        work_vectors(state, order)
         assert (process in order) == (process in finishable(state))
         assert process not in order[:-1]
 
@@ -136,7 +136,7 @@ def test_numbers_too_large_for_arrays_are_still_counted_exactly():
     state = State((1,), tuple((huge + 1,) for _ in range(40)), tuple((huge,) for _ in range(40)))
 
     assert finishable(state) == list(range(40))
-    assert work_along(state, finishable(state))[-1] == (1 + 40 * huge,)
+    assert work_vectors(state, finishable(state))[-1] == (1 + 40 * huge,)
 
 
 @pytest.mark.parametrize("many", SIZES)

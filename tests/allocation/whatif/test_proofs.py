@@ -23,7 +23,7 @@ def test_the_search_shown_is_the_bank_s(state):
 
     assert list(shown.order) == banker.finishable(state)
     assert shown.comparisons == len(shown.looks)
-    assert shown.work == banker.work_along(state, shown.order)[-1]
+    assert shown.work == banker.work_vectors(state, shown.order)[-1]
     assert all(look.fits == banker.fits(look.need, look.work) for look in shown.looks)
 
 
@@ -33,7 +33,7 @@ def test_safe_orders_are_counted_as_in_the_books(case: Case):
 
     assert count == case.orders
     assert len(shown) == min(24, count)
-    assert all(banker.work_along(case.state, order) for order in shown)
+    assert all(banker.work_vectors(case.state, order) for order in shown)
 
 
 @given(small)
@@ -48,7 +48,7 @@ def test_every_safe_order_is_found_once(state):
 
 def is_safe_order(state: State, order: tuple[int, ...]) -> bool:
     try:
-        return bool(banker.work_along(state, order))
+        return bool(banker.work_vectors(state, order))
     except ValueError:
         return False
 

@@ -39,17 +39,17 @@ def state_of_bank() -> tuple[object, ...]:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda buyer: buyer.grow({"fetch_slots": 1}, lambda threads: 0),
-        lambda buyer: buyer.ask_stage({"memory": 1}, 10),
-        lambda buyer: buyer.give_back({"memory": 1}, "surplus"),
+        lambda grants: grants.grow({"fetch_slots": 1}, lambda threads: 0),
+        lambda grants: grants.ask_stage({"memory": 1}, 10),
+        lambda grants: grants.give_back({"memory": 1}, "surplus"),
     ],
     ids=["growth", "stage", "partial release"],
 )
 def test_the_shift_left_behind_neither_gets_nor_gives_units(left_behind, ask):
-    buyer, before = ShiftGrants(left_behind), state_of_bank()
+    grants, before = ShiftGrants(left_behind), state_of_bank()
 
     with pytest.raises(StaleEpoch):
-        ask(buyer)
+        ask(grants)
 
     assert state_of_bank() == before
 

@@ -349,7 +349,7 @@ def test_a_fault_before_the_url_was_taken_costs_it_too_and_keeps_the_delay(
         raise ZeroDivisionError("in the first stage")
 
     site = make_site({"/0": "x"})
-    monkeypatch.setattr("crawling.pipeline.stages.way_to", stumble)
+    monkeypatch.setattr("crawling.pipeline.stages.route_to", stumble)
     visit = visit_of(site, "/0", "/1", delay=0.2)
     begun = time.monotonic()
     pool.set_size(1)

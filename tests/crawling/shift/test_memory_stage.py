@@ -77,13 +77,13 @@ def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(
 
 
 def test_pieces_are_given_out_in_order():
-    room, got, done = MemoryBudget(rest=90), [], threading.Event()
+    budget, got, done = MemoryBudget(rest=90), [], threading.Event()
 
     def thread(name, size):
-        assert room.reserve(size)
+        assert budget.reserve(size)
         got.append(name)
         done.wait(10)
-        room.release()
+        budget.release()
 
     threads = [threading.Thread(target=thread, args=("first", 80))]
     threads[0].start()
@@ -92,25 +92,25 @@ def test_pieces_are_given_out_in_order():
     for waiting, (name, size) in enumerate((("large", 90), ("small", 10)), start=1):
         threads.append(threading.Thread(target=thread, args=(name, size)))
         threads[-1].start()
-        wait_for(lambda waiting=waiting: len(room._waits) == waiting)
+        wait_for(lambda waiting=waiting: len(budget._waits) == waiting)
 
-    assert room.shortage() == 80
-    assert not room.clear()
+    assert budget.shortage() == 80
+    assert not budget.clear()
     done.set()
     for thread in threads:
         thread.join(60)
 
     assert got == ["first", "large", "small"]
-    assert (room.shortage(), room.clear()) == (0, True)
+    assert (budget.shortage(), budget.clear()) == (0, True)
 
 
 def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
-    room, answers = MemoryBudget(rest=0), []
-    thread = threading.Thread(target=lambda: answers.append(room.reserve(20)))
+    budget, answers = MemoryBudget(rest=0), []
+    thread = threading.Thread(target=lambda: answers.append(budget.reserve(20)))
     thread.start()
-    wait_for(lambda: room.shortage() == 20)
+    wait_for(lambda: budget.shortage() == 20)
 
-    room.end()
+    budget.end()
     thread.join(60)
 
     assert answers == [False]

@@ -248,7 +248,7 @@ def test_a_proxy_that_trickles_is_left_after_the_time_for_connecting(kind):
     with serve_raw(trickle) as (url, _), PinnedSession(answer_seconds=1) as session:
         port = int(url.rstrip("/").rpartition(":")[2])
         how = RequestOptions(
-            timeouts=(1.0, 1.0), way=ProxyRoute(Proxy(kind, "127.0.0.1", port), "127.0.0.1")
+            timeouts=(1.0, 1.0), route=ProxyRoute(Proxy(kind, "127.0.0.1", port), "127.0.0.1")
         )
         fetched = get("http://127.0.0.1:9/", session=session, how=how)
 

@@ -102,7 +102,7 @@ def test_a_program_has_the_memory_that_was_granted_and_no_more():
     sizes, over = [0], threading.Event()
     watch = threading.Thread(target=look_at_programs, args=(over, sizes))
     watch.start()
-    unread = document(body, room=MemoryBudget(rest=32 * MIB, most=32 * MIB)).unread
+    unread = document(body, memory=MemoryBudget(rest=32 * MIB, most=32 * MIB)).unread
     over.set()
     watch.join()
 

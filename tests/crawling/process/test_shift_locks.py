@@ -19,7 +19,7 @@ from allocation.models import Process
 from allocation.services import take_lease
 from crawling.crawls.creation import create_crawl
 from crawling.models import Host
-from crawling.process.presence import absent, present
+from crawling.process.shift_locks import abandoned, hold
 from crawling.rq_jobs import SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
@@ -45,7 +45,7 @@ def worker_whose_process_was_killed(tmp_path):
         if not pid:
             work_process = os.fork()
             if not work_process:
-                with present(process_id, epoch, worker):
+                with hold(process_id, epoch, worker):
                     signal.pause()
             os.write(theirs, f"{work_process}\n".encode())
             os.waitpid(work_process, 0)
@@ -53,7 +53,7 @@ def worker_whose_process_was_killed(tmp_path):
             signal.pause()
         workers.append(pid)
         wait_until(lambda: (tmp_path / "shifts" / f"{process_id}-{epoch}").exists())
-        assert list(absent()) == []
+        assert list(abandoned()) == []
         os.kill(int(os.read(ours, 20)), signal.SIGKILL)
         assert os.read(ours, 20) == b"killed"
         for end in (ours, theirs):
@@ -84,36 +84,36 @@ def killed(worker_whose_process_was_killed):
 def test_a_shift_is_left_to_its_worker_while_that_lives(worker_whose_process_was_killed):
     pid = worker_whose_process_was_killed(7, 3, "w")
 
-    assert list(absent()) == []
+    assert list(abandoned()) == []
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert list(absent()) == [(7, 3, "w")]
+    assert list(abandoned()) == [(7, 3, "w")]
 
 
 def test_a_shift_is_absent_once_its_process_was_killed_and_is_told_of_once(killed):
     killed(7, 3, "w")
 
-    assert list(absent()) == [(7, 3, "w")]
-    assert list(absent()) == []
+    assert list(abandoned()) == [(7, 3, "w")]
+    assert list(abandoned()) == []
 
 
 def test_a_worker_is_told_of_its_own_shift_that_could_not_close_its_books():
     pid = os.fork()
     if not pid:
-        with suppress(OperationalError), present(7, 3, "w"):
+        with suppress(OperationalError), hold(7, 3, "w"):
             raise OperationalError("PostgreSQL has ended, too")
         os._exit(0)
     os.waitpid(pid, 0)
 
-    assert list(absent(but="w")) == []
-    assert list(absent()) == [(7, 3, "w")]
+    assert list(abandoned(but="w")) == []
+    assert list(abandoned()) == [(7, 3, "w")]
 
 
 def test_a_shift_that_ended_by_itself_leaves_nothing(tmp_path):
-    with present(7, 3, "w"):
-        assert list(absent()) == []
+    with hold(7, 3, "w"):
+        assert list(abandoned()) == []
 
-    assert list(absent()) == []
+    assert list(abandoned()) == []
     assert list((tmp_path / "shifts").iterdir()) == []
 
 
@@ -157,7 +157,7 @@ def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_
     shift.refresh_from_db()
     assert shift.ended_at is None
     # another finds it, since the worker above that process was killed
-    assert [lost.worker for lost in absent()] == [worker.name]
+    assert [lost.worker for lost in abandoned()] == [worker.name]
 
 
 @pytest.mark.django_db

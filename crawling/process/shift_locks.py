@@ -35,9 +35,9 @@ class DeadShift(NamedTuple):
 
 
 @contextmanager
-def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
+def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
     """Show until the block ends that this process works on a shift; one that ends by an exception,
-    as PostgreSQL's death, may not be closed, and is reported as absent. Where no file can be kept,
+    as PostgreSQL's death, may not be closed, and is found abandoned. Where no file can be kept,
     only the lease shows it. The worker is the process above this one.
     """
     path = _folder() / f"{process_id}-{epoch}"
@@ -57,7 +57,7 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
         os.close(file)
 
 
-def absent(but: str = "") -> Iterator[DeadShift]:
+def abandoned(but: str = "") -> Iterator[DeadShift]:
     """The shifts without a process whose worker is gone or is the caller, without those of the
     worker `but`.
 

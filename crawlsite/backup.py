@@ -27,12 +27,12 @@ from crawling.archive.files import deletions_held
 from crawling.audit import note
 from crawling.checkpoints.checkpoint_export import SNAPSHOT
 from crawling.checkpoints.directory import MANIFEST, SUMS, CheckpointWriter, compare, read_sums
+from crawling.encrypted_text import SealBroken, seal, unseal
 from crawling.errors import CheckpointTrouble
 from crawling.link_graph.graphs import graphs_restored
 from crawling.links.parts import parts_restored
 from crawling.models import ArchiveFile, CrawlJob
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.storage import storage
 
 FORMAT, VERSION = "crawlsite-backup", 1

@@ -21,9 +21,9 @@ from requests.exceptions import RequestException
 
 from crawling.alerts.wording import body_of, is_mailbox, letter, mailbox, signature, try_again_at
 from crawling.default_pool import WEBHOOK_KIB_PER_SECOND
+from crawling.encrypted_text import SealBroken
 from crawling.installation import allowed_networks, identity
 from crawling.models import Delivery
-from crawling.sealed_text import SealBroken
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
 from crawling.web.fetch.budgets import Bandwidth

@@ -34,7 +34,7 @@ from crawling.errors import ArchiveTrouble, NotFound, WrongState
 from crawling.models import ArchiveImport, Inquiry, Run
 from crawling.models.cancelling import Cancellable
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.runs.held_units import finish_moment
+from crawling.runs.temporary_grant import release_orphaned_grant
 from crawling.teams.permissions import require_own
 
 logger = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ def _leave(kind: JobKind, number: int) -> bool:
         with kind.job.alone(number) as is_alone:
             if is_alone:
                 if kind.held_as:
-                    finish_moment(kind.held_as.format(number))
+                    release_orphaned_grant(kind.held_as.format(number))
                 kind.clear(number)
                 kind.job.withdraw(number)
             return is_alone

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from allocation.wording import some
+from crawling.encrypted_text import seal, unseal
 from crawling.models import CrawlJob
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
-from crawling.sealed_text import seal, unseal
 from crawling.web.addresses import Address, canonical_address, read_address
 from crawling.web.secret_headers import MASK, Secret, origins_of
 

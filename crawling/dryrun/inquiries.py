@@ -16,12 +16,12 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from redis.exceptions import RedisError
 
+from crawling.encrypted_text import seal, unseal
 from crawling.errors import InquiriesBusy
 from crawling.models import Inquiry, InquiryKind
 from crawling.models.inquiries import LONGEST
 from crawling.rq_jobs import INQUIRY
-from crawling.runs.held_units import finish_moment
-from crawling.sealed_text import seal, unseal
+from crawling.runs.temporary_grant import release_orphaned_grant
 
 #: the time for which an answer is kept and serves the same question
 KEPT = timedelta(hours=1)
@@ -105,7 +105,7 @@ def settle(inquiry: Inquiry, answer: Mapping[str, Any] | None = None, *, trouble
 def tidy_inquiries() -> None:
     """End inquiries whose job is lost, and remove old answers."""
     for inquiry in Inquiry.objects.filter(ended_at=None, asked_at__lt=timezone.now() - LONGEST):
-        finish_moment(str(inquiry.pk))
+        release_orphaned_grant(str(inquiry.pk))
         settle(inquiry, trouble=inquiry.why_failed)
     Inquiry.objects.filter(asked_at__lt=timezone.now() - KEPT).delete()
 

@@ -20,7 +20,7 @@ from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
 from crawling.rq_jobs import INQUIRY
-from crawling.runs.held_units import held_units
+from crawling.runs.temporary_grant import temporary_grant
 from crawling.watches.text_diff import compared
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots
@@ -88,7 +88,7 @@ def _copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     from crawling.copies.clusters import answer_clusters, mebibytes
 
     wanted, label = {"memory": mebibytes(question)}, f"search for copies {number}"
-    with held_units(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS):
+    with temporary_grant(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS):
         return answer_clusters(question)
 
 

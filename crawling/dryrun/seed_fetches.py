@@ -40,8 +40,8 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
-from crawling.runs.held_units import held_units
 from crawling.runs.seed_checks import seed_errors
+from crawling.runs.temporary_grant import temporary_grant
 from crawling.web.addresses import WEB, Address, read_address
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import read_document, reader_of
@@ -109,7 +109,7 @@ def run_test_fetch(fields: Mapping[str, Any], *, number: int = 0) -> list[SeedTe
         "bandwidth": KIB_PER_SECOND,
     }
     label = f"test fetch {number}"
-    moment = held_units(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS)
+    moment = temporary_grant(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS)
     with moment as (units, lost):
         return fetch_seeds(order, units, lost)
 

@@ -14,8 +14,8 @@ from django.contrib.auth.models import User
 from crawling.dryrun.inquiries import ask_once
 from crawling.errors import InquiriesBusy
 from crawling.models import Inquiry, InquiryKind
-from crawling.runs.held_units import held_units
 from crawling.runs.seed_checks import MOST_NAMES, unknown_names
+from crawling.runs.temporary_grant import temporary_grant
 from dnscache.resolver import resolve_many
 
 #: for all names together, and before that for the grant
@@ -52,7 +52,7 @@ def look_up_names(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     """What the job does: the cache has the addresses then. Raises NoUnits."""
     names = question["names"][:MOST_NAMES]
     wanted = {"dns_slots": min(len(names), MOST_SLOTS)}
-    moment = held_units(
+    moment = temporary_grant(
         wanted, label=f"names {number}", reference=str(number), wait_seconds=GRANT_SECONDS
     )
     with moment as (units, _):

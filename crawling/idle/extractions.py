@@ -23,7 +23,7 @@ from crawling.idle.turns import IdleTurn, idle_turn
 from crawling.links.stored_documents import extracted_again, html_pages
 from crawling.models import Extraction, Page, Run
 from crawling.rq_jobs import EXTRACTION
-from crawling.runs.held_units import NoUnits
+from crawling.runs.temporary_grant import NoUnits
 
 logger = logging.getLogger(__name__)
 

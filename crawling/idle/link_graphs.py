@@ -17,7 +17,7 @@ from crawling.models import Run
 from crawling.process.child_process import GoesOn, child_process
 from crawling.rq_jobs import LINK_GRAPH
 from crawling.runs.grants import memory_to_hold
-from crawling.runs.held_units import NoUnits
+from crawling.runs.temporary_grant import NoUnits
 
 #: what any graph takes, and a million links of a run more: 10 million were measured to take 1,148
 LEAST_MIB, MIB_PER_MILLION = 128, 110

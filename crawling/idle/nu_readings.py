@@ -14,7 +14,7 @@ from crawling.links.nu_reading import read_part_by_nu
 from crawling.links.progress import parts_without_nu
 from crawling.models import Run
 from crawling.rq_jobs import NU_READING
-from crawling.runs.held_units import NoUnits
+from crawling.runs.temporary_grant import NoUnits
 
 
 def check_when_idle(run_id: int) -> str:

@@ -14,7 +14,7 @@ from crawling.revisits.history import ended_runs
 from crawling.revisits.planner import plan_crawl
 from crawling.rq_jobs import REVISITS
 from crawling.runs.grants import memory_to_hold
-from crawling.runs.held_units import NoUnits, finish_moment, held_units
+from crawling.runs.temporary_grant import NoUnits, release_orphaned_grant, temporary_grant
 
 #: what any plan takes, and bytes of a page: of a million 410 MiB were measured, and 50 more for the
 #: ends of intervals
@@ -31,9 +31,9 @@ def plan_when_granted(crawl_id: int) -> str:
     with REVISITS.alone(crawl_id) as is_alone:
         if not is_alone or not CrawlJob.objects.filter(pk=crawl_id).exists():
             return "another worker has it, or the crawl is gone"
-        finish_moment(name)
+        release_orphaned_grant(name)
         try:
-            with held_units(
+            with temporary_grant(
                 {"memory": mebibytes_of(crawl_id)},
                 label=f"revisits of crawl {crawl_id}",
                 reference=name,

@@ -15,7 +15,7 @@ from crawling.links.second_reading import read_part
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import PROBLEM_COUNTS
-from crawling.runs.held_units import NoUnits
+from crawling.runs.temporary_grant import NoUnits
 from crawling.search.folder import IndexBusy
 from crawling.search.index import IndexWriter, add_parts, writing
 

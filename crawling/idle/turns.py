@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from crawling.process.priority import hurry, let_shifts_go_first
 from crawling.rq_jobs import do_users_wait, is_background_wanted
-from crawling.runs.held_units import IDLE, finish_moment, held_units, others_lack
+from crawling.runs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 
 #: It asks again at its next turn. While it waits it must not become the one that others may pass no
 #: more.
@@ -96,14 +96,14 @@ def idle_turn(reference: str, *, label: str, mebibytes: int) -> Iterator[IdleTur
     reference: of the job; what one with the same has left, because it was killed, is given back.
     Raises NoUnits, AllocationError.
     """
-    finish_moment(reference)
+    release_orphaned_grant(reference)
     turn, over = IdleTurn(), threading.Event()
     looking = threading.Thread(target=turn.look_until, args=(over,), daemon=True)
     memory = {"memory": mebibytes}
     let_shifts_go_first()
     looking.start()
     try:
-        with held_units(
+        with temporary_grant(
             memory, label=label, reference=reference, wait_seconds=WAIT_SECONDS, priority=IDLE
         ) as (units, lost):
             turn.hold(units, lost)

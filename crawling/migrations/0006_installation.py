@@ -211,7 +211,7 @@ class Migration(migrations.Migration):
                 ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 ("url", models.TextField()),
-                ("sealed", models.TextField(help_text="its secret, by `crawling.sealed_text`")),
+                ("sealed", models.TextField(help_text="its secret, by `crawling.encrypted_text`")),
                 ("events", ArrayField(base_field=models.CharField(max_length=20), size=None)),
                 ("is_on", models.BooleanField(default=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

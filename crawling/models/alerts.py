@@ -10,8 +10,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from crawling.encrypted_text import seal, unseal
 from crawling.models.jobs import CrawlJob
-from crawling.sealed_text import seal, unseal
 
 
 class Listener(models.Model):
@@ -28,7 +28,7 @@ class Listener(models.Model):
         db_default="json",
         help_text="of a webhook's body: `crawling.alerts`",
     )
-    sealed = models.TextField(help_text="its secret, by `crawling.sealed_text`")
+    sealed = models.TextField(help_text="its secret, by `crawling.encrypted_text`")
     events = ArrayField(models.CharField(max_length=20))
     is_on = models.BooleanField(default=True)
     created_by = models.ForeignKey(

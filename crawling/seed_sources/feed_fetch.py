@@ -10,7 +10,7 @@ from crawling.crawls.fetching_section import fetching_of
 from crawling.dryrun.seed_fetches import KIB_PER_SECOND, MIB_EACH, fetch_seeds
 from crawling.models import SeedSource
 from crawling.orders.order import CrawlOrder, read_order
-from crawling.runs.held_units import finish_moment, held_units
+from crawling.runs.temporary_grant import release_orphaned_grant, temporary_grant
 from crawling.seed_sources.seed_files import SeedsUnreadable
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.feed import entries
@@ -41,9 +41,9 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
     found: list[FeedAnswer | BadFeed] = []
     wanted = {"fetch_slots": 1, "dns_slots": 1, "memory": MIB_EACH, "bandwidth": KIB_PER_SECOND}
     reference = f"seeds-{source.pk}"
-    finish_moment(reference)  # of a job that was killed
+    release_orphaned_grant(reference)  # of a job that was killed
     label = f"seed feed {source.pk}"
-    moment = held_units(wanted, label=label, reference=reference, wait_seconds=WAIT_SECONDS)
+    moment = temporary_grant(wanted, label=label, reference=reference, wait_seconds=WAIT_SECONDS)
     asking, take = questions(source.etag, source.last_modified), partial(_take, found, source.url)
     with moment as (units, lost):
         fetched = fetch_seeds(order, units, lost, asking=asking, with_answer=take)[0]

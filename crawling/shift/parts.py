@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawling.crawls.fetching_section import fetching_of
+from crawling.encrypted_text import SealBroken
 from crawling.installation import identity
 from crawling.models import Run, Shift
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.pipeline.context import FetchContext
 from crawling.runs.extensions import missing_parts
 from crawling.runs.steering import pause_by_itself
-from crawling.sealed_text import SealBroken
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.context_factory import make_context
 from crawling.shift.fetch_threads import FetchThreadPool

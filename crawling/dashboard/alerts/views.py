@@ -12,9 +12,9 @@ from crawling.alerts.listeners import remove_listener, save_listener, send_again
 from crawling.alerts.wording import AlertEvent, MessageFormat, is_mailbox
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.default_pool import WEBHOOK_KIB_PER_SECOND
+from crawling.encrypted_text import SealBroken
 from crawling.errors import BadOrder, WrongState
 from crawling.models import Delivery, Listener
-from crawling.sealed_text import SealBroken
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 SHOWN = 50

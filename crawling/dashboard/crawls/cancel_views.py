@@ -13,9 +13,9 @@ from crawling.dashboard.base.requests import back, next_page, wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dryrun.inquiries import ask_again
 from crawling.dryrun.run_comparison import asked_together
+from crawling.encrypted_text import SealBroken
 from crawling.errors import InquiriesBusy, NotFound, WrongState
 from crawling.models import Inquiry, InquiryKind
-from crawling.sealed_text import SealBroken
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 

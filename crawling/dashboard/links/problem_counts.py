@@ -25,7 +25,7 @@ from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import PROBLEM_COUNTS
-from crawling.runs.held_units import NoUnits
+from crawling.runs.temporary_grant import NoUnits
 
 #: so many or more
 MOST_COUNTED = 10_000

@@ -29,6 +29,7 @@ from crawling.dryrun.inquiries import question_of
 from crawling.dryrun.seed_fetch_results import SeedTestFetch
 from crawling.dryrun.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.dryrun.seed_names import ask_names, await_names
+from crawling.encrypted_text import SealBroken
 from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.installation import allow, identity, set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
@@ -38,7 +39,6 @@ from crawling.orders.sections.fetching import masked_in
 from crawling.runs.grants import capacity_of, default_pool, pool_named
 from crawling.runs.seed_checks import ClosedAddress, closed_addresses
 from crawling.runs.start import start_run
-from crawling.sealed_text import SealBroken
 from crawling.teams.permissions import require_act
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment

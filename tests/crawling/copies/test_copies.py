@@ -20,7 +20,7 @@ from crawling.dryrun import inquiry_answers
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.links.catch_up import catch_up
 from crawling.models import Inquiry, Page, Run
-from crawling.runs.held_units import held_units
+from crawling.runs.temporary_grant import temporary_grant
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -208,7 +208,7 @@ def test_clusters_are_looked_for_with_memory_that_no_other_process_holds(site, r
     monkeypatch.setattr(inquiry_answers, "GRANT_SECONDS", 0.1)
     viewer, address = browser("viewer"), reverse("crawling:copies", args=[run.crawl_id])
 
-    with held_units({"memory": 512}, label="all", reference="all", wait_seconds=5):
+    with temporary_grant({"memory": 512}, label="all", reference="all", wait_seconds=5):
         page = answered(address, viewer)
 
     assert "could not spare" in page.get_text()

@@ -11,9 +11,9 @@ from crawling.crawls.creation import clone_crawl, create_crawl
 from crawling.crawls.fetching_section import fetching_of, shown
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.templates import save_template
+from crawling.encrypted_text import SealBroken
 from crawling.models import CrawlJob, Delivery, Listener
 from crawling.runs.start import start_run
-from crawling.sealed_text import SealBroken
 from crawling.web.secret_headers import MASK
 
 SEED = "http://127.0.0.1:8900/login"

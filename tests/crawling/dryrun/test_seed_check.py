@@ -20,6 +20,7 @@ from crawling.dryrun import seed_fetches as test_fetch
 from crawling.dryrun.inquiries import FAILURE_KEPT, ask, ask_once, tidy_inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
+from crawling.encrypted_text import SealBroken
 from crawling.frontier.address_clock import borrow_hosts, return_host
 from crawling.models import (
     CrawlJob,
@@ -33,8 +34,7 @@ from crawling.models import (
     Shift,
     Url,
 )
-from crawling.runs.held_units import NoUnits, held_units
-from crawling.sealed_text import SealBroken
+from crawling.runs.temporary_grant import NoUnits, temporary_grant
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, log_in, soup
@@ -338,7 +338,7 @@ def test_a_test_fetch_holds_a_grant_while_it_fetches_and_no_worker_seat(attempt,
 def test_without_a_grant_nothing_is_fetched(pool, loopback, make_site, monkeypatch):
     monkeypatch.setattr(test_fetch, "GRANT_SECONDS", 0.3)
     site, user = make_site({"/": "x"}), browser("operator")
-    with held_units({"fetch_slots": 64}, label="all", reference="all", wait_seconds=5):
+    with temporary_grant({"fetch_slots": 64}, label="all", reference="all", wait_seconds=5):
         place = user.post(reverse(TRY), {"seeds": f"{site.url}/"})["Location"]
         answer_all()
 
@@ -349,7 +349,7 @@ def test_without_a_grant_nothing_is_fetched(pool, loopback, make_site, monkeypat
 
 def test_units_that_are_held_outlive_the_lease_and_are_told_to_be_lost(pool, settings):
     settings.BANK_LEASE_SECONDS = 0.6
-    with held_units({"memory": 3}, label="a", reference="a", wait_seconds=5) as (units, lost):
+    with temporary_grant({"memory": 3}, label="a", reference="a", wait_seconds=5) as (units, lost):
         assert units == {"memory": 3}
         assert not lost.wait(1.2)
         reap_expired()

@@ -34,7 +34,7 @@ from crawling.link_graph.tables import TABLES, ask
 from crawling.links.catch_up import catch_up
 from crawling.process.child_process import ChildLost
 from crawling.rq_jobs import LINK_GRAPH
-from crawling.runs.held_units import IDLE
+from crawling.runs.temporary_grant import IDLE
 from tests.crawling.pages import browser
 from tests.stack import background_queue, wait_until
 

@@ -11,7 +11,7 @@ from allocation.services import finish_process, register_process, request_resour
 from crawling.idle import revisit_plans
 from crawling.idle.revisit_plans import LEAST_MIB, mebibytes_of, plan_when_granted
 from crawling.models import PlannedRevisit
-from crawling.runs.held_units import NoUnits
+from crawling.runs.temporary_grant import NoUnits
 
 
 @pytest.fixture

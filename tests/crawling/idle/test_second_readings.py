@@ -27,7 +27,7 @@ from crawling.links.second_reading import read_again, read_part
 from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import IDLE as IDLE_QUEUE
 from crawling.rq_jobs import SECOND_READING
-from crawling.runs.held_units import IDLE, MOMENT_REF
+from crawling.runs.temporary_grant import IDLE, TEMPORARY_REF
 from crawling.scheduler.messages import resend_background
 from tests.stack import background_queue
 
@@ -149,7 +149,7 @@ def test_readings_of_other_runs_wait_until_its_turn_is_over(
 
 
 def test_what_a_killed_reading_has_left_is_cleared_away(run, pool, background):
-    reference, all_of_it = f"{MOMENT_REF}reading-{run.pk}", {"memory": 512}
+    reference, all_of_it = f"{TEMPORARY_REF}reading-{run.pk}", {"memory": 512}
     left = register_process(pool=pool.pk, label="l", run_ref=reference, maximum=all_of_it)
     request_resources(
         process=left.pk, amounts=all_of_it, request_id=uuid4(), kind=RequestKind.START

@@ -14,12 +14,12 @@ from requests.utils import parse_dict_header
 
 from crawling.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.crawls.fetching_section import fetching_of
+from crawling.encrypted_text import SealBroken, seal, unseal
 from crawling.frontier.host_state import sessions_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.runs.start import start_run
-from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.cookies import Cookies

@@ -30,7 +30,7 @@ from crawling.errors import CrawlError
 from crawling.runs.grants import capacity_of, default_pool
 
 #: what such processes are known by in the pool; no shift is made of them
-MOMENT_REF = "moment/"
+TEMPORARY_REF = "moment/"
 #: a user waits for it on a page, so its turn is before that of crawls
 URGENT = 10
 #: what can wait has its turn after all crawls
@@ -43,7 +43,7 @@ class NoUnits(CrawlError):
 
 
 @contextmanager
-def held_units(
+def temporary_grant(
     wanted: Mapping[str, int],
     *,
     label: str,
@@ -62,7 +62,7 @@ def held_units(
     process = register_process(
         pool=pool.pk,
         label=label,
-        run_ref=f"{MOMENT_REF}{reference}",
+        run_ref=f"{TEMPORARY_REF}{reference}",
         maximum=amounts,
         priority=priority,
     ).pk
@@ -96,9 +96,9 @@ def others_lack(held: Iterable[str]) -> bool:
     return not lacked.isdisjoint(held)
 
 
-def finish_moment(reference: str) -> None:
+def release_orphaned_grant(reference: str) -> None:
     """End what a caller that was killed has left in the pool; harmless if there is nothing."""
-    left = Process.objects.filter(run_ref=f"{MOMENT_REF}{reference}", state=ProcessState.ACTIVE)
+    left = Process.objects.filter(run_ref=f"{TEMPORARY_REF}{reference}", state=ProcessState.ACTIVE)
     for process in left.values_list("pk", flat=True):
         finish_process(process=process)
 

@@ -220,13 +220,16 @@ def test_a_decision_record_is_one_page_of_context_choice_and_consequences(path):
     assert re.findall(r"^## (.*)", path.read_text(), re.M) == ["Context", "Choice", "Consequences"]
 
 
-def test_the_list_of_decisions_is_complete():
+def test_each_decision_stands_once_under_a_part_of_the_house():
     listed = (PROJECT / "docs" / "decisions" / "README.md").read_text()
     titles = [re.match(r"# (\d+\. .*)", path.read_text()) for path in DECISIONS]
+    parts = [re.findall(r"^- \[(.*)\]\((.*)\)$", part, re.M) for part in listed.split("\n## ")[1:]]
 
-    assert re.findall(r"^- \[(.*)\]\((.*)\)$", listed, re.M) == [
+    assert sorted(row for part in parts for row in part) == sorted(
         (title[1], path.name) for title, path in zip(titles, DECISIONS, strict=True) if title
-    ]
+    )
+    assert all(part == sorted(part, key=lambda row: row[1]) for part in parts)
+    assert all(parts)
 
 
 #: documents that say which test shows what -> the folder in which their tests are

@@ -24,12 +24,13 @@ from crawling.frontier.record.outcome_writer import give_back
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.released_hosts import free_hosts
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
-from crawling.frontier.run_limits import ending_of, in_vain, limit_reached
+from crawling.frontier.run_limits import limit_reached
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.process.shift_locks import abandoned
 from crawling.run_log import write
+from crawling.runs.endings import ending_of, in_vain
 from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.runs.takeover import rejoin
 from crawling.runs.transitions import WOUND_DOWN

@@ -26,13 +26,13 @@ from crawling.dashboard.run.processes import (
     steps_of,
 )
 from crawling.dashboard.run.rates import FetchRates, rates_of
-from crawling.frontier.run_limits import sites_of_one_text
 from crawling.models import CrawlJob, Page, Run, RunStatusCount, Shift, TrapPattern, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import fields_of
 from crawling.orders.order import PARTS
 from crawling.orders.ranking import Order
 from crawling.runs.diagnosis import Stall
+from crawling.runs.endings import sites_of_one_text
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.verbs import Verb, offered
 from crawling.scope.scope import Reach

@@ -11,9 +11,16 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
+from crawling.frontier.host_budgets import (
+    QueueUse,
+    claimable,
+    close_exhausted_queues,
+    limits_hosts,
+    uses_of,
+)
 from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.frontier.rules.poison_suspects import ALONE_FROM
-from crawling.frontier.run_limits import pages_left, within_host_budget
+from crawling.frontier.run_limits import pages_left
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, gate_is_wanted
@@ -278,7 +285,7 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
     if not wanted:
         return {}
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
-        limits = within_host_budget(run, _within_page_limit(run, wanted))
+        limits = _close_and_limit(run, wanted)
         if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
             return {}
         asked = starmap(ClaimLimit, limits.items())
@@ -301,15 +308,24 @@ def _not_empty(wanted: Mapping[int, int]) -> dict[int, int]:
     return {queue: count for queue, count in wanted.items() if queue in found}
 
 
-def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    left = pages_left(run)
-    if left is None:
+def _close_and_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
+    """Close those queues that a limit has exhausted; how many URLs each of the others may give."""
+    left, budget = pages_left(run), run.crawl.order.budget
+    if left is None and not limits_hosts(budget):
         return dict(wanted)
-    queued = dict(run.queues.filter(pk__in=wanted).values_list("pk", "queued"))
+    uses = uses_of(run, wanted)
+    if left is not None:
+        wanted = _shares(left, uses, wanted)
+    close_exhausted_queues(run, [uses[queue] for queue in wanted])
+    return claimable(budget, uses, wanted)
+
+
+def _shares(left: int, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]) -> dict[int, int]:
+    """How many of the pages that the run may still fetch each queue may give."""
     limits: dict[int, int] = {}
     for queue, count in wanted.items():
         if left > 0:  # no queue keeps from the others what it does not have
-            limits[queue] = min(count, left, queued[queue])
+            limits[queue] = min(count, left, uses[queue].queued)
             left -= limits[queue]
     return limits
 

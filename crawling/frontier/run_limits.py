@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
 
-from django.db.models import Count, Q
+from django.db import connection
+from django.db.models import Count
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
-from crawling.frontier.exclusion import exclude
 from crawling.frontier.types import Candidate
-from crawling.models import HostQueue, Run, RunState, RunTotal, Url, UrlState
-from crawling.orders.sections.budget import Limits
+from crawling.models import Run, RunState, RunTotal, UrlState
 from crawling.scope.filters import Rule
 from crawling.web.public_suffixes import domain_of
-from crawling.web.statuses import FetchStatus
 
 #: rules by which a limit kept URLs out
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
+
+#: pages of a run that were fetched or are in process; these are read along their index
+COUNT_HAD = f"""
+WITH in_process AS MATERIALIZED (
+    SELECT run_id FROM crawling_url
+    WHERE state = '{UrlState.IN_PROCESS}' AND shift_id IS NOT NULL
+)
+SELECT coalesce((SELECT fetched FROM crawling_runtotal WHERE run_id = %(run)s), 0)
+    + (SELECT count(*) FROM in_process WHERE run_id = %(run)s)
+"""  # noqa: S608  # a constant
 
 
 def is_complete(run: Run) -> bool:
@@ -37,10 +43,10 @@ def pages_left(run: Run) -> int | None:
     """
     if run.crawl.max_pages is None:
         return None
-    in_process = run.urls.filter(
-        state=UrlState.IN_PROCESS, shift__isnull=False, shift__process__run=run
-    ).count()
-    return max(0, run.crawl.max_pages - _total(run, "fetched") - in_process)
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_HAD, {"run": run.pk})
+        (had,) = cursor.fetchone()
+    return max(0, run.crawl.max_pages - int(had))
 
 
 def limit_reached(run: Run) -> str:
@@ -76,113 +82,6 @@ def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None)
 
 def _total(run: Run, column: str) -> int:
     return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)
-
-
-#: what the URLs of a host end with whose limit, or that of whose domain, is reached
-CLOSED = (FetchStatus.HOST_BUDGET, FetchStatus.DOMAIN_BUDGET)
-#: URLs of a host that are excluded in one transaction; the others follow with the next claims
-MOST_EXCLUDED = 5_000
-
-
-def spent(limits: Limits, now: datetime) -> Q | None:
-    """An SQL condition for queues that have reached a limit of hosts; None without such limits."""
-    reached = Q()
-    if limits.pages:
-        reached |= Q(pages__gte=limits.pages)
-    if limits.bytes:
-        reached |= Q(bytes__gte=limits.bytes)
-    if limits.seconds:
-        reached |= Q(began_at__lte=now - timedelta(seconds=limits.seconds))
-    return reached or None
-
-
-def within_host_budget(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    """How many URLs each queue may give, which loses what it has once the limit of its host, or of
-    its domain, is reached.
-
-    The caller holds the run's lock.
-
-    The limits on pages are exact: what is in process counts as had.
-    """
-    return _within_domains(run, _within_hosts(run, wanted))
-
-
-def _within_hosts(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    reached = spent(run.crawl.order.budget.host_max, timezone.now())
-    if reached is None or not wanted:
-        return dict(wanted)
-    closed = {
-        queue.pk: queue
-        for queue in HostQueue.objects.select_related("host").filter(
-            reached, run=run, pk__in=wanted
-        )
-    }
-    for queue in closed.values():
-        had = f"{queue.host.name}: {queue.pages:,} pages, {queue.bytes:,} bytes"
-        _close(queue, FetchStatus.HOST_BUDGET, had)
-    return {
-        queue: count for queue, count in _pages_left(run, wanted).items() if queue not in closed
-    }
-
-
-def _close(queue: HostQueue, status: FetchStatus, had: str) -> None:
-    """Exclude what a queue has, some of it at a time."""
-    waiting = (
-        Url.objects.filter(queue=queue, state=UrlState.QUEUED)
-        .order_by("lane", "rank", "pk")
-        .values_list("pk", flat=True)
-    )
-    sentence = f"{status.sentence} ({had})"
-    exclude(queue.run_id, dict.fromkeys(waiting[:MOST_EXCLUDED], sentence), status)
-
-
-def _pages_left(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    most = run.crawl.order.budget.host_max_pages
-    if not most:
-        return dict(wanted)
-    had = dict(run.queues.filter(pk__in=wanted).values_list("pk", "pages"))
-    held = _in_process(wanted)
-    return {
-        queue: max(0, min(count, most - had[queue] - held.get(queue, 0)))
-        for queue, count in wanted.items()
-    }
-
-
-def _in_process(queues: Collection[int]) -> dict[int, int]:
-    """How many URLs of each queue are being fetched."""
-    in_process = Url.objects.filter(
-        queue__in=queues, state=UrlState.IN_PROCESS, shift__isnull=False
-    ).values_list("queue")
-    return dict(in_process.annotate(n=Count("pk")))
-
-
-def _within_domains(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    """The same for the limit on pages of each registrable domain, which its hosts share."""
-    most = run.crawl.order.budget.domain_max_pages
-    if not most or not wanted:
-        return dict(wanted)
-    mine = {queue.pk: queue for queue in run.queues.filter(pk__in=wanted).exclude(domain="")}
-    queues = run.queues.filter(domain__in={queue.domain for queue in mine.values()})
-    rows = list(queues.values_list("pk", "domain", "pages"))
-    held = _in_process([queue for queue, _, _ in rows])
-    done: Counter[str] = Counter()
-    left: dict[str, int] = {}
-    for queue_id, domain, pages in rows:
-        done[domain] += pages
-        left[domain] = left.get(domain, most) - pages - held.get(queue_id, 0)
-    limits = {}
-    for queue_id, count in wanted.items():
-        queue = mine.get(queue_id)
-        if queue is None:  # a literal address has no domain
-            limits[queue_id] = count
-        elif done[queue.domain] >= most:
-            _close(
-                queue, FetchStatus.DOMAIN_BUDGET, f"{queue.domain}: {done[queue.domain]:,} pages"
-            )
-        else:
-            limits[queue_id] = max(0, min(count, left[queue.domain]))
-            left[queue.domain] -= limits[queue_id]
-    return limits
 
 
 def hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:

@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
-from django.utils import timezone
 
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
 from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.bulk_insert import add_hosts
 from crawling.frontier.exclusion import readmit
+from crawling.frontier.host_budgets import softly_spent_hosts
 from crawling.frontier.host_placement import loads_of
 from crawling.frontier.rules.hosts import place_each
 from crawling.frontier.run_counts import QueueCount, count_seeds
-from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached, spent
+from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run, Url, UrlState, Verdict
@@ -375,18 +375,13 @@ def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate]
 
 
 def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
-    crawl_wide = soft_limit_reached(run)
-    of_hosts = spent(run.crawl.order.budget.host_soft, timezone.now())
-    if not links or (not crawl_wide and of_hosts is None):
-        return list(links), []
-    if crawl_wide:
+    if not links:
+        return [], []
+    if crawl_wide := soft_limit_reached(run):
         return [], [_refusal(link, Rule.BUDGET, crawl_wide) for link in unseen(run.pk, links)]
-    names = {link.address.host_key for link in links}
-    full = (
-        set(run.queues.filter(of_hosts, host__name__in=names).values_list("host__name", flat=True))
-        if of_hosts
-        else set()
-    )
+    full = softly_spent_hosts(run, {link.address.host_key for link in links})
+    if not full:
+        return list(links), []
     kept_out = unseen(run.pk, [link for link in links if link.address.host_key in full])
     sentence = "the soft limit on each host is reached for {}"
     refusals = [

@@ -1,15 +1,21 @@
 """URLs are handed out in order, when due, and never beyond the limit."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crawling.frontier.due_queues import seconds_until_due
+from crawling.frontier.host_budgets import claimable, uses_of
 from crawling.frontier.leases import claim_urls
 from crawling.frontier.run_limits import pages_left
 from crawling.frontier.types import ServerAnswer
-from crawling.models import HostQueue, Url
-from tests.crawling.frontiers import Frontier, outcome
+from crawling.models import CrawlJob, HostQueue, Run, Url
+from crawling.web.statuses import FetchStatus
+from tests.crawling.frontiers import Frontier, outcome, rows
 
+#: statements of a claim of a run that has no limit, with those of its transaction
+WITHOUT_LIMITS = 7
 ANSWER = ServerAnswer(200, "http://a.test/", "text/html", 10, 1, "127.0.0.1", 0.1, timezone.now())
 
 
@@ -142,3 +148,90 @@ def test_a_shift_whose_books_are_closed_is_handed_nothing(frontier):
     assert frontier.claim() == []
     assert Url.objects.get().state == "q"
     assert HostQueue.objects.values().get() == before
+
+
+def limited(**budget):
+    """A frontier of a literal address, of a host, and of two hosts of a domain, one page of each
+    fetched and one in process.
+    """
+    frontier = Frontier(max_pages=50)
+    hosts = ("192.0.2.1", "b.test", "one.c.test", "two.c.test")
+    frontier.sow(*(f"{host}/{number}" for host in hosts for number in range(9)))
+    frontier.record(*(outcome(url, answer=ANSWER) for url in frontier.claim(1)))
+    frontier.claim(1)
+    CrawlJob.objects.update(budget=budget)
+    return frontier
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        ({}, [9, 9, 9, 9]),
+        ({"host_max_pages": 5}, [3, 3, 3, 3]),
+        ({"domain_max_pages": 7}, [9, 5, 3, 0]),
+        ({"domain_max_pages": 7, "host_max_pages": 4}, [2, 2, 2, 1]),
+        ({"host_max_bytes": 20}, [9, 9, 9, 9]),
+    ],
+)
+def test_what_queues_may_give_is_what_their_hosts_and_domains_have_left(db, budget, left):
+    frontier = limited(**budget)
+    run = Run.objects.get()
+    wanted = dict.fromkeys(frontier.queues(), 9)
+
+    limits = claimable(run.crawl.order.budget, uses_of(run, wanted), wanted)
+
+    assert list(limits.values()) == left
+
+
+@pytest.mark.parametrize("budget", [{"host_max_pages": 1}, {"domain_max_pages": 2}])
+def test_asking_what_queues_may_give_changes_no_row_even_if_some_are_exhausted(db, budget):
+    frontier = limited(**budget)
+    run = Run.objects.get()
+    wanted = dict.fromkeys(frontier.queues(), 9)
+    before = rows()
+
+    answers = [claimable(run.crawl.order.budget, uses_of(run, wanted), wanted) for _ in range(2)]
+
+    assert answers[0] == answers[1]
+    assert len(answers[0]) < len(wanted)
+    assert rows() == before
+
+
+def test_a_claim_closes_the_exhausted_queues_each_with_what_its_host_or_domain_had(db):
+    frontier = limited(domain_max_pages=3, host_max_pages=2)
+    frontier.record(*frontier.in_hand())
+    frontier.record(*(outcome(url, answer=ANSWER) for url in frontier.claim(1)))
+
+    assert frontier.claim() == []
+    assert set(Url.objects.filter(state="x").values_list("status", "error")) == {
+        (status, f"{status.sentence} ({had})")
+        for status, had in (
+            (FetchStatus.HOST_BUDGET, "b.test: 2 pages, 20 bytes"),
+            (FetchStatus.HOST_BUDGET, "192.0.2.1: 2 pages, 20 bytes"),
+            (FetchStatus.HOST_BUDGET, "one.c.test: 2 pages, 20 bytes"),
+            (FetchStatus.DOMAIN_BUDGET, "c.test: 3 pages"),
+        )
+    }
+    frontier.check()
+
+
+@pytest.mark.parametrize(
+    ("most_pages", "budget", "statements"),
+    [
+        (None, {}, 0),
+        (50, {}, 2),
+        (None, {"host_max_pages": 5, "domain_max_pages": 7}, 1),
+        (50, {"host_max_pages": 5, "host_max_bytes": 99, "domain_max_pages": 7}, 2),
+    ],
+)
+def test_limits_cost_a_claim_few_statements_under_the_lock(db, most_pages, budget, statements):
+    frontier = limited(**budget)
+    CrawlJob.objects.update(max_pages=most_pages)
+    frontier.record(*frontier.in_hand())
+    queues = dict.fromkeys(frontier.queues(), 1)
+
+    with CaptureQueriesContext(connection) as asked:
+        claimed = claim_urls(frontier.shift, queues)
+
+    assert all(claimed.values())
+    assert len(asked) == WITHOUT_LIMITS + statements

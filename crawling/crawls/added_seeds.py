@@ -14,7 +14,7 @@ from crawling.crawls.fetching_section import origins_without
 from crawling.crawls.revisions import ADDED_SEEDS
 from crawling.errors import BadSeeds
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
-from crawling.frontier.admit.schedule import add_seeds, known_urls
+from crawling.frontier.admit.seeds import add_seeds, known_urls
 from crawling.frontier.change.rejudgement import begin_reranking
 from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_limits import limit_reached

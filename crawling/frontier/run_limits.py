@@ -1,18 +1,13 @@
-"""The limits that end a run before its frontier is empty, or keep new URLs out."""
+"""The limits on a whole run, and what is left of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from django.db import connection
-from django.db.models import Count
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
-from crawling.frontier.types import Candidate
 from crawling.models import Run, RunState, RunTotal, UrlState
 from crawling.scope.filters import Rule
-from crawling.web.public_suffixes import domain_of
 
 #: rules by which a limit kept URLs out
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
@@ -82,38 +77,3 @@ def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None)
 
 def _total(run: Run, column: str) -> int:
     return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)
-
-
-def hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
-    """The links' hosts that the run must not begin with, each with the rule and a sentence.
-
-    Of new hosts those that were found first are let in. The caller holds the run's lock.
-    """
-    if not links:
-        return {}
-    budget = run.crawl.order.budget
-    hosts = {link.address.host_key: link.address.hostname for link in links}
-    known = set(run.queues.filter(host__name__in=hosts).values_list("host__name", flat=True))
-    new = {host: name for host, name in hosts.items() if host not in known}
-    kept_out = _beyond_domains(run, new, budget.domain_max_hosts)
-    in_all = budget.max_hosts
-    if in_all is not None and new.keys() - kept_out.keys():
-        room = max(0, in_all - run.queues.count())
-        sentence = f"the limit of {in_all:,} host{'s' * (in_all != 1)} is reached"
-        for host in [host for host in new if host not in kept_out][room:]:
-            kept_out[host] = (Rule.CRAWL_HOSTS, sentence)
-    return kept_out
-
-
-def _beyond_domains(run: Run, new: Mapping[str, str], most: int) -> dict[str, tuple[Rule, str]]:
-    domains = {host: domain_of(name) for host, name in new.items()}
-    if not any(domains.values()):
-        return {}
-    of_them = run.queues.filter(domain__in=set(domains.values()) - {""})
-    had = dict(of_them.values_list("domain").annotate(n=Count("pk")))
-    beyond = {}
-    for host, domain in domains.items():
-        had[domain] = had.get(domain, 0) + 1
-        if domain and had[domain] > most:
-            beyond[host] = (Rule.DOMAIN_BUDGET, f"the limit of hosts is reached for {domain}")
-    return beyond

@@ -1,6 +1,4 @@
-"""Let new URLs into a run's frontier: each once, exactly (SEEDS W11), and none once a soft limit is
-reached (SEEDS B11): then what is known is finished.
-"""
+"""Let new URLs into a run's frontier: each once, exactly (SEEDS W11)."""
 
 from __future__ import annotations
 
@@ -15,22 +13,16 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
-from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.bulk_insert import add_hosts
-from crawling.frontier.exclusion import readmit
-from crawling.frontier.host_budgets import softly_spent_hosts
 from crawling.frontier.host_placement import loads_of
 from crawling.frontier.rules.hosts import place_each
-from crawling.frontier.run_counts import QueueCount, count_seeds
-from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached
+from crawling.frontier.run_counts import QueueCount
 from crawling.frontier.sql_rows import SentRows, read_rows
-from crawling.frontier.types import Candidate, Refusal
-from crawling.models import Run, Url, UrlState, Verdict
+from crawling.frontier.types import Candidate
+from crawling.models import Run, UrlState
 from crawling.orders.ranking import Ranking
-from crawling.scope.filters import Rule
-from crawling.web.addresses import Address, fingerprint, signed
+from crawling.web.addresses import fingerprint, signed
 from crawling.web.public_suffixes import domain_of
-from crawling.web.statuses import FetchStatus
 
 #: URLs that a statement inserts or looks for. The server waits for the next statement while its
 #: rows are made, under the run's lock, and other threads of the shift may have the interpreter
@@ -160,19 +152,6 @@ def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
         if candidate.depth < once.setdefault(candidate.address.url, candidate).depth:
             once[candidate.address.url] = candidate
     return once
-
-
-def schedule_found_urls(
-    run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]
-) -> int:
-    """Queue what no shift brings, and count it; returns how many were new.
-
-    The caller holds the run's lock.
-    """
-    added = schedule_urls(run, candidates, numbers=numbers)
-    if added:
-        count_seeds(run.pk, added)
-    return added
 
 
 def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -320,76 +299,3 @@ class _Scheduler:
 
 def _next(mark: int) -> int:
     return signed((mark + 1) % (1 << 64))
-
-
-#: URLs that a rule or an operator excluded come back when they are added as seeds
-KEPT_OUT = (FetchStatus.FILTERED, FetchStatus.TAKEN_OUT)
-
-
-def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
-    """The known URLs of the run, with their state so far."""
-    marks = [fingerprint(address.url) for address in addresses]
-    wanted = {address.url for address in addresses}
-    rows = Url.objects.filter(run=run, fingerprint__in=marks).values_list("url", "state")
-    return {url: UrlState(state) for url, state in rows if url in wanted}
-
-
-def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
-    """Queue new URLs, and those that rules or operators have excluded; returns how many.
-
-    What waits already waits as a seed from now on. The caller holds the run's lock.
-    """
-    marks = [fingerprint(address.url) for address in addresses]
-    drop_verdicts(
-        run.pk,
-        Verdict.objects.filter(
-            run=run, fingerprint__in=marks, url__in=[address.url for address in addresses]
-        ),
-    )
-    out = Url.objects.filter(
-        run=run, fingerprint__in=marks, state=UrlState.EXCLUDED, status__in=KEPT_OUT
-    )
-    ids = list(out.values_list("pk", flat=True))
-    # rules pass seeds, so the next look at them leaves it in
-    Url.objects.filter(pk__in=ids).update(depth=0, via=None)
-    added = schedule_found_urls(
-        run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers
-    )
-    return added + (readmit(run.pk, ids) if ids else 0)
-
-
-def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
-    """The admitted links, and the limit that excludes the others.
-
-    The caller holds the run's lock.
-    """
-    links, refusals = _within_softly(run, links)
-    beyond = hosts_kept_out(run, links)
-    if not beyond:
-        return links, refusals
-    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in beyond])
-    for link in kept_out:
-        rule, sentence = beyond[link.address.host_key]
-        refusals.append(_refusal(link, rule, sentence))
-    return [link for link in links if link.address.host_key not in beyond], refusals
-
-
-def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
-    if not links:
-        return [], []
-    if crawl_wide := soft_limit_reached(run):
-        return [], [_refusal(link, Rule.BUDGET, crawl_wide) for link in unseen(run.pk, links)]
-    full = softly_spent_hosts(run, {link.address.host_key for link in links})
-    if not full:
-        return list(links), []
-    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in full])
-    sentence = "the soft limit on each host is reached for {}"
-    refusals = [
-        _refusal(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key))
-        for link in kept_out
-    ]
-    return [link for link in links if link.address.host_key not in full], refusals
-
-
-def _refusal(link: Candidate, rule: Rule, sentence: str) -> Refusal:
-    return Refusal(link.address.url, rule, sentence, link.depth, max(0, link.hops - 1), link.via)

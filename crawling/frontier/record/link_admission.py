@@ -11,11 +11,12 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.admit.budget_admission import within_budget
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.quarantine import catch
 from crawling.frontier.admit.refusals import keep_refusals
-from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls, within_budget
+from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls
 from crawling.frontier.record import batch_parts
 from crawling.frontier.run_counts import FetchCounts, add_counts
 from crawling.frontier.run_lock import locked_run

@@ -222,7 +222,7 @@ class GrownFrontier:
             assert len(record(self.shift, outcomes, numbers=[0], memory=memory)) == len(urls)
         known = [candidate(self._some_url()) for _ in range(SEEN)]
         with timed() as looking, locked_run(self.run.pk) as run:
-            assert not schedule_urls(run, known, numbers=[0])
+            assert not schedule_urls(run, known, numbers=[0]).new
         let_go(self.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in hosts])
         parts = (leasing, HOSTS), (claiming, len(urls)), (recording, len(urls)), (looking, SEEN)
         return tuple(seconds() / count for seconds, count in parts)

@@ -99,7 +99,8 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     with locked_run(run.pk) as locked:
         seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
         notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
-        count_seeds(run.pk, schedule_urls(locked, seeds, numbers=serving_numbers(run.pk)))
+        scheduled = schedule_urls(locked, seeds, numbers=serving_numbers(run.pk))
+        count_seeds(run.pk, scheduled.new)
         if is_of_package(crawl.visit_order):
             begin_reranking(run.pk)
     return run

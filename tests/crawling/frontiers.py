@@ -64,7 +64,7 @@ class Frontier:
         with locked_run(self.run.pk) as run:
             added = schedule_urls(
                 run, candidates(*urls, depth=depth, via=via), numbers=self.numbers
-            )
+            ).new
             count_seeds(run.pk, added)
         return added
 

@@ -45,6 +45,6 @@ def admit_by_pattern(
             (trapped if judged.trap else wanted).append(kept)
     if trapped:  # the queues of both at once, as of the links of pages
         add_queues(cursor, run.pk, [*wanted, *trapped], numbers=numbers)
-    new = schedule_urls(run, wanted, numbers=numbers)
-    caught = catch(cursor, run, trapped, numbers=numbers) if trapped else 0
+    new = schedule_urls(run, wanted, numbers=numbers).new
+    caught = catch(cursor, run, trapped, numbers=numbers).new if trapped else 0
     return PatternAdmission(new + caught, caught)

@@ -13,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
-from crawling.frontier.admit.schedule import schedule_urls
+from crawling.frontier.admit.schedule import Scheduled, schedule_urls
 from crawling.frontier.run_counts import (
     FetchCounts,
     StatusCount,
@@ -120,13 +120,14 @@ def catch(
     trapped: Sequence[Candidate],
     *,
     numbers: Sequence[int],
-    gains: dict[str, float] | None = None,
-) -> int:
-    """Take up URLs of suspicious patterns without queueing them; returns how many were new.
+    gains: Mapping[str, float] | None = None,
+) -> Scheduled:
+    """Take up URLs of suspicious patterns without queueing them; as new count those that are held.
 
     The caller holds the run's lock.
     """
     caught = schedule_urls(run, trapped, numbers=numbers, state=UrlState.QUARANTINED, gains=gains)
+    held = caught.new
     patterns = {candidate.trap.key: candidate.trap for candidate in trapped if candidate.trap}
     rows = (
         NewPattern(key, pattern.text, pattern.rule or "yield")
@@ -137,8 +138,8 @@ def catch(
     tell_quarantine(run, [patterns[key] for key, _, is_new in known if is_new])
     for key, state, is_new in known:
         if not is_new and state == TrapState.APPROVED:  # in the moment before the shift heard of it
-            caught -= let_go(cursor, run.pk, key)
-    return caught
+            held -= let_go(cursor, run.pk, key)
+    return caught._replace(new=held)
 
 
 def hold(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import starmap
 from typing import NamedTuple
 
 from django.db import connection
@@ -120,9 +119,12 @@ def update_known_urls(
     run_id: int,
     ranking: Ranking,
     met: Sequence[Rediscovery],
-    gains: dict[str, float],
-) -> None:
-    """Let the least depth count, and let gains be received. The caller holds the run's lock."""
+    gains: Mapping[str, float],
+) -> set[str]:
+    """Let the least depth count, and let gains be received; returns the URLs that received one.
+
+    The caller holds the run's lock.
+    """
     nearer = [row for row in met if row.candidate.depth < row.depth]
     if shorter := [row for row in nearer if row.state in WAITING]:
         ways = [_way(row, ranking) for row in shorter]
@@ -130,18 +132,20 @@ def update_known_urls(
     if done := [row for row in nearer if row.state not in WAITING]:
         ways = [_way(row, ranking) for row in done]
         cursor.execute(BRING_NEARER, SHORTER.values(ways, run=run_id))
-    received = {
-        row.fingerprint: gain
+    receivers = {
+        row.fingerprint: url
         for row in met
-        if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))
+        if row.state in UNFINISHED and gains.get(url := row.candidate.address.url)
     }
-    if received:
-        more = GAINS.values(starmap(RankChange, received.items()), run=run_id)
+    if receivers:
+        received = [RankChange(mark, gains[url]) for mark, url in receivers.items()]
+        more = GAINS.values(received, run=run_id)
         if ranking.order == Order.FOCUSED:
             cursor.execute(LIFT, more)
         else:
             are_links = ranking.order == Order.BEST_FIRST
             cursor.execute(GAIN, {"step": ranking.step, "are_links": are_links, **more})
+    return set(receivers.values())
 
 
 def _way(row: Rediscovery, ranking: Ranking) -> UrlPath:

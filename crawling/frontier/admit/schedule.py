@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, starmap
+from types import MappingProxyType
 from typing import NamedTuple
 
 from django.db import connection
@@ -98,46 +99,50 @@ FIND_SEEN = (
 )
 
 
+class Scheduled(NamedTuple):
+    """What became of candidates."""
+
+    #: URLs that the run had not seen
+    new: int = 0
+    #: the URLs that it had before
+    known: Collection[str] = ()
+    #: what links gave and no URL received, by the URL that they lead to
+    unspent: Mapping[str, float] = MappingProxyType({})
+
+
 def schedule_urls(
     run: Run,
     candidates: Sequence[Candidate],
     *,
     numbers: Sequence[int],
     state: UrlState = UrlState.QUEUED,
-    gains: dict[str, float] | None = None,
-    known: set[str] | None = None,
-) -> int:
-    """Queue what this run has not seen, or keep it in another state; returns how many that were.
+    gains: Mapping[str, float] | None = None,
+) -> Scheduled:
+    """Queue what this run has not seen, or keep it in another state.
 
     The caller holds the run's lock.
 
     `numbers` are those of the run's processes, on which hosts are placed. `gains` are what the
-    links give, by URL (`crawling.frontier.admit.credits`); afterwards it contains what reached no
-    URL, and `known` the URLs that the run had before.
+    links give, by URL (`crawling.frontier.admit.credits`).
     """
+    gains = gains or {}
     if not candidates:
-        return 0
+        return Scheduled(unspent=gains)
     with connection.cursor() as cursor:
-        queues = _queues(cursor, run.pk, candidates, numbers)
         scheduler = _Scheduler(
-            cursor,
-            run.pk,
-            ranking_of(run),
-            queues,
-            state,
-            {} if gains is None else gains,
-            count_links(candidates),
+            cursor=cursor,
+            run_id=run.pk,
+            ranking=ranking_of(run),
+            queues=_queues(cursor, run.pk, candidates, numbers),
+            state=state,
+            gains=gains,
+            links=count_links(candidates),
         )
         once = iter(_once(candidates).items())
         while some := list(islice(once, MOST_ROWS)):
-            met = scheduler.add_all([(fingerprint(url), candidate) for url, candidate in some])
-            update_known_urls(cursor, run.pk, scheduler.ranking, met, scheduler.gains)
-            if known is not None:
-                known.update(found_again.candidate.address.url for found_again in met)
-        if state == UrlState.QUEUED:
-            added = starmap(QueueCount, scheduler.added.items())
-            cursor.execute(COUNT_ADDED, ADDED.values(added))
-    return scheduler.added.total()
+            scheduler.add_all([(fingerprint(url), candidate) for url, candidate in some])
+        scheduler.count_added()
+    return scheduler.scheduled()
 
 
 def count_links(candidates: Iterable[Candidate]) -> Counter[str]:
@@ -202,32 +207,50 @@ def _queues(
     return found
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Scheduler:
     """One call of `schedule_urls`."""
 
     cursor: CursorWrapper
     run_id: int
     ranking: Ranking
-    queues: dict[str, int]
+    queues: Mapping[str, int]
     state: UrlState
-    gains: dict[str, float]
+    gains: Mapping[str, float]
     links: Counter[str]
     #: new URLs by queue
     added: Counter[int] = field(default_factory=Counter)
+    #: URLs that the run had
+    known: set[str] = field(default_factory=set)
+    #: URLs that have received what links gave
+    receivers: set[str] = field(default_factory=set)
 
-    def add_all(self, candidates: list[tuple[int, Candidate]]) -> list[Rediscovery]:
-        """Insert those that are new, and count them by queue; returns those that were known."""
-        met: list[Rediscovery] = []
+    def add_all(self, candidates: list[tuple[int, Candidate]]) -> None:
+        """Insert those that are new, and tell the rows of the others of their links."""
+        known: list[Rediscovery] = []
         left = candidates
         while left:
-            left = self._add(left, met)
-        return met
+            left, met = self._add(left)
+            known += met
+        self.receivers |= update_known_urls(
+            self.cursor, self.run_id, self.ranking, known, self.gains
+        )
+        self.known.update(row.candidate.address.url for row in known)
+
+    def count_added(self) -> None:
+        if self.state == UrlState.QUEUED:
+            added = starmap(QueueCount, self.added.items())
+            self.cursor.execute(COUNT_ADDED, ADDED.values(added))
+
+    def scheduled(self) -> Scheduled:
+        unspent = {url: gain for url, gain in self.gains.items() if url not in self.receivers}
+        return Scheduled(self.added.total(), self.known, unspent)
 
     def _add(
-        self, candidates: list[tuple[int, Candidate]], met: list[Rediscovery]
-    ) -> list[tuple[int, Candidate]]:
-        """Insert those whose fingerprint is free, and return those that must try the next one.
+        self, candidates: list[tuple[int, Candidate]]
+    ) -> tuple[list[tuple[int, Candidate]], list[Rediscovery]]:
+        """Insert those whose fingerprint is free; returns those that must try the next one, and
+        those that were known.
 
         Of two with one fingerprint only the first is inserted; the other then meets it like one of
         long ago. So every URL walks the same way from its own fingerprint to the first free one,
@@ -245,14 +268,14 @@ class _Scheduler:
             if mark not in inserted or new[mark] is not candidate
         ]
         rows |= self._find([mark for mark, _ in refused if mark not in rows])
-        left = []
+        left, met = [], []
         for mark, candidate in refused:
             row = rows[mark]
             if row.url == candidate.address.url:
                 met.append(Rediscovery(mark, candidate, row.depth, row.state))
             else:
                 left.append((_next(mark), candidate))
-        return left
+        return left, met
 
     def _find(self, marks: list[int]) -> dict[int, SeenUrl]:
         """The URLs of those fingerprints that are taken.
@@ -274,8 +297,7 @@ class _Scheduler:
         self.cursor.execute(ADD_URLS, values)
         inserted = {mark: queue for queue, mark in self.cursor.fetchall()}
         self.added.update(inserted.values())
-        for mark in inserted:
-            self.gains.pop(new[mark].address.url, None)
+        self.receivers.update(new[mark].address.url for mark in inserted)
         return set(inserted)
 
     def _row(self, mark: int, candidate: Candidate) -> NewUrl:

@@ -25,19 +25,6 @@ def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
     return {url: UrlState(state) for url, state in rows if url in wanted}
 
 
-def schedule_found_urls(
-    run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]
-) -> int:
-    """Queue what no shift brings, and count it; returns how many were new.
-
-    The caller holds the run's lock.
-    """
-    added = schedule_urls(run, candidates, numbers=numbers)
-    if added:
-        count_seeds(run.pk, added)
-    return added
-
-
 def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
     """Queue new URLs, and those that rules or operators have excluded; returns how many.
 
@@ -56,7 +43,8 @@ def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int])
     ids = list(out.values_list("pk", flat=True))
     # rules pass seeds, so the next look at them leaves it in
     Url.objects.filter(pk__in=ids).update(depth=0, via=None)
-    added = schedule_found_urls(
-        run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers
-    )
+    seeds = [Candidate(address, depth=0, via=None) for address in addresses]
+    added = schedule_urls(run, seeds, numbers=numbers).new
+    if added:
+        count_seeds(run.pk, added)
     return added + (readmit(run.pk, ids) if ids else 0)

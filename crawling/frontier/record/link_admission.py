@@ -4,7 +4,7 @@ that no transaction holds the run's lock for long.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class LinkAdmission(NamedTuple):
 
     new: int
     caught: int
-    known: set[str]
+    known: Collection[str]
     links: Mapping[str, int]
 
 
@@ -55,15 +55,16 @@ def admit_links(
     if trapped := [link for link in links if link.trap]:
         # of both at once: new hosts in one order, or two runs may wait for each other
         add_queues(cursor, run.pk, links, numbers=numbers)
-    known: set[str] = set()
     wanted = [link for link in links if not link.trap]
-    discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
-    caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
+    found = schedule_urls(run, wanted, numbers=numbers, gains=gains)
+    caught, unspent = 0, found.unspent
+    if trapped:
+        caught, _, unspent = catch(cursor, run, trapped, numbers=numbers, gains=unspent)
+    return_unspent(run, unspent)
     # best-first has counted those to URLs that wait, and left the others
-    counted = gains if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
-    met = {url: int(counted[url]) for url in known if url in counted}
-    return_unspent(run, gains)
-    return LinkAdmission(discovered + caught, caught, known, met)
+    counted = unspent if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
+    met = {url: int(counted[url]) for url in found.known if url in counted}
+    return LinkAdmission(found.new + caught, caught, found.known, met)
 
 
 def without_first_links(outcome: UrlOutcome) -> UrlOutcome:

@@ -1,6 +1,7 @@
 """New URLs come in once each, exactly, in the order in which they were found (SEEDS W11)."""
 
 from collections import Counter
+from types import MappingProxyType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.rules.hosts import place_each
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Host, HostQueue, Url
-from tests.crawling.frontiers import Frontier, candidates
+from tests.crawling.frontiers import Frontier, candidates, outcome
 
 
 @pytest.fixture
@@ -72,6 +73,26 @@ def test_of_one_batch_the_shortest_way_counts_too(frontier):
         ("http://a.test/1", 2, 8),
         ("http://a.test/2", 4, 7),
     ]
+
+
+def test_what_links_give_is_received_by_urls_that_wait_and_the_rest_is_told(db):
+    frontier = Frontier(order="opic")
+    frontier.sow("a.test/done", "a.test/waits")
+    [done] = frontier.claim(1)
+    frontier.record(outcome(done))
+    links = candidates("a.test/done", "a.test/waits", "a.test/new", depth=1, via=1)
+    gains = MappingProxyType({link.address.url: 0.5 for link in links})
+    before = dict(Url.objects.values_list("url", "rank"))
+
+    with locked_run(frontier.run.pk) as run:
+        scheduled = schedule_urls(run, links, numbers=[0], gains=gains)
+
+    assert scheduled.new == 1
+    assert scheduled.known == {"http://a.test/done", "http://a.test/waits"}
+    assert scheduled.unspent == {"http://a.test/done": 0.5}
+    ranks = dict(Url.objects.values_list("url", "rank"))
+    assert ranks["http://a.test/done"] == before["http://a.test/done"]
+    assert ranks["http://a.test/waits"] < before["http://a.test/waits"]
 
 
 def test_two_runs_have_their_own_urls_and_queues_and_share_the_hosts(frontier):

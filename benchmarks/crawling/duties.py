@@ -129,7 +129,7 @@ def fill(waiting: int, ended: int) -> None:
     from allocation.models import Pool
     from crawling.archive.files import this_machine
     from crawling.crawls.creation import create_crawl
-    from crawling.frontier.admit.crawl_rules import rules_key
+    from crawling.frontier import rules_key
     from crawling.models import CrawlJob
     from crawling.orders.claims import complete_claim, start_amounts
     from crawling.runs.grants import capacity_of

@@ -86,7 +86,7 @@ def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
 
 
 def look(run: Run, worker: psutil.Process, seconds: float) -> Look:
-    from crawling.frontier.run_counts import counts_of
+    from crawling.frontier import counts_of
 
     work_processes = worker.children()
     work_process_mib = max((resident(work_process) for work_process in work_processes), default=0.0)

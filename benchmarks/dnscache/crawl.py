@@ -41,7 +41,7 @@ from benchmarks.waiting import await_change
 from crawling.crawls.creation import create_crawl
 from crawling.default_pool import default_classes
 from crawling.errors import WrongState
-from crawling.frontier.types import UrlOutcome
+from crawling.frontier import UrlOutcome
 from crawling.installation import set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Url
 from crawling.pipeline.context import FetchContext

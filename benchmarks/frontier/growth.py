@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.database import empty_database, set_up_django
 
 if TYPE_CHECKING:
-    from crawling.frontier.leases import ClaimedUrl
-    from crawling.frontier.types import Candidate, UrlOutcome
+    from crawling.frontier import Candidate, ClaimedUrl, UrlOutcome
 
 FIRST, ROUNDS = 10_000, 15
 #: URLs of a host
@@ -197,17 +196,15 @@ class GrownFrontier:
 
     def costs(self) -> Iterator[float]:
         """Seconds of leasing a host, claiming a URL, recording a page, and looking for a link."""
-        from crawling.frontier.record.outcome_writer import RecordingState
+        from crawling.frontier import RecordingState
 
         rounds = [self._round(RecordingState()) for _ in range(ROUNDS)]
         yield from map(median, zip(*rounds, strict=True))
 
     def _round(self, memory: Any) -> tuple[float, ...]:
-        from crawling.frontier.admit.schedule import schedule_urls
-        from crawling.frontier.leases import claim_urls, lease_hosts
+        from crawling.frontier import claim_urls, lease_hosts, locked_run, schedule_urls
         from crawling.frontier.record.outcome_writer import record
         from crawling.frontier.released_hosts import ReturnedHost, let_go
-        from crawling.frontier.run_lock import locked_run
 
         with timed() as leasing:
             hosts = lease_hosts(
@@ -231,7 +228,7 @@ class GrownFrontier:
         return self.url(CHANCE.randrange(self.urls))
 
     def _outcome(self, claimed: ClaimedUrl) -> UrlOutcome:
-        from crawling.frontier.types import ServerAnswer, UrlOutcome
+        from crawling.frontier import ServerAnswer, UrlOutcome
         from crawling.models import UrlState
         from crawling.web.content.text_facts import TextFacts
 
@@ -277,7 +274,7 @@ def is_done(number: int) -> bool:
 
 
 def candidate(url: str, via: int | None = None) -> Candidate:
-    from crawling.frontier.types import Candidate
+    from crawling.frontier import Candidate
     from crawling.web.addresses import read_address
 
     return Candidate(read_address(url), DEEPEST, via)

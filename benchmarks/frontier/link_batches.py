@@ -11,10 +11,10 @@ from itertools import count
 from django.db import connection, transaction
 
 from benchmarks.frontier.bloom import Bloom
-from crawling.frontier.admit.schedule import FIND_SEEN, schedule_urls
+from crawling.frontier import Candidate, schedule_urls
+from crawling.frontier.admit.schedule import FIND_SEEN
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.bulk_insert import copy_in
-from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.orders.ranking import Order
 from crawling.web.addresses import fingerprint, read_address

@@ -24,11 +24,9 @@ ROUNDS, AT_A_TIME, A_HANDFUL = 15, 160, 8
 def main(hosts: int) -> None:
     from django.db import connection, transaction
 
+    from crawling.frontier import Candidate, lease_hosts, locked_run, schedule_urls
     from crawling.frontier.address_clock import take_turn
-    from crawling.frontier.admit.schedule import schedule_urls
-    from crawling.frontier.leases import count_waiting, lease_hosts
-    from crawling.frontier.run_lock import locked_run
-    from crawling.frontier.types import Candidate
+    from crawling.frontier.leases import count_waiting
     from crawling.models import CrawlJob, Run, RunProcess, Shift
     from crawling.web.addresses import read_address
 

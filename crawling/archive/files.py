@@ -25,7 +25,7 @@ from django.db.models.functions import Now
 
 from crawling.archive.records import new_namespace
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.run_lock import locked_run
+from crawling.frontier import locked_run
 from crawling.models import ArchiveFile
 from crawling.models.archive import archive_folder
 from crawling.storage import LOCK, storage

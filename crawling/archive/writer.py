@@ -16,7 +16,7 @@ from django.db import DatabaseError, connections
 
 from crawling.archive.volumes import WarcVolume
 from crawling.errors import ArchiveTrouble, lacked_memory
-from crawling.frontier.types import CapturedExchange, ServerAnswer
+from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.process.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from crawling.archive.reader import check_not_withdrawn
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.crawls.creation import order_of
 from crawling.errors import ArchiveTrouble, CheckpointTrouble
+from crawling.frontier import counts_of
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
-from crawling.frontier.run_counts import counts_of
 from crawling.models import ArchiveFile, Run
 
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"

@@ -16,8 +16,8 @@ from crawling.audit import note
 from crawling.checkpoints.directory import ARCHIVE, CheckpointManifest, read_lines, read_manifest
 from crawling.crawls.creation import create_crawl, free_name
 from crawling.errors import CheckpointTrouble
+from crawling.frontier import place_anew, serving_numbers
 from crawling.frontier.change.checkpoint_restore import restore_frontier, restore_shared
-from crawling.frontier.host_placement import place_anew, serving_numbers
 from crawling.links.parts import read_later_from_archive
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState

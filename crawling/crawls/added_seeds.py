@@ -13,12 +13,16 @@ from crawling.audit import note
 from crawling.crawls.fetching_section import origins_without
 from crawling.crawls.revisions import ADDED_SEEDS
 from crawling.errors import BadSeeds
-from crawling.frontier.admit.crawl_rules import filters_of, rules_key
-from crawling.frontier.admit.seeds import add_seeds, known_urls
+from crawling.frontier import (
+    add_seeds,
+    filters_of,
+    limit_reached,
+    locked_run,
+    rules_key,
+    serving_numbers,
+)
+from crawling.frontier.admit.seeds import known_urls
 from crawling.frontier.change.rejudgement import begin_reranking
-from crawling.frontier.host_placement import serving_numbers
-from crawling.frontier.run_limits import limit_reached
-from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.order import MAX_SEEDS

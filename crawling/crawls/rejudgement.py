@@ -7,20 +7,14 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.frontier.admit.crawl_rules import (
-    KeptBlocklist,
-    filters_of,
-    revision_in,
-    rules_key,
-)
+from crawling.frontier import filters_of, locked_run, rules_key, serving_numbers
+from crawling.frontier.admit.crawl_rules import KeptBlocklist, revision_in
 from crawling.frontier.change.rejudgement import (
     LEAST,
     RejudgedBatch,
     rejudge_urls,
     rejudge_verdicts,
 )
-from crawling.frontier.host_placement import serving_numbers
-from crawling.frontier.run_lock import locked_run
 from crawling.models import OrderRevision, Run
 from crawling.models.jobs import LIVE_IN_SQL, WORKING_STATES
 from crawling.run_log import write

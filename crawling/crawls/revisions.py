@@ -30,9 +30,8 @@ from crawling.crawls.fetching_section import (
 )
 from crawling.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.errors import BadOrder, NotFound, WrongState
-from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier import locked_run, rules_key
 from crawling.frontier.change.rejudgement import begin_reranking, rank_some
-from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import format_value

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crawling.crawls.creation import order_of
-from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of, url_filters
+from crawling.frontier import filters_of
+from crawling.frontier.admit.crawl_rules import current_blocklist, url_filters
 from crawling.frontier.change import rejudgement
 from crawling.frontier.change.rejudgement import judge
 from crawling.frontier.due_queues import seeds_of

@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 
 from crawling.audit import note
 from crawling.errors import WrongState
+from crawling.frontier import locked_run
 from crawling.frontier.admit.quarantine import approve_pattern, ban_pattern
-from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, Run, TrapPattern
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.run_log import write

@@ -30,7 +30,7 @@ from crawling.experiments.crawl_workload import (
 )
 from crawling.experiments.pool_state import BLOCKING, deadlocked_in, unsafe_grants
 from crawling.experiments.synthetic_web import HOST, serve_sites
-from crawling.frontier.run_counts import counts_of
+from crawling.frontier import counts_of
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.installation import allow
 from crawling.models import AllowedNetwork, CrawlJob, Run, Shift

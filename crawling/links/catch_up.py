@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.types import PageLinks
+from crawling.frontier import PageLinks
 from crawling.links.collected_pages import LinkRow, read_pages, rows_of
 from crawling.links.parquet import put_part
 from crawling.links.parts import collected_parts, forget_lost, new_part, part_lost, part_written

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.types import PageLinks
+from crawling.frontier import PageLinks
 from crawling.storage import storage
 from crawling.web.addresses import fingerprint
 from crawling.web.documents.written_links import links_in

@@ -12,7 +12,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.types import UrlOutcome
+from crawling.frontier import UrlOutcome
 from crawling.links.collected_pages import PageOfLinks, as_pieces
 from crawling.links.parts import new_part, part_collected
 from crawling.models import LinksPart

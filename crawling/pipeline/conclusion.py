@@ -9,14 +9,8 @@ from hashlib import sha256
 
 from xxhash import xxh3_64
 
-from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.types import (
-    CapturedExchange,
-    DocumentSummary,
-    PageLinks,
-    ServerAnswer,
-    UrlOutcome,
-)
+from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAnswer, UrlOutcome
+from crawling.frontier.types import DocumentSummary
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.page_links import COPY, bad_maps, links_of, targets_of, with_head

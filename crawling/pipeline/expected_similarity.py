@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.types import Candidate
+from crawling.frontier import Candidate, ClaimedUrl
 from crawling.web.addresses import Address
 from crawling.web.documents.base import Document
 from crawling.web.documents.written_links import links_in

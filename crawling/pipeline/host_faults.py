@@ -8,8 +8,8 @@ wait untried.
 
 from __future__ import annotations
 
+from crawling.frontier import ClaimedUrl
 from crawling.frontier.due_queues import fetched_seed
-from crawling.frontier.leases import ClaimedUrl
 from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import route_to

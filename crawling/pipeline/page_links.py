@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from urllib3 import HTTPHeaderDict
 
-from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.types import Candidate, PageTargetMarks, Refusal
+from crawling.frontier import Candidate, ClaimedUrl
+from crawling.frontier.types import PageTargetMarks, Refusal
 from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.pipeline.expected_similarity import with_similarity
 from crawling.scope.filters import Ruling

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.frontier.leases import ClaimedUrl
+from crawling.frontier import ClaimedUrl
 from crawling.pipeline.client import no_protocol
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from requests.structures import CaseInsensitiveDict
 
 from crawling.archive.earlier_answers import EarlierAnswer, StoredDocument, stored_document
-from crawling.frontier.leases import ClaimedUrl
+from crawling.frontier import ClaimedUrl
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, BadUrl, read_address

@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.address_clock import AHEAD_SECONDS, BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.host_state import known_robots
-from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.pipeline.address_rate_limit import wait_for_next_turn, wait_for_turn
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import address_to_dial, lack_robots, set_robots

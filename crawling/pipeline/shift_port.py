@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from crawling.frontier.types import CapturedExchange, ServerAnswer
+from crawling.frontier import CapturedExchange, ServerAnswer
 from dnscache.resolver import Resolution, resolve
 
 T = TypeVar("T")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.types import UrlOutcome
+from crawling.frontier import ClaimedUrl, UrlOutcome
 from crawling.models import UrlState
 from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.conclusion import conclude

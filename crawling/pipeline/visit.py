@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from crawling.archive.earlier_answers import EarlierAnswer
-from crawling.frontier.leases import ClaimedUrl, LeasedHost
+from crawling.frontier import ClaimedUrl, LeasedHost
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.host_clock import HostAvailability, HostClock, RequestBudget
 from crawling.web.addresses import canonical_address

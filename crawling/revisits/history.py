@@ -15,8 +15,8 @@ import numpy as np
 from django.db import connection
 from django.db.models import QuerySet
 
+from crawling.frontier import is_complete
 from crawling.frontier.rules.change_rate import Visits
-from crawling.frontier.run_limits import is_complete
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 

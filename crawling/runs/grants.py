@@ -40,7 +40,7 @@ from allocation.wording import listed
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.errors import BadOrder, NoPool
-from crawling.frontier.due_queues import seconds_until_due
+from crawling.frontier import seconds_until_due
 from crawling.models import CrawlJob, Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from allocation.models import ProcessState, Request, RequestState
 from allocation.selectors import format_amounts
 from allocation.wording import listed
-from crawling.frontier.due_queues import seconds_until_due
+from crawling.frontier import seconds_until_due
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts

@@ -14,8 +14,7 @@ from django.db import connection
 from django.utils import timezone
 
 from allocation.services import finish_process
-from crawling.frontier.host_placement import place_anew, serving_numbers
-from crawling.frontier.run_lock import locked_run
+from crawling.frontier import locked_run, place_anew, serving_numbers
 from crawling.models import HostQueue, Run, RunProcess, Shift
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.order import MOST_PROCESSES

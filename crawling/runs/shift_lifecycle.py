@@ -19,13 +19,9 @@ from allocation.services import is_holder, release_resources
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.archive.files import seal_all
-from crawling.frontier.admit.crawl_rules import rules_key
-from crawling.frontier.record.outcome_writer import give_back
+from crawling.frontier import free_hosts, give_back, limit_reached, locked_run, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
-from crawling.frontier.released_hosts import free_hosts
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
-from crawling.frontier.run_limits import limit_reached
-from crawling.frontier.run_lock import locked_run
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.process.shift_locks import abandoned

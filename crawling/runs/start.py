@@ -10,14 +10,10 @@ from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
 from crawling.errors import TooManyWait, WrongState
-from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, serving_numbers
 from crawling.frontier.admit.quarantine import keep_decisions
-from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.change.rejudgement import begin_reranking
-from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_counts import count_seeds
-from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.ranking import is_of_package

@@ -18,9 +18,7 @@ from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
 from crawling.errors import WrongState
-from crawling.frontier.run_counts import counts_of
-from crawling.frontier.run_limits import limit_reached
-from crawling.frontier.run_lock import locked_run
+from crawling.frontier import counts_of, limit_reached, locked_run
 from crawling.models import CrawlJob, Level, Run, RunCount, Shift
 from crawling.models.archive import archive_disk
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.frontier.host_placement import place_anew, serving_numbers
-from crawling.frontier.run_lock import locked_run
+from crawling.frontier import locked_run, place_anew, serving_numbers
 from crawling.frontier.waiting_names import FREE_AT
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_IN_SQL, WORKING_STATES

@@ -15,10 +15,8 @@ from django.db.models.expressions import RawSQL
 from allocation.wording import whole_number
 from crawling.audit import note
 from crawling.errors import WrongState
+from crawling.frontier import counts_of, limit_reached, locked_run
 from crawling.frontier.change.manual_order import UrlAction, handle, requeue_failed, taken_out
-from crawling.frontier.run_counts import counts_of
-from crawling.frontier.run_limits import limit_reached
-from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.run_log import write

@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from crawling.archive.volumes import WarcVolume
 from crawling.archive.writer import ArchiveWriter
+from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.admit.crawl_rules import robots_in_words
-from crawling.frontier.types import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
 from crawling.orders.claims import STAGED, memory_share
 from crawling.orders.sections.reuse import Deduplicate

@@ -7,9 +7,9 @@ from __future__ import annotations
 from django.utils import timezone
 
 from crawling.crawls.fetching_section import granted
-from crawling.frontier.admit.crawl_rules import filters_of, unbound_hosts
+from crawling.frontier import filters_of, serving_numbers
+from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
-from crawling.frontier.host_placement import serving_numbers
 from crawling.installation import (
     allowed_directories,
     dial_policy,

@@ -4,8 +4,7 @@ back.
 
 from __future__ import annotations
 
-from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.types import UrlOutcome
+from crawling.frontier import ClaimedUrl, UrlOutcome
 from crawling.models import UrlState
 from crawling.process.memory_limit import await_free_memory
 from crawling.runs.shift_lifecycle import end_shift

@@ -13,8 +13,7 @@ from queue import SimpleQueue
 
 from django.db import connections
 
-from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.types import UrlOutcome
+from crawling.frontier import ClaimedUrl, UrlOutcome
 from crawling.models import UrlState
 from crawling.pipeline.client import LeaseLost
 from crawling.pipeline.context import FetchContext

@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 
 from django.conf import settings
 
-from crawling.frontier.admit.crawl_rules import filters_of, rules_key
-from crawling.frontier.leases import LeasedHost, lease_hosts
-from crawling.frontier.record.outcome_writer import give_back
-from crawling.frontier.released_hosts import return_hosts
-from crawling.frontier.run_lock import locked_run
+from crawling.frontier import (
+    LeasedHost,
+    filters_of,
+    give_back,
+    lease_hosts,
+    locked_run,
+    return_hosts,
+    rules_key,
+)
 from crawling.models import Run, Shift
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import OperationalError, connections
 
 from allocation.services import renew_lease
-from crawling.frontier.leases import renew_hosts
+from crawling.frontier import renew_hosts
 from crawling.process.vitals import VITALS
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
+from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.record.page_rows import original_url
-from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.lease import LeaseThread
 from dnscache.resolution import Resolution, unanswered

@@ -13,16 +13,13 @@ from itertools import islice
 from django.utils import timezone
 
 from crawling.errors import lacked_memory
+from crawling.frontier import RecordingState, UrlOutcome, locked_run, record_all, serving_numbers
 from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
-from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.host_state import keep_all_robots, keep_sessions
 from crawling.frontier.own_robots import keep_own_robots
-from crawling.frontier.record.outcome_writer import RecordingState, record_all
-from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import UrlOutcome
 from crawling.links.part_writer import PartWriter
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext

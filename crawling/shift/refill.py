@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
+from crawling.frontier import ClaimedUrl, claim_urls
 from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
 from crawling.frontier.host_state import known_robots, old_robots, sessions_of
-from crawling.frontier.leases import ClaimedUrl, claim_urls
 from crawling.frontier.own_robots import own_robots
 from crawling.models import Run, Shift
 from crawling.pipeline.context import FetchContext

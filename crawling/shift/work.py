@@ -15,8 +15,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from crawling.errors import lacked_memory
-from crawling.frontier.due_queues import seconds_until_due
-from crawling.frontier.run_limits import limit_reached
+from crawling.frontier import limit_reached, seconds_until_due
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.runs.idle_capacity import is_idlers_turn

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from crawling.frontier.run_limits import is_complete
+from crawling.frontier import is_complete
 from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.scope.url_rules import UrlRule, UrlRuleKind

@@ -10,12 +10,17 @@ from contextlib import contextmanager
 from django.db import connections, transaction
 from django.db.models import Sum
 
-from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.leases import claim_urls, lease_hosts
-from crawling.frontier.record.outcome_writer import give_back, record
+from crawling.frontier import (
+    Candidate,
+    UrlOutcome,
+    claim_urls,
+    give_back,
+    lease_hosts,
+    locked_run,
+    schedule_urls,
+)
+from crawling.frontier.record.outcome_writer import record
 from crawling.frontier.run_counts import COUNTED, count_seeds
-from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import Candidate, UrlOutcome
 from crawling.models import (
     CrawlJob,
     HostQueue,

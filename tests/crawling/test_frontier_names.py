@@ -46,6 +46,19 @@ def test_a_name_that_the_page_has_not_is_an_error():
         _ = crawling.frontier.fetch
 
 
+def test_other_rooms_import_the_names_of_the_page_from_it():
+    around = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for room in ("allocation", "benchmarks", "crawling", "crawlsite", "dnscache", "serving")
+        for path in (ROOT / room).rglob("*.py")
+        if not path.is_relative_to(PAGE.parent)
+        for module, name in imports(path)
+        if MODULES.get(name) == module
+    }
+
+    assert around == set()
+
+
 def test_to_import_pure_rules_loads_neither_django_nor_the_rest_of_the_frontier():
     look = (
         "import crawling.frontier.rules.hosts, sys;"

@@ -11,10 +11,11 @@ from datetime import datetime
 from django.utils import timezone
 
 from crawling.dryrun.inquiries import ask_once
-from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of, revision_in
+from crawling.frontier import filters_of, limit_reached
+from crawling.frontier.admit.crawl_rules import current_blocklist, revision_in
 from crawling.frontier.change.rejudgement import judge
 from crawling.frontier.due_queues import RunSeeds, seeds_of_runs
-from crawling.frontier.run_limits import limit_reached, soft_limit_reached
+from crawling.frontier.run_limits import soft_limit_reached
 from crawling.models import (
     CrawlJob,
     InquiryKind,

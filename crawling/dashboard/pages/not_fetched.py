@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from crawling.frontier.run_counts import counts_of
+from crawling.frontier import counts_of
 from crawling.models import (
     Page,
     Run,

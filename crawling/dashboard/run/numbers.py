@@ -11,7 +11,7 @@ from functools import cached_property
 from django.db import connection
 from django.db.models import F
 
-from crawling.frontier.run_counts import RunCounts, counts_of
+from crawling.frontier import RunCounts, counts_of
 from crawling.models import Run, RunProcess, Shift
 from crawling.runs.wait_reason import NextHostQueue, next_hosts
 from serving.paging import MOST_NUMBERED, bounded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from crawling.frontier.run_counts import RunCounts, counts_of
+from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob
 from crawling.models.jobs import WORKING_STATES
 from crawling.runs.wait_reason import WaitReason, wait_reasons

@@ -16,7 +16,7 @@ from crawling.dashboard.links.problem_kinds import LinkProblem, ProblemKind
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run.overview import StatusRow, status_rows
 from crawling.dashboard.run.pages import pages_of
-from crawling.frontier.run_counts import RunCounts, counts_of
+from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunState
 from crawling.web.secret_headers import MASK, USER_INFORMATION
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from allocation.services import take_lease
 from crawling.crawls.creation import create_crawl
+from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.record.outcome_writer import record
-from crawling.frontier.types import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run

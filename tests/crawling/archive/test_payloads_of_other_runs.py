@@ -15,9 +15,8 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.archive.originals import Originals
 from crawling.archive.reader import original_of, originals_of
 from crawling.errors import WrongState
+from crawling.frontier import UrlOutcome, counts_of
 from crawling.frontier.record.page_rows import KnownContents, find_originals
-from crawling.frontier.run_counts import counts_of
-from crawling.frontier.types import UrlOutcome
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import fates_of

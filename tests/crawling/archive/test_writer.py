@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from crawling.archive.writer import ArchiveMode, ArchiveWriter
-from crawling.frontier.types import CapturedExchange, ServerAnswer
+from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from tests.crawling.shift.test_fetch_threads import wait_for

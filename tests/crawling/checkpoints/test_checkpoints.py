@@ -21,8 +21,8 @@ from crawling.checkpoints.directory import digest_of, read_manifest
 from crawling.crawls.creation import create_crawl
 from crawling.crawls.fetching_section import fetching_of
 from crawling.errors import CheckpointTrouble
+from crawling.frontier import counts_of
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
-from crawling.frontier.run_counts import counts_of
 from crawling.models import CrawlJob, Page, Run, Url
 from crawling.runs.start import start_run
 from crawling.runs.steering import resume

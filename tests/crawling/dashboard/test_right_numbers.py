@@ -22,8 +22,7 @@ from crawling.dashboard.orders.forms.fields import as_sentence
 from crawling.dashboard.run.charts import chart_of_all, chart_of_run
 from crawling.dashboard.run.overview import shares
 from crawling.dashboard.templatetags.crawls import seconds
-from crawling.frontier.run_counts import counts_of
-from crawling.frontier.run_limits import limit_reached
+from crawling.frontier import counts_of, limit_reached
 from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
 from crawling.runs.diagnosis import GRANTED
 from crawling.runs.shift_lifecycle import begin_shift

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.frontier.leases import ClaimedUrl
+from crawling.frontier import ClaimedUrl
 from crawling.models import UrlState
 from crawling.pipeline.conclusion import conclude
 from crawling.scope.scope import Reach, Scope

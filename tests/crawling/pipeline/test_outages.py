@@ -15,13 +15,11 @@ from django.utils import timezone
 from crawling.crawls.creation import create_crawl
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows
+from crawling.frontier import Candidate, free_hosts, locked_run, schedule_urls
 from crawling.frontier.address_clock import borrow_hosts, return_host
-from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.host_state import keep_robots
-from crawling.frontier.released_hosts import AskedHost, count_requests, free_hosts
+from crawling.frontier.released_hosts import AskedHost, count_requests
 from crawling.frontier.rules.hosts import NOTHING_SPENT
-from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import Candidate
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url
 from crawling.runs.start import start_run
 from crawling.runs.wait_reason import wait_reasons

@@ -9,9 +9,9 @@ from itertools import pairwise
 import pytest
 from django.utils import timezone
 
+from crawling.frontier import LeasedHost
 from crawling.frontier.address_clock import AHEAD_SECONDS
 from crawling.frontier.host_state import keep_robots
-from crawling.frontier.leases import LeasedHost
 from crawling.models import AddressClock, Host
 from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import CrawlPace

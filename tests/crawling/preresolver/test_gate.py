@@ -5,7 +5,7 @@ import time
 import pytest
 from django.db import connection
 
-from crawling.frontier.due_queues import seconds_until_due
+from crawling.frontier import seconds_until_due
 from crawling.frontier.waiting_names import names_due
 from crawling.models import Host, HostQueue
 from crawling.scheduler.duties import start_due_crawls

@@ -18,7 +18,7 @@ import pytest
 
 from crawling.archive import records
 from crawling.archive.earlier_answers import EarlierAnswer, answer_of, stored_document
-from crawling.frontier.leases import ClaimedUrl
+from crawling.frontier import ClaimedUrl
 from crawling.models import ArchiveFile, Page
 from crawling.pipeline.conclusion import conclude
 from crawling.process.memory_limit import MIB, MemoryLimit

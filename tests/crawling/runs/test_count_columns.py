@@ -14,14 +14,13 @@ from django.utils import timezone
 
 from crawling.dashboard.base.api_schemas import FetchCountsOut, UrlCountsOut
 from crawling.dashboard.run.charts import chart_of_all, minutes
+from crawling.frontier import RunCounts, counts_of
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.frontier.run_counts import (
     CHARTED,
     COUNTED,
     FetchCounts,
-    RunCounts,
     add_counts,
-    counts_of,
     sum_up,
     total_minutes,
 )

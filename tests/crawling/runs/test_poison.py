@@ -24,9 +24,8 @@ from psycopg.errors import IdleInTransactionSessionTimeout
 from redis.exceptions import ConnectionError as RedisGone
 
 from crawling.crawls.creation import create_crawl
+from crawling.frontier import claim_urls, locked_run
 from crawling.frontier.change.manual_order import requeue_failed
-from crawling.frontier.leases import claim_urls
-from crawling.frontier.run_lock import locked_run
 from crawling.models import HostQueue, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import RUN_SHIFT, SHIFTS

@@ -18,7 +18,7 @@ from django.db import connection
 from django.utils import timezone
 
 from crawling.crawls.creation import create_crawl
-from crawling.frontier.due_queues import seconds_until_due
+from crawling.frontier import seconds_until_due
 from crawling.models import Host, HostQueue, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.shift_lifecycle import begin_shift, end_shift

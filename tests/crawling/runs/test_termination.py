@@ -4,7 +4,7 @@ bring more.
 
 from allocation.services import take_lease
 from crawling.crawls.creation import create_crawl
-from crawling.frontier.leases import claim_urls
+from crawling.frontier import claim_urls
 from crawling.frontier.record.outcome_writer import record
 from crawling.models import HostQueue, RunProcess
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_run

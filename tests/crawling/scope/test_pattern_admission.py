@@ -10,9 +10,8 @@ from crawling.crawls.creation import create_crawl
 from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier import locked_run, rules_key
 from crawling.frontier.admit.refusals import keep_refusals
-from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Refusal
 from crawling.models import TrapPattern, Verdict
 from crawling.runs.start import start_run

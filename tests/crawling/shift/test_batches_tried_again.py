@@ -12,10 +12,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from crawling.frontier import RecordingState, ServerAnswer, locked_run, record_all
 from crawling.frontier.record import outcome_writer
-from crawling.frontier.record.outcome_writer import RecordingState, record_all
-from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import ServerAnswer
 from crawling.models import LogLine, TrapPattern
 from crawling.scope.trap_patterns import Pattern
 from crawling.web.content.text_facts import TextFacts

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from crawling.frontier.leases import ClaimedUrl, LeasedHost
+from crawling.frontier import ClaimedUrl, LeasedHost
 from crawling.models import UrlState
 from crawling.pipeline import stages
 from crawling.pipeline.client import Client

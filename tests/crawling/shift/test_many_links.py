@@ -10,12 +10,11 @@ import pytest
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
-from crawling.frontier import run_lock
+from crawling.frontier import CapturedExchange, RecordingState, ServerAnswer, record_all, run_lock
 from crawling.frontier.admit import schedule
 from crawling.frontier.record import batch_parts, outcome_writer
 from crawling.frontier.record.batch_parts import in_parts
-from crawling.frontier.record.outcome_writer import RecordingState, record_all
-from crawling.frontier.types import ArchiveLocation, CapturedExchange, ServerAnswer
+from crawling.frontier.types import ArchiveLocation
 from crawling.models import ArchiveFile, Page, Shift
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange

@@ -5,7 +5,7 @@ from queue import Empty, Queue
 import pytest
 from django.db import connection
 
-from crawling.frontier.leases import ClaimedUrl, LeasedHost
+from crawling.frontier import ClaimedUrl, LeasedHost
 from crawling.pipeline.visit import Visit
 from crawling.shift.name_thread import NameThread
 from dnscache.protocol.answers import DnsStatus

@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from crawling.frontier.leases import ClaimedUrl, LeasedHost
+from crawling.frontier import ClaimedUrl, LeasedHost
 from crawling.pipeline.visit import Visit
 from crawling.shift.workbench import MOST_UNREAD, Workbench
 

@@ -369,7 +369,7 @@ def test_page_after_page_shows_every_host_once_whatever_they_are_sorted_by(
 
 
 def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):
-    from crawling.frontier.leases import lease_hosts
+    from crawling.frontier import lease_hosts
 
     url = "http://127.0.0.1:8900/"
     shift = begin_shift(

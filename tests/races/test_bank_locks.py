@@ -96,7 +96,7 @@ def test_release_serves_one_that_began_to_wait_while_it_stood_in_line(
         )
         until_waiting(1)
         bank.settle(late, RequestState.WAITING, verdict=BankVerdict.WAIT_UNAVAILABLE, reason="")
-        bank.log(EventKind.WAITING, bank.processes[waiter.pk], request=late)
+        bank.log_request(EventKind.WAITING, late)
 
     released.result()
     assert held(waiter) == (3,)

@@ -36,9 +36,6 @@ endef
 replay: .venv/ready ## install ReplayWeb.page (AGPL), which shows archived pages on an origin of their own; needs npm
 	$(call install-from-npm,replaywebpage,crawlsite.replay.player:PLAYER,install_replay)
 
-nu-checker: .venv/ready ## install the Nu HTML checker (MIT), which names the errors of HTML documents; needs npm, and Java to run
-	$(call install-from-npm,vnu-jar,crawling.links.nu_checker:CHECKER,install_nu_checker)
-
 password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password
 
@@ -55,16 +52,10 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 # The suite starts Python hundreds of times: where the environment forbids compiled files, each would compile the whole project anew.
 test quick drill: export PYTHONDONTWRITEBYTECODE =
 
-# Java is not installed for the tests' sake.
-CHECKER = @! command -v java >/dev/null && echo >&2 'crawlsite: NO JAVA, so the tests of the Nu HTML checker are SKIPPED' \
-	  || test -e .local/test/nu-checker || STATE_DIR=.local/test $(MAKE) -s nu-checker \
-	  || echo >&2 'crawlsite: NO NU HTML CHECKER, so its tests are SKIPPED'
-
 # A failure under load is not yet a fault: what failed among six at once runs once more, alone, and must pass there.
 PYTEST = $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest
 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	$(CHECKER)
 	@$(PYTEST) -n 6 --dist worksteal $(ARGS) || { test $$? = 1 \
 	  && echo >&2 'crawlsite: the tests that failed run once more, one after the other; the first that fails again ends the run' \
 	  && $(PYTEST) --last-failed --last-failed-no-failures none --exitfirst -rA $(ARGS); }
@@ -96,7 +87,6 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
 	@test -e .local/test/replaywebpage || STATE_DIR=.local/test $(MAKE) -s replay
-	$(CHECKER)
 	@DRILL=1 $(PYTEST) -m drill $(ARGS)
 
 lint: setup ## format, lint, types, import contracts, migrations, deployment check
@@ -119,4 +109,4 @@ lock: setup ## renew the pinned requirements from the *.in files, with hashes, f
 screenshots: setup browser ## renew the pictures in docs/screenshots
 	@$(PYTEST) -q tests/browser/gallery/screenshots.py
 
-.PHONY: help setup run replay nu-checker password browser test quick bench drill lint check lock screenshots
+.PHONY: help setup run replay password browser test quick bench drill lint check lock screenshots

@@ -163,7 +163,6 @@ PROBLEM_COUNTS = RowJob(
     seconds=60 * 60,
     queue=IDLE,
 )
-NU_READING = RowJob("nu-check", "crawling.idle.nu_readings.check_when_idle", seconds=60 * 60)
 EXTRACTION = RowJob("extract-again", "crawling.idle.extractions.extract_when_idle", seconds=60 * 60)
 #: of a part of the links dataset; it does the work of all that there are
 FORGETTING = RowJob(

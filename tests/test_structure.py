@@ -152,10 +152,6 @@ def test_what_calls_itself_pure_may_import_neither_clock_nor_chance():
     assert free <= {"dnscache.preresolver.__init__"}, "it says which of its modules are pure"
 
 
-#: programs of other projects, which are asked for their version or hold to limits of their own
-OTHER_PROGRAMS = {"crawling/links/nu_checker.py", "crawling/links/nu_checker_run.py"}
-
-
 def test_only_a_sandbox_starts_programs_of_the_crawler():
     starting = {
         str(path.relative_to(BASE_DIR))
@@ -163,4 +159,4 @@ def test_only_a_sandbox_starts_programs_of_the_crawler():
         if re.search(r"^\s*(import|from) subprocess\b", path.read_text(), re.M)
     }
 
-    assert starting == {"crawling/process/sandbox.py", *OTHER_PROGRAMS}
+    assert starting == {"crawling/process/sandbox.py"}

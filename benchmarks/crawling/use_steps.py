@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 #: of ten pages one is read again for the share of microformats
 EVERY = 10
-NU_SECONDS = 180.0
 
 
 def nothing(crawl: CrawlJob) -> str:
@@ -111,27 +110,11 @@ def microformats(crawl: CrawlJob) -> str:
     )
 
 
-def nu(crawl: CrawlJob) -> str:
-    """The Nu checker, for so long at most; what it has read stays."""
-    from crawling.links.nu_reading import read_part_by_nu
-    from crawling.links.progress import ask_nu, parts_without_nu
-
-    run, began, read = whole_run(crawl), time.monotonic(), 0
-    ask_nu(run)
-    until = began + NU_SECONDS
-    for part in parts_without_nu(run):
-        read += read_part_by_nu(run, part, goes_on=lambda: time.monotonic() < until)
-        if time.monotonic() >= until:
-            break
-    seconds = time.monotonic() - began
-    return f"{read:,} pages in {seconds:.0f} s, {read / seconds:.1f} a second"
-
-
 STEPS: dict[str, Callable[[CrawlJob], str]] = {
     step.__name__: step
     for step in (
         *(nothing, tabs, csv, junit, changes, watch, watch_without_numbers, plan),
-        *(microformats, nu),
+        microformats,
     )
 }
 

@@ -67,7 +67,6 @@ def uses(number: int) -> dict[str, list[str]]:
         "second reading, a tenth": [*step, "microformats", NAME],
         "links again from the archive": [*manage, "links", "rebuild", *of_run],
         "second readings": [*manage, "links", "read-again", *of_run],
-        "Nu checker": [*step, "nu", NAME],
     }
 
 

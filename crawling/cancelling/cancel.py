@@ -124,25 +124,25 @@ def _end(kind: JobKind, rows: QuerySet[Any], by: User | None, tell: Callable[[],
         facts["trouble"] = f"It was cancelled by {by or 'the command line'}."
     with transaction.atomic():
         found = rows.filter(kind.is_open).order_by("pk").select_for_update(of=("self",))
-        numbers = dict(found.values_list("pk", kind.number))
+        numbers = set(found.values_list("pk", flat=True))
         if numbers:
             kind.rows.filter(pk__in=numbers).update(**facts)
             tell()
-    return set(numbers.values())
+    return numbers
 
 
 def clear_cancelled() -> None:
     """Remove what jobs have left whose workers were killed as they were cancelled."""
     for kind in KINDS:
         recent = kind.rows.filter(cancelled_at__gt=timezone.now() - LOOKED_AFTER)
-        for number in set(recent.values_list(kind.number, flat=True)) - {None}:
+        for number in recent.values_list("pk", flat=True):
             _leave(kind, number)
 
 
 def is_cancelled(function: str, number: int) -> bool:
     """Whether a user has cancelled what a job does."""
     return any(
-        kind.rows.filter(**{kind.number: number}).exclude(cancelled_at=None).exists()
+        kind.rows.filter(pk=number).exclude(cancelled_at=None).exists()
         for kind in KINDS
         if kind.job.function == function
     )

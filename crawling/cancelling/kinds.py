@@ -19,7 +19,6 @@ from crawling.models import (
     Extraction,
     Inquiry,
     LinkGraph,
-    LinksPart,
     RunExport,
 )
 from crawling.models.cancelling import Cancellable
@@ -32,7 +31,6 @@ from crawling.rq_jobs import (
     IMPORT,
     INQUIRY,
     LINK_GRAPH,
-    NU_READING,
     RowJob,
 )
 
@@ -58,8 +56,6 @@ class JobKind:
     held_as: str = ""
     #: which rows are of this kind
     of: Q = field(default_factory=Q)
-    #: the column with a job's number
-    number: str = "pk"
     #: what ends a row, beside its `trouble`
     ends: Mapping[str, Any] = field(default_factory=lambda: ENDED)
     #: whether a crawl has one for all its runs
@@ -90,15 +86,6 @@ OF_RUNS: Mapping[str, JobKind] = {
         "link graph", LINK_GRAPH, LinkGraph, UNENDED, clear_graph, "link-graph-{}"
     ),
     "extraction": JobKind("extraction", EXTRACTION, Extraction, UNENDED, held_as="extraction-{}"),
-    "nu-check": JobKind(
-        "reading by the Nu checker",
-        NU_READING,
-        LinksPart,
-        Q(nu_asked_at__isnull=False, nu_read_at=None),
-        held_as="nu-check-{}",
-        number="run",
-        ends={"nu_asked_at": None},
-    ),
     "checkpoint": JobKind(
         "checkpoint",
         CHECKPOINT,

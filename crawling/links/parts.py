@@ -57,7 +57,7 @@ def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None
     """Let a part be in another file; the old one is to be removed."""
     with transaction.atomic():
         LinksPart.objects.filter(pk=part.pk).update(
-            name=name, links=links, bytes=size, read_at=None, indexed_at=None, nu_read_at=None
+            name=name, links=links, bytes=size, read_at=None, indexed_at=None
         )
         LinksPart.objects.create(run=None, name=part.name, machine=part.machine)
     remove_abandoned_parts()
@@ -70,9 +70,7 @@ def part_lost(part: LinksPart) -> None:
 
 def parts_restored() -> None:
     """A back-up has no parts: all are read again from the archive."""
-    LinksPart.objects.update(
-        collected_at=None, written_at=None, read_at=None, indexed_at=None, nu_read_at=None
-    )
+    LinksPart.objects.update(collected_at=None, written_at=None, read_at=None, indexed_at=None)
 
 
 def collected_parts() -> QuerySet[LinksPart]:
@@ -126,7 +124,7 @@ def remove_abandoned_parts() -> None:
         try:
             storage().delete(part.name)
             storage().delete(part.collected_name)
-            for name in part.derived_names:
+            for name in part.reading_names:
                 storage().delete(name)
             if part.indexed_at:
                 continue  # until its texts are out of the search index

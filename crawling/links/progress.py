@@ -35,40 +35,7 @@ def part_read(part: LinksPart, *, is_whole: bool) -> bool:
 
 def read_later(parts: Iterable[int]) -> None:
     """Let pages of these parts that were not there at their second reading be read, too."""
-    LinksPart.objects.filter(pk__in=parts, run__isnull=False).update(
-        read_at=None, indexed_at=None, nu_read_at=None
-    )
-
-
-def ask_nu(run: Run) -> None:
-    """Let the pages of all written parts of a run be read by the Nu checker."""
-    LinksPart.objects.filter(run=run, written_at__isnull=False, nu_asked_at=None).update(
-        nu_asked_at=Now(), cancelled_at=None, cancelled_by=None
-    )
-
-
-def parts_without_nu(run: Run) -> QuerySet[LinksPart]:
-    """The run's parts of this machine whose pages the Nu checker has not read, asked for or not."""
-    return own_parts().filter(run=run, written_at__isnull=False, nu_read_at=None)
-
-
-def part_read_by_nu(part: LinksPart, *, is_whole: bool) -> bool:
-    """As `part_read`, of the Nu checker."""
-    same = LinksPart.objects.filter(pk=part.pk, run=part.run_id, name=part.name)
-    return bool(same.update(nu_read_at=Now() if is_whole else None))
-
-
-def runs_for_nu() -> set[int]:
-    """The ids of the runs with pages of this machine that the Nu checker was asked to read."""
-    parts = LinksPart.objects.filter(
-        nu_asked_at__isnull=False,
-        nu_read_at=None,
-        written_at__isnull=False,
-        run__removal_asked_at=None,
-    )
-    return set(
-        parts.filter(run__isnull=False, machine=this_machine()).values_list("run", flat=True)
-    )
+    LinksPart.objects.filter(pk__in=parts, run__isnull=False).update(read_at=None, indexed_at=None)
 
 
 def unindexed_parts() -> QuerySet[LinksPart]:

@@ -105,8 +105,8 @@ def each_columns(
 
 @contextmanager
 def _links_of(run: Run, before: Run | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """With the tables `links`, `findings`: what a second reading of the pages and the Nu checker
-    found, and `old_links`: those of the run before.
+    """With the tables `links`, `findings`: what a second reading of the pages found, and
+    `old_links`: those of the run before.
 
     Neither has rows of withdrawn pages; links to those are in it.
     """
@@ -130,7 +130,7 @@ def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]
 
 def _findings_of(run: Run) -> list[str]:
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
-    return _stored(name for part in parts for name in (part.findings_name, part.nu_name))
+    return _stored(part.findings_name for part in parts)
 
 
 @contextmanager

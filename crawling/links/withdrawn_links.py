@@ -32,7 +32,7 @@ def remove_links(pages: Mapping[int, int | None]) -> None:
             continue
         if not part.links:
             read_later([part.pk])
-            for one in part.derived_names:
+            for one in part.reading_names:
                 storage().delete(one)
             continue
         if storage().size(part.name) is None:

@@ -18,13 +18,13 @@ EXPORT_NAME = r"^(wacz|mirror|latest-mirror)[0-9]{1,19}/[0-9a-f]{32}[.](wacz-res
 GRAPH_NAME = r"^graph[0-9]{1,19}/[0-9a-f]{32}$"
 
 
-class LinksPart(Cancellable):
+class LinksPart(models.Model):
     """A Parquet file with the links of some pages of a run: of those that name it.
 
     A shift collects links and stores them as they were written; since then the part has
     `collected_at`. A background job makes the file of them; since then it has `written_at`. Another
     reads its pages again from the archive, and adds their texts to the search index. Without a run
-    its files are to be removed. What a user may cancel is the reading by the Nu checker.
+    its files are to be removed.
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="links_parts")
@@ -42,12 +42,6 @@ class LinksPart(Cancellable):
     indexed_at = models.DateTimeField(
         null=True, help_text="when the texts of its pages were in the search index"
     )
-    nu_asked_at = models.DateTimeField(
-        null=True, help_text="since when its pages are to be read by the Nu checker"
-    )
-    nu_read_at = models.DateTimeField(
-        null=True, help_text="when the messages of the Nu checker were stored"
-    )
     links = models.BigIntegerField(db_default=0)
     bytes = models.BigIntegerField(db_default=0)
 
@@ -61,16 +55,6 @@ class LinksPart(Cancellable):
             ),
             models.Index(
                 fields=["run"], condition=Q(indexed_at=None), name="links_parts_unindexed"
-            ),
-            models.Index(
-                fields=["run"],
-                condition=Q(nu_asked_at__isnull=False, nu_read_at=None),
-                name="links_parts_unread_by_nu",
-            ),
-            models.Index(
-                fields=["cancelled_at"],
-                condition=Q(cancelled_at__isnull=False),
-                name="links_parts_cancelled",
             ),
         ]
 
@@ -101,16 +85,6 @@ class LinksPart(Cancellable):
     def reading_names(self) -> tuple[str, str, str]:
         """Of the files that a second reading of its pages writes."""
         return self.findings_name, self.texts_name, self.structured_name
-
-    @property
-    def nu_name(self) -> str:
-        """Of the file with the messages of the Nu checker about its pages."""
-        return self.name.removesuffix("parquet") + "nu.parquet"
-
-    @property
-    def derived_names(self) -> tuple[str, ...]:
-        """Of all files that are made of its pages beside it."""
-        return *self.reading_names, self.nu_name
 
 
 class ExportKind(models.TextChoices):

@@ -25,7 +25,7 @@ from crawling.exports.rows import JOBS, longest
 from crawling.idle.extraction_rows import open_extractions
 from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
-from crawling.links.progress import abandoned_parts, runs_for_nu, unread_runs
+from crawling.links.progress import abandoned_parts, unread_runs
 from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, RunExport
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.revisits.plans import crawls_to_plan
@@ -40,7 +40,6 @@ from crawling.rq_jobs import (
     INQUIRY,
     LINK_GRAPH,
     LINKS,
-    NU_READING,
     REVISITS,
     RUN_SHIFT,
     SECOND_READING,
@@ -191,7 +190,6 @@ def resend_background() -> None:
         FORGETTING.enqueue_if_lost(abandoned.pk)
     for job, due in (
         (SECOND_READING, unread_runs),
-        (NU_READING, runs_for_nu),
         (WATCHES, due_crawls),
         (REVISITS, crawls_to_plan),
         (SEED_SOURCE, due_sources),

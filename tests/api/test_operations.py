@@ -111,7 +111,6 @@ PARAMETERS = {
     "month",
     "name",
     "names",
-    "nu",
     "other_crawl",
     "owner",
     "page",

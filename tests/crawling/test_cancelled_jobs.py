@@ -25,9 +25,6 @@ from crawling.checkpoints.checkpoint_store import take_asked
 from crawling.errors import WrongState
 from crawling.experiments import store
 from crawling.imports.import_jobs import ask_import, import_asked
-from crawling.links.catch_up import catch_up
-from crawling.links.nu_checker import CHECKER
-from crawling.links.progress import parts_without_nu
 from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice, RunExport
 from crawling.models.datasets import ExportKind
 from crawling.models.experiments import Experiment, ExperimentState
@@ -36,7 +33,6 @@ from crawling.rq_jobs import IMPORT, IMPORTS, WACZ, remove
 from crawling.scheduler.messages import resend_background
 from crawling.wacz.packing import write_asked as write_wacz
 from tests.crawling.imports.warc_files import answer, warc
-from tests.crawling.links.test_nu_reading import needs_checker
 from tests.crawling.pages import browser, log_in, soup
 from tests.stack import (
     BACKGROUND,
@@ -59,7 +55,6 @@ ASKED = {
 }
 SECONDS = 8.0
 #: where the tests have it; each test has an empty folder of state
-CHECKER_FOLDER = CHECKER.folder(project.STATE_DIR).parent
 
 
 @pytest.fixture
@@ -515,31 +510,6 @@ def test_an_experiment_that_is_cancelled_at_its_last_moment_is_not_shown_as_fini
     store.finish(experiment)
 
     assert experiment.state == ExperimentState.CANCELLED
-
-
-@needs_checker
-def test_a_reading_by_the_nu_checker_ends_at_work_and_is_asked_for_anew(place, run, ada):
-    (place / "state").mkdir(exist_ok=True)
-    (place / "state" / CHECKER.name).symlink_to(CHECKER_FOLDER)
-    catch_up(run.pk)
-    check = f"/api/v1/crawls/{run.crawl_id}/links/check?nu=true"
-    assert ada.post(check).status_code == 202
-    with at_work(place) as worker:
-        with pages_held():
-            wait_until(waits_for_pages)
-            began = time.monotonic()
-            told = cancel(ada, run, "nu-check")
-            wait_until(lambda: work_process_of(worker) is None)
-            took = time.monotonic() - began
-            wait_until(lambda: jobs_in_redis() == [])
-        assert (told.status_code, told.json()["cancelled_by"]) == (200, "operator")
-        assert took < SECONDS
-        assert (left_on_disk(place, run), units_held()) == ([], 0)
-        shown = soup(ada.get(f"/crawls/{run.crawl_id}/links/?kind=nu")).select_one("main").text
-        assert "Cancelled by operator, " in shown
-        ada.post(check)  # the same worker does it
-        wait_until(lambda: not parts_without_nu(run).exists())
-    assert cancel(ada, run, "nu-check").status_code == 409
 
 
 def test_a_test_fetch_at_work_ends_though_the_server_does_not_answer(

@@ -27,7 +27,6 @@ from crawling.dashboard.links.problem_changes import ProblemChange, list_changed
 from crawling.dashboard.links.problem_counts import MOST_COUNTED, counts_of
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
-from crawling.links.nu_reading import ask_nu_reading
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.progress import dataset_states
 from crawling.links.second_reading import ask_reading
@@ -58,7 +57,6 @@ Change = Annotated[
     ProblemChange,
     Query(description="with `against`: problems that only the later run has, or only the earlier"),
 ]
-ByNu = Annotated[bool, Query(description="by the Nu checker instead")]
 BEHIND = (
     f"pages of the run whose links are not in the dataset yet; {MOST_BEHIND:,}: so many or more"
 )
@@ -248,14 +246,12 @@ def list_link_problems(
 )
 @may_change
 def check_crawl_links(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, nu: ByNu = False
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> Status:
     """A background job does it; the kinds `fragment`, `malformed` and `html` of
-    `reports/problems` need it, and with `nu` the kind `nu`. Status 409 says why the Nu checker is
-    not there.
+    `reports/problems` need it.
     """
-    ask = ask_nu_reading if nu else ask_reading
-    return Status(202, {"unread_parts": ask(get_run(crawl_id, run))})
+    return Status(202, {"unread_parts": ask_reading(get_run(crawl_id, run))})
 
 
 @links.get(

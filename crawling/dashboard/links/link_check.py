@@ -25,11 +25,7 @@ from crawling.dashboard.links.page_problems import (
     find_unread,
 )
 from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKind
-from crawling.dashboard.links.reading_problems import (
-    find_malformed,
-    find_markup_errors,
-    find_nu_messages,
-)
+from crawling.dashboard.links.reading_problems import find_malformed, find_markup_errors
 from crawling.models import Run
 
 #: seconds of an answer
@@ -47,7 +43,6 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.FRAGMENT: find_missing_fragments,
     ProblemKind.MALFORMED: find_malformed,
     ProblemKind.HTML: find_markup_errors,
-    ProblemKind.NU: find_nu_messages,
 }
 
 

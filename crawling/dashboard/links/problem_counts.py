@@ -20,7 +20,7 @@ from allocation.errors import AllocationError
 from crawling.dashboard.links.link_check import each_found
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.idle.turns import idle_turn
-from crawling.links.progress import parts_without_nu, unread_parts
+from crawling.links.progress import unread_parts
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
@@ -91,12 +91,8 @@ def _counted(run: Run, kind: ProblemKind) -> int | None:
 
 def countable(run: Run) -> Sequence[ProblemKind]:
     """The kinds whose pages are read."""
-    is_read, is_read_by_nu = not unread_parts(run), not parts_without_nu(run)
-    return [
-        kind
-        for kind in ProblemKind
-        if (is_read or not kind.needs_reading) and (is_read_by_nu or kind is not ProblemKind.NU)
-    ]
+    is_read = not unread_parts(run)
+    return [kind for kind in ProblemKind if is_read or not kind.needs_reading]
 
 
 def _key(run: Run) -> str:
@@ -104,7 +100,7 @@ def _key(run: Run) -> str:
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
     state = (
         run.finished_at,
-        list(parts.values_list("name", "read_at", "nu_read_at")),
+        list(parts.values_list("name", "read_at")),
         WithdrawnPage.objects.filter(run=run).count(),
     )
     return f"problems/{run.pk}/{blake2b(repr(state).encode(), digest_size=16).hexdigest()}"

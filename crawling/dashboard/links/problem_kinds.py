@@ -34,7 +34,6 @@ class ProblemKind(StrEnum):
     TITLE = "title"
     DESCRIPTION = "description"
     HTML = "html"
-    NU = "nu"
 
     @property
     def label(self) -> str:
@@ -79,7 +78,6 @@ LABELS = {
     ProblemKind.TITLE: "Titles",
     ProblemKind.DESCRIPTION: "Descriptions",
     ProblemKind.HTML: "HTML errors",
-    ProblemKind.NU: "Nu checker",
 }
 CONDITIONS = {
     ProblemKind.MIXED_CONTENT: f"{INSECURE} AND NOT {FOLLOWED} AND NOT {LISTED} AND "

@@ -31,11 +31,9 @@ from crawling.dashboard.links.problem_changes import (
 from crawling.dashboard.links.problem_counts import counts_of
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_hosts, list_links, list_media
-from crawling.errors import BadOrder, WrongState
-from crawling.links.nu_checker import why_unavailable
-from crawling.links.nu_reading import ask_nu_reading
+from crawling.errors import BadOrder
 from crawling.links.parts import MOST_BEHIND, pages_behind
-from crawling.links.progress import parts_without_nu, unread_parts
+from crawling.links.progress import unread_parts
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.links.second_reading import ask_reading
 from crawling.models import Run
@@ -70,7 +68,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         return _ask_reading(request, run)
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
     shown = "all" if any(asked.values()) else request.GET.get("show", "")
-    shown = shown if shown in LISTS else "check"
+    shown, kind = shown if shown in LISTS else "check", _kind(request)
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
@@ -83,18 +81,12 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "behind": pages_behind(run),
         "most_behind": MOST_BEHIND,
         "after": request.GET.get("after", ""),
-        "kind": _kind(request),
+        "kind": kind,
+        "unread": kind.needs_reading and bool(unread_parts(run)),
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
         "endings": ENDINGS,
     }
-    if here["kind"] is ProblemKind.NU:
-        unread = parts_without_nu(run)
-        here |= {"unread": bool(unread), "nu_trouble": why_unavailable()}
-        here |= {"nu_reading": unread.exclude(nu_asked_at=None).exists()}
-        here |= {"nu_cancelled": unread.exclude(cancelled_at=None).first()}
-    else:
-        here["unread"] = here["kind"].needs_reading and bool(unread_parts(run))
     if shown == "check":
         here |= _compared(request, run)
     try:
@@ -106,9 +98,8 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @needs("crawling.change_crawljob")
 def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    with errors_told(request, RedisError, WrongState):
-        ask = ask_nu_reading if _kind(request) is ProblemKind.NU else ask_reading
-        ask(run)
+    with errors_told(request, RedisError):
+        ask_reading(run)
         messages.success(request, "A background job reads the pages of this run again.")
     here = reverse("crawling:links", args=[run.crawl_id])
     return redirect(f"{here}?run={run.number}&kind={_kind(request)}")

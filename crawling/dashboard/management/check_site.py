@@ -26,8 +26,6 @@ from crawling.dashboard.management.orders import add_order_arguments, order_fiel
 from crawling.errors import BadOrder, WrongState
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.links.catch_up import catch_up
-from crawling.links.nu_checker import why_unavailable
-from crawling.links.nu_reading import read_by_nu
 from crawling.links.parts import pages_behind
 from crawling.links.second_reading import read_again
 from crawling.models import CrawlJob, Run
@@ -57,9 +55,6 @@ def add_check_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="keep the crawl; without this a crawl that the check has made is deleted at its end",
     )
-    parser.add_argument(
-        "--nu", action="store_true", help="let the Nu checker read the pages, too (kind nu)"
-    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report, too")
     parser.add_argument(
         "--slow",
@@ -83,14 +78,10 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
     try:
         with plain_errors():
             require_worker()
-            if options["nu"] and (why := why_unavailable()):
-                raise CommandError(f"--nu: {why}")
             with _crawl(options) as crawl:
                 run = _crawled(crawl, options)
                 catch_up(run.pk)
                 read_again(run.pk)
-                if options["nu"]:
-                    read_by_nu(run.pk)
                 found = _report(run, options, out)
                 behind = pages_behind(run)
     except CommandError as error:

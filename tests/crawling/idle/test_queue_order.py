@@ -25,7 +25,6 @@ from crawling.rq_jobs import (
     LINK_GRAPH,
     LINKS,
     MIRROR,
-    NU_READING,
     PROBLEM_COUNTS,
     REVISITS,
     SECOND_READING,
@@ -57,7 +56,7 @@ def workers():
 
 
 def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
-    asked = (WACZ, MIRROR, INQUIRY, EXPERIMENT, LINK_GRAPH, NU_READING, EXTRACTION, CHECKPOINT)
+    asked = (WACZ, MIRROR, INQUIRY, EXPERIMENT, LINK_GRAPH, EXTRACTION, CHECKPOINT)
     idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
     assert {job.queue for job in (*asked, WITHDRAWAL)} == {BACKGROUND}
     assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}

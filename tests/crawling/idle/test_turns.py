@@ -17,7 +17,7 @@ from allocation.services import register_process, request_resources
 from crawling.idle import turns
 from crawling.idle.turns import idle_turn
 from crawling.process.priority import GROUP, IDLE_NICENESS
-from crawling.rq_jobs import NU_READING, SECOND_READING
+from crawling.rq_jobs import EXTRACTION, SECOND_READING
 from tests.stack import background_queue
 
 pytestmark = pytest.mark.skipif(
@@ -39,7 +39,7 @@ def come(transactional_db, pool, monkeypatch):
 
     with background_queue():
         yield {
-            "a user": lambda: NU_READING.enqueue(1),
+            "a user": lambda: EXTRACTION.enqueue(1),
             "a crawl": crawl,
             "an idle job": lambda: SECOND_READING.enqueue(1),
         }

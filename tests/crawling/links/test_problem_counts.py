@@ -63,7 +63,6 @@ def test_each_kind_is_counted_once_somebody_looks_and_shown_on_its_tab(runs, que
     assert job.perform() == "all is counted"
 
     listed = {str(kind): len(list_problems(run, kind, most=50)[0]) for kind in ProblemKind}
-    assert listed.pop("nu") == 0  # nothing was read by the Nu checker
     assert numbers(run) == listed
     assert (listed["broken"], listed["title"], listed["fragment"]) == (2, 1, 1)
     tabs = soup(viewer.get(page)).select("nav[aria-label='Kinds of problem'] a")
@@ -81,7 +80,7 @@ def test_what_changes_the_problems_has_them_counted_anew(runs, queue):
     assert numbers(run) == {}
 
     count_when_idle(run.pk)
-    assert numbers(run).keys() == set(ProblemKind) - {"nu", "fragment", "malformed", "html"}
+    assert numbers(run).keys() == set(ProblemKind) - {"fragment", "malformed", "html"}
     Run.objects.filter(pk=run.pk).update(state="running", finished_at=None)
     assert numbers(Run.objects.get(pk=run.pk)) == {}
     assert count_when_idle(run.pk) == "the run is not over, or was deleted"

@@ -18,21 +18,20 @@ from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_links
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.links.catch_up import catch_up
-from crawling.links.nu_reading import read_by_nu
 from crawling.links.parts import MOST_BEHIND, clear, pages_behind
 from crawling.links.second_reading import read_again
 from crawling.models import Run
 
 ROWS = 1_000
-VERBS = ("list", "check", "read-again", "nu-check", "catch-up", "rebuild")
+VERBS = ("list", "check", "read-again", "catch-up", "rebuild")
 
 
 class Command(BaseCommand):
     help = (
         "List the links of a run, or the problems of its links and pages; add the links of pages "
         "that are not in the dataset yet; or read all pages of the run again from the archive: for "
-        "missing fragments and errors of HTML (read-again), by the Nu checker (nu-check), or for "
-        "their links (rebuild). A command that was stopped continues with `catch-up`."
+        "missing fragments and errors of HTML (read-again), or for their links (rebuild). A "
+        "command that was stopped continues with `catch-up`."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -70,9 +69,6 @@ class Command(BaseCommand):
                 return
             if verb == "read-again":
                 read_again(one.pk, note=self._note)
-                return
-            if verb == "nu-check":
-                read_by_nu(one.pk, note=self._note)
                 return
             if verb == "rebuild":
                 clear(one.pk)

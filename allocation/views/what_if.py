@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from urllib.parse import urlencode
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.shortcuts import render
 
 from allocation.errors import UnknownPool
 from allocation.models import Pool
@@ -28,8 +26,6 @@ from allocation.whatif.draft import (
     tokens,
 )
 from allocation.whatif.examples import EXAMPLES
-from allocation.whatif.files import MOST_BYTES, BadFile, read_file, to_csv, to_json
-from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import CheckView, judge, matrix
@@ -38,7 +34,6 @@ from serving.access import AuthenticatedRequest, authenticated
 
 #: the initial state without a request
 BLANK = Draft().add_classes(3).add_processes(2)
-FILES = {"json": (to_json, "application/json"), "csv": (to_csv, "text/csv; charset=utf-8")}
 
 
 @dataclass(frozen=True)
@@ -51,8 +46,9 @@ class WhatIfView:
     faults: tuple[FieldFault, ...] = ()
     #: whether the draft's request is to be answered
     asks: bool = False
-    shared: SharedState | None = None
     note: str = ""
+    #: the id of what to look at; empty: the page from its top
+    at: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class Cell:
         return f"of {self.text}"
 
 
-def shown(request: HttpRequest, page: WhatIfView, *, status: int = 200) -> HttpResponse:
+def shown(request: HttpRequest, page: WhatIfView) -> HttpResponse:
     """The page, with a mistake beside each field that has one."""
     faults = {fault.field: fault.sentence for fault in reversed(page.faults)}
     context: dict[str, object] = {
@@ -78,7 +74,6 @@ def shown(request: HttpRequest, page: WhatIfView, *, status: int = 200) -> HttpR
         "rows": _rows(page.draft, faults),
         "process_fault": faults.get("process", ""),
         "request_cell": Cell("request", page.draft.request, faults.get("request", "")),
-        "file_fault": faults.get("file", ""),
         "examples": EXAMPLES.values(),
         "pools": Pool.objects.filter(is_experiment=False).order_by("name"),
     }
@@ -91,25 +86,11 @@ def shown(request: HttpRequest, page: WhatIfView, *, status: int = 200) -> HttpR
             "units": list(units),
             "result": _result(page, page.sandbox),
         }
-        context["link"] = _link(request, page.shared or SharedState(page.sandbox))
-    return render(request, "allocation/what_if.html", context, status=status)
+    return render(request, "allocation/what_if.html", context)
 
 
 def _result(page: WhatIfView, sandbox: Sandbox) -> CheckView:
-    if page.asks:
-        try:
-            return judge(sandbox, *read_request(page.draft, sandbox))
-        except BadDraft:  # a link may carry a request of nothing
-            return judge(sandbox)
-    return judge(sandbox)
-
-
-def _link(request: HttpRequest, shared: SharedState) -> str:
-    """Where the state can be found again; empty if it is too large for a link."""
-    try:
-        return request.build_absolute_uri(f"{reverse('allocation:what_if')}?s={to_link(shared)}")
-    except LinkTooLong:
-        return ""
+    return judge(sandbox, *read_request(page.draft, sandbox)) if page.asks else judge(sandbox)
 
 
 def _classes(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell]]:
@@ -151,29 +132,18 @@ def _need(maximum: str, allocation: str) -> str:
 
 @authenticated(needs="allocation.view_pool", methods=("GET", "HEAD", "POST"))
 def what_if(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the state of the link, of a pool, or of an example; or make the move that a button
-    stands for.
+    """Show an empty state, that of a pool, or an example; or make the move that a button stands
+    for, on what was sent.
     """
     return _move(request) if request.method == "POST" else _open(request)
 
 
 def _open(request: HttpRequest) -> HttpResponse:
-    by_total = request.GET.get("by") == "total"
-    if "s" in request.GET:
-        try:
-            shared = from_link(request.GET["s"])
-        except BadLink as error:
-            return shown(
-                request, WhatIfView(BLANK, faults=(FieldFault("", str(error)),)), status=400
-            )
-        return shown(request, _page(shared, by_total=by_total, asks="ask" in request.GET))
     if "pool" in request.GET:
         return _copied(request, request.GET["pool"])
     if example := EXAMPLES.get(request.GET.get("example", "")):
-        page = _page(
-            SharedState(example.sandbox, example.process, example.request), by_total=by_total
-        )
-        return shown(request, replace(page, note=f"{example.title}. {example.sentence}"))
+        move = WhatIfMove(example.sandbox, example.process, example.request)
+        return shown(request, _page(move, note=f"{example.title}. {example.sentence}"))
     return shown(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
 
 
@@ -190,85 +160,35 @@ def _copied(request: HttpRequest, number: str) -> HttpResponse:
             " Not copied, as no safety depends on them: "
             f"{some([process.label for process in copy.left_out])}."
         )
-    return shown(request, replace(_page(SharedState(copy.sandbox)), note=note))
+    return shown(request, _page(WhatIfMove(copy.sandbox), note=note))
 
 
 def _move(request: HttpRequest) -> HttpResponse:
     draft = draft_from(dict(request.POST.lists()))
     verb, _, place = request.POST.get("do", "check").partition(":")
     try:
-        if verb == "import":
-            return _lead_to(
-                request, WhatIfMove(SharedState(_imported(request))), by_total=draft.by_total
-            )
-        if verb in FILES:
-            return _file(draft, verb)
         move = make_move(
             draft, verb, place=_number(place), count=_number(request.POST.get(f"{verb}-count", "1"))
         )
     except BadDraft as error:
         typed = error.draft or draft
         return shown(request, WhatIfView(typed, sandbox=_readable(typed), faults=error.faults))
-    return _lead_to(request, move, by_total=draft.by_total)
+    if move.told:
+        messages.success(request, move.told)
+    return shown(request, _page(move, by_total=draft.by_total))
 
 
 def _readable(draft: Draft) -> Sandbox | None:
-    """The state, if only the request or a file is at fault."""
+    """The state, if only the request is at fault."""
     try:
         return read_draft(draft)
     except BadDraft:
         return None
 
 
-def _lead_to(request: HttpRequest, move: WhatIfMove, *, by_total: bool) -> HttpResponse:
-    """To the address of the state, so that it can be reloaded, gone back to and sent; a state too
-    large for one is shown here.
-    """
-    if move.told:
-        messages.success(request, move.told)
-    try:
-        query = (
-            {"s": to_link(move.shared)}
-            | ({"by": "total"} if by_total else {})
-            | ({"ask": "1"} if move.asks else {})
-        )
-    except LinkTooLong:
-        return shown(request, _page(move.shared, by_total=by_total, asks=move.asks))
-    return redirect(f"{reverse('allocation:what_if')}?{urlencode(query)}{move.anchor}")
-
-
-def _page(shared: SharedState, *, by_total: bool = False, asks: bool = False) -> WhatIfView:
-    draft = draft_of(
-        shared.sandbox, by_total=by_total, process=shared.process, request=shared.request
-    )
-    return WhatIfView(
-        draft,
-        sandbox=shared.sandbox,
-        asks=asks and bool(shared.process) and shared.request is not None,
-        shared=shared,
-    )
-
-
-def _imported(request: HttpRequest) -> Sandbox:
-    file = request.FILES.get("file")
-    if file is None:
-        raise BadDraft(
-            [
-                FieldFault(
-                    "file", "No file was chosen. Choose one that was exported here, JSON or CSV."
-                )
-            ]
-        )
-    try:
-        return read_file(file.read(MOST_BYTES + 1))
-    except BadFile as error:
-        raise BadDraft([FieldFault("file", f"{file.name}: {error}")]) from error
-
-
-def _file(draft: Draft, form: str) -> HttpResponse:
-    write, kind = FILES[form]
-    headers = {"Content-Disposition": f'attachment; filename="what-if.{form}"'}
-    return HttpResponse(write(read_draft(draft)), content_type=kind, headers=headers)
+def _page(move: WhatIfMove, *, by_total: bool = False, note: str = "") -> WhatIfView:
+    draft = draft_of(move.sandbox, by_total=by_total, process=move.process, request=move.request)
+    return WhatIfView(draft, sandbox=move.sandbox, asks=move.asks, note=note, at=move.at)
 
 
 def _number(text: str) -> int:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from allocation.rules.banker import Vector
 from allocation.whatif.draft import BadDraft, Draft, FieldFault, read_draft, read_request
-from allocation.whatif.links import SharedState
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import judge
 from allocation.wording import listed
@@ -14,14 +13,19 @@ from allocation.wording import listed
 
 @dataclass(frozen=True)
 class WhatIfMove:
-    """Where a move leads: the state after it, whether its request is to be answered, what was done,
-    and where to look.
+    """Where a move leads: the state after it, with the process and amounts of a request, an empty
+    name and None without one.
     """
 
-    shared: SharedState
+    sandbox: Sandbox
+    process: str = ""
+    request: Vector | None = None
+    #: whether the request is to be answered
     asks: bool = False
+    #: what was done
     told: str = ""
-    anchor: str = ""
+    #: the id of what to look at
+    at: str = ""
 
 
 def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
@@ -32,15 +36,15 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
         return _reshape(draft, verb, place, count)
     if verb == "stop":
-        return _kept(replace(draft, request=""), anchor="#request-area")
+        return _kept(replace(draft, request=""), at="request-area")
     if verb == "finish":
         return _finish(draft)
     if verb not in ("request", "apply", "release"):
-        return _kept(draft, anchor="#result")
+        return _kept(draft, at="result")
     sandbox = read_draft(draft)
     process, amounts = read_request(draft, sandbox)
     if verb == "request":
-        return WhatIfMove(SharedState(sandbox, draft.process, amounts), asks=True, anchor="#result")
+        return WhatIfMove(sandbox, draft.process, amounts, asks=True, at="result")
     if verb == "release":
         return _release(draft, sandbox, process, amounts)
     return _apply(draft, sandbox, process, amounts)
@@ -48,14 +52,14 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
 
 def _reshape(draft: Draft, verb: str, place: int, count: int) -> WhatIfMove:
     if verb == "add-class":
-        anchor, after = f"#class-{len(draft.classes)}-name", draft.add_classes(count)
+        at, after = f"class-{len(draft.classes)}-name", draft.add_classes(count)
     elif verb == "add-process":
-        anchor, after = f"#process-{len(draft.rows)}-name", draft.add_processes(count)
+        at, after = f"process-{len(draft.rows)}-name", draft.add_processes(count)
     elif verb == "remove-class":
-        anchor, after = "#classes", draft.without_class(place)
+        at, after = "classes", draft.without_class(place)
     else:
-        anchor, after = "#processes", draft.without_process(place)
-    return _kept(after, anchor=anchor)
+        at, after = "processes", draft.without_process(place)
+    return _kept(after, at=at)
 
 
 def _finish(draft: Draft) -> WhatIfMove:
@@ -64,9 +68,9 @@ def _finish(draft: Draft) -> WhatIfMove:
         raise BadDraft([FieldFault("process", "Who finishes? Choose a process.")])
     after = sandbox.finish(sandbox.processes.index(draft.process))
     return WhatIfMove(
-        SharedState(after),
+        after,
         told=f"{draft.process} gave back all that it held, and left.",
-        anchor="#state",
+        at="state",
     )
 
 
@@ -76,9 +80,10 @@ def _release(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> W
     except ValueError as error:
         raise BadDraft([FieldFault("request", str(error))]) from error
     return WhatIfMove(
-        SharedState(after, draft.process),
+        after,
+        draft.process,
         told=f"{draft.process} gave back {_units(sandbox, amounts)}.",
-        anchor="#state",
+        at="state",
     )
 
 
@@ -88,9 +93,10 @@ def _apply(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> Wha
         sentence = f"Nothing was allocated. {result.headline}. {result.answer.reason}"
         raise BadDraft([FieldFault("request", sentence)])
     return WhatIfMove(
-        SharedState(sandbox.grant(process, amounts), draft.process),
+        sandbox.grant(process, amounts),
+        draft.process,
         told=f"{draft.process} was granted {_units(sandbox, amounts)}.",
-        anchor="#state",
+        at="state",
     )
 
 
@@ -100,7 +106,7 @@ def _units(sandbox: Sandbox, amounts: Vector) -> str:
     )
 
 
-def _kept(draft: Draft, *, anchor: str) -> WhatIfMove:
+def _kept(draft: Draft, *, at: str) -> WhatIfMove:
     """The state and the request as typed, if there is one.
 
     BadDraft carries the draft, as it may have changed.
@@ -108,12 +114,8 @@ def _kept(draft: Draft, *, anchor: str) -> WhatIfMove:
     try:
         sandbox = read_draft(draft)
         if not draft.request.strip():
-            return WhatIfMove(
-                SharedState(sandbox, draft.process if draft.process in sandbox.processes else ""),
-                anchor=anchor,
-            )
-        return WhatIfMove(
-            SharedState(sandbox, draft.process, read_request(draft, sandbox)[1]), anchor=anchor
-        )
+            process = draft.process if draft.process in sandbox.processes else ""
+            return WhatIfMove(sandbox, process, at=at)
+        return WhatIfMove(sandbox, draft.process, read_request(draft, sandbox)[1], at=at)
     except BadDraft as error:
         raise BadDraft(error.faults, draft) from error

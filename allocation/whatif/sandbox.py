@@ -124,7 +124,7 @@ class Sandbox:
 def clean_name(what: str, name: str) -> str:
     """A name as it is kept: without blanks around it.
 
-    Raises ValueError for one that a page or a file could not show.
+    Raises ValueError for one that a page could not show.
     """
     name = name.strip()
     if not name:

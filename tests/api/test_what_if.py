@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from allocation.models import Event, Pool, Process
 from allocation.services import keep_resources
-from allocation.whatif.files import to_json
-from allocation.whatif.sandbox import Sandbox
 from crawling.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.allocation.textbook import CASES, P3, REQUESTS, rows
@@ -216,11 +212,11 @@ def test_the_paper_s_safe_sequence_is_none_but_another_is(operator):
     assert answer["steps"][0] == {"process": 1, "work": [2]}
 
 
-def test_an_exported_file_is_a_question_and_its_names_stand_in_the_answer(operator):
-    file = to_json(Sandbox(("tape",), ("Ann", "Bob", "Cy", "Di"), P3))
+def test_names_of_classes_and_processes_stand_in_the_answer(operator):
+    question = asked(P3, classes=["tape"], processes=["Ann", "Bob", "Cy", "Di"])
 
-    _, answer = operator("POST", "banker/check", {**json.loads(file), "process": 0, "request": [3]})
+    _, answer = operator("POST", "banker/check", {**question, "process": 0, "request": [3]})
 
     assert answer["verdict"] == "wait_unavailable"
     assert "Held by Bob (4 tape)" in answer["reason"]
-    assert operator("POST", "banker/check", {**json.loads(file), "processes": ["Ann"]})[0] == 422
+    assert operator("POST", "banker/check", {**question, "processes": ["Ann"]})[0] == 422

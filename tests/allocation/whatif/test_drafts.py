@@ -19,7 +19,7 @@ from allocation.whatif.draft import (
     read_request,
 )
 from allocation.whatif.examples import EXAMPLES
-from tests.allocation.whatif.states import sandboxes
+from tests.allocation.whatif.states import large_ones, sandboxes
 
 SILBERSCHATZ = EXAMPLES["silberschatz"].sandbox
 TYPED = draft_of(SILBERSCHATZ)
@@ -124,6 +124,13 @@ def test_a_request_that_makes_no_sense_is_told(process, request_, field):
 
 def test_commas_do_as_well_as_blanks():
     assert read_draft(change(1, maximum=" 3,2 ; 2 ")) == SILBERSCHATZ
+
+
+@given(large_ones, st.booleans())
+def test_the_page_reads_what_it_shows(sandbox, by_total):
+    shown = draft_of(sandbox, by_total=by_total and max(sandbox.total) < 2**31)
+
+    assert read_draft(shown) == sandbox
 
 
 @given(sandboxes())

@@ -76,7 +76,6 @@ QUERIES = {
     "api/v1/crawls/<crawl_id>/freshness/pages": ("sort=rate", "q=article"),
     "crawls/<int:pk>/structured-data/": ("kind=microformats", "kind=entry", "kind=table"),
     "api/v1/crawls/<crawl_id>/structured-data": ("kind=microformats",),
-    "crawls/<int:pk>/pages/<int:url>/tables/": ("table=2",),
     "crawls/<int:pk>/compare/": ("kind=changed", "host=%(host_name)s"),
     "crawls/url/": ("u=%(address)s",),
     "crawls/blocklist/": ("page=90",),

@@ -76,7 +76,6 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/content/", pages.content, name="page-content"),
     path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),
-    path("<int:pk>/pages/<int:url>/tables/", table_views.show, name="page-tables"),
     re_path(
         r"^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
         r"\.(?P<kind>csv)$",

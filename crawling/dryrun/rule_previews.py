@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import starmap
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -15,8 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from crawling.dryrun.inquiries import ask_once
 from crawling.dryrun.run_comparison import moment_of
+from crawling.dryrun.table_cells import FoundTable, find_tables
 from crawling.errors import ArchiveTrouble, BadOrder
-from crawling.links.stored_documents import extracted_again, html_pages
+from crawling.links.stored_documents import extracted_from, html_pages, stored_tree
 from crawling.models import Inquiry, InquiryKind, Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
@@ -40,14 +42,26 @@ class RuleMatches:
 
 
 @dataclass(frozen=True)
+class TableSize:
+    """A table of a page, of which `crawling.dryrun.page_tables` has the rows."""
+
+    #: its place among the tables of the page, from 1
+    number: int
+    caption: str
+    columns: int
+    rows: int
+
+
+@dataclass(frozen=True)
 class PageMatches:
-    """A page and what each rule matches on it."""
+    """A page, what each rule matches on it, and its tables."""
 
     id: int
     url: str
     rules: list[RuleMatches]
     #: why it could not be read
     trouble: str = ""
+    tables: list[TableSize] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -114,7 +128,8 @@ def preview(run: Run, rules: Mapping[str, str]) -> RulePreview:
     until = time.monotonic() + MOST_SECONDS
     for page in found[:MOST_PAGES]:
         try:
-            values = extracted_again(run, page, rules)
+            document = stored_tree(run, page)
+            values = extracted_from(document, rules)
         except ArchiveTrouble as trouble:
             pages.append(PageMatches(page.pk, page.url.url, [], str(trouble)))
             continue
@@ -122,7 +137,8 @@ def preview(run: Run, rules: Mapping[str, str]) -> RulePreview:
         for name, count in of_page.items():
             counts[name] += count
         matches = [RuleMatches(name, of_page[name], _first(values, name)) for name in rules]
-        pages.append(PageMatches(page.pk, page.url.url, matches))
+        tables = list(starmap(_size, enumerate(find_tables(document)[0], 1)))
+        pages.append(PageMatches(page.pk, page.url.url, matches, tables=tables))
         if time.monotonic() > until:
             break
     return RulePreview(pages, counts)
@@ -130,3 +146,8 @@ def preview(run: Run, rules: Mapping[str, str]) -> RulePreview:
 
 def _first(values: list[tuple[str, str]], name: str) -> list[str]:
     return [value[:MOST_LENGTH] for one, value in values if one == name][:MOST_VALUES]
+
+
+def _size(number: int, table: FoundTable) -> TableSize:
+    columns = len(table.rows[0]) if table.rows else 0
+    return TableSize(number, table.caption[:MOST_LENGTH], columns, len(table.rows))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import turbohtml
 from django.db.models import QuerySet
 
 from crawling.archive.decoded_documents import decoded_stream
@@ -61,8 +62,17 @@ def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tupl
     """What extraction rules, CSS selectors by name, match on a stored HTML page, as the crawl would
     extract it. Raises ArchiveTrouble, also where a rule would take too long.
     """
+    return extracted_from(stored_tree(run, page), rules)
+
+
+def stored_tree(run: Run, page: Page) -> turbohtml.Document:
+    """A stored HTML page as its parser reads it. Raises ArchiveTrouble."""
     with stored_document(run, page) as source:
-        document = parse_html(source.body, source.charset).document
+        return parse_html(source.body, source.charset).document
+
+
+def extracted_from(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+    """As `extracted_again`, from its tree."""
     try:
         for rule in rules.values():
             check_cost(document, read_selector(rule)[0])

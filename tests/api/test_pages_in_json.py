@@ -75,7 +75,6 @@ SHOWN = {
     "crawls/<int:pk>/mirror.zip": "export_crawl_mirror",
     "crawls/<int:pk>/latest-mirror/": "get_latest_mirror",
     "crawls/<int:pk>/latest-mirror.zip": "export_latest_mirror",
-    "crawls/<int:pk>/pages/<int:url>/tables/": "get_page_tables",
     TABLE: "get_page_tables",
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",

@@ -55,10 +55,18 @@ class RuleMatchesOut(Schema):
     values: list[str] = Field(description="the beginnings of the first five")
 
 
+class TableSizeOut(Schema):
+    number: int = Field(description="its place among the tables of the page, from 1")
+    caption: str
+    columns: int
+    rows: int
+
+
 class PageMatchesOut(Schema):
     id: int
     url: str
     rules: list[RuleMatchesOut]
+    tables: list[TableSizeOut] = Field(description="`pages/{id}/tables` has their rows")
     trouble: str = Field(description="why it could not be read; empty: it was")
 
 

@@ -54,6 +54,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address
 from crawling.web.file_names import file_name
 from crawling.web.secret_headers import masked_head
+from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
@@ -65,6 +66,8 @@ SAFE = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
 )
 HTML = ("text/html", "application/xhtml+xml")
+#: of a stored page, as files
+TABLES_LINKED = 20
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 #: files of an archive on a page
 FILES_SHOWN = 200
@@ -105,6 +108,8 @@ def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """Show a page's record: its headers, and the document in a frame that can do nothing."""
     found = wanted_page(pk, url)
+    structured = structured_of_page(found)
+    tables = sum(count.rows for kind, count in structured or () if kind == DataKind.TABLE)
     here = {
         "crawl": found.run.crawl,
         "run": found.run,
@@ -112,7 +117,8 @@ def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         "original": original_of(found),
         "weight": weight_of(found),
         "ranks": ranks_of_page(found),
-        "structured": structured_of_page(found),
+        "structured": structured,
+        "tables": range(1, min(tables, TABLES_LINKED) + 1),
     }
     try:
         header, head = head_of(found)

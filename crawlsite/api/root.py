@@ -22,7 +22,7 @@ from crawling.dashboard.crawls.api_imports import imports
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
 from crawling.dashboard.freshness.api import freshness
 from crawling.dashboard.graph.api import graph
-from crawling.dashboard.hosts.api import hosts, replays, search, waits
+from crawling.dashboard.hosts.api import hosts, search, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.links.api import links
 from crawling.dashboard.links.structured_api import structured
@@ -180,7 +180,6 @@ api.add_router("/crawls", graph, tags=["results"])
 api.add_router("/crawls", copies, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
-api.add_router("/crawls", replays, tags=["DNS cache"])
 api.add_router("/pages", search, tags=["results"])
 api.add_router("/search", texts, tags=["results"])
 api.add_router("/overview", overview, tags=["overview"])

@@ -56,7 +56,6 @@ SPECIAL = {
     ("post", "/api/v1/inquiries/{inquiry_id}/cancel"): "crawling.view_crawljob",
     ("post", "/api/v1/inquiries/{inquiry_id}/ask-again"): "crawling.view_crawljob",
     ("get", "/api/v1/hosts/{host_id}/name-wait"): "dnscache.view_dnsentry",
-    ("get", "/api/v1/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
     ("post", "/api/v1/drafts/test-scope"): "crawling.add_crawljob",
     ("post", "/api/v1/drafts/check"): "crawling.add_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/share-links"): "crawling.change_crawljob",

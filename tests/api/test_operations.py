@@ -64,7 +64,6 @@ SINGLE = {
     "disk",
     "capacity-plan",
     "dns",
-    "dns-replay",
     "export",
     "extracted",
     "frontier",

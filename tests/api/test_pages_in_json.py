@@ -149,7 +149,6 @@ SHOWN = {
     "dns/hard/": "list_failing_names",
     "dns/evictions/": "list_dns_evictions",
     "dns/why/": "get_host_name_wait",
-    "dns/replay/": "get_crawl_dns_replay",
     "dns/minutes.csv": "get_dns_stats",
     "dns/^export\\.(?P<kind>csv|json|txt)$": "list_dns_names",
     "capacity-planner/": "get_capacity_plan",

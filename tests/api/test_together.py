@@ -125,7 +125,6 @@ def test_how_things_stand_and_why_a_run_is_not_fetching(operator, order):
     assert operator.get(f"crawls/{crawl.pk}/diagnosis")["cause"] == "paused"
     host = Host.objects.get()
     assert "the host is an address" in operator.get(f"hosts/{host.pk}/name-wait")["sentences"][0]
-    assert operator.get(f"crawls/{crawl.pk}/dns-replay?names=100")["accesses"] == 0
     assert operator.get("pages?q=manual") == {"items": [], "is_more": False}
     assert operator("GET", "pages?q=ma")[0] == 422
 

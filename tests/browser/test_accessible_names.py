@@ -24,7 +24,6 @@ PAGES = [
     "tree/?domain=example.com",
     "why/",
     "why/?host=sf.example.com",
-    "replay/",
     "evictions/",
 ]
 
@@ -85,7 +84,7 @@ def test_pages_about_names(browse, pool, screen):
     page = browse("administrator", **SCREENS[screen])
     found = [
         fault
-        for address in ("", "hard/", "replay/", "evictions/")
+        for address in ("", "hard/", "evictions/")
         for fault in faults(page, f"/dns/{address}")
     ]
     fill()

@@ -5,7 +5,6 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -17,15 +16,11 @@ from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
-    CrawlId,
     Limit,
-    RunNumber,
     Text,
     may_view,
 )
-from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.hosts import listing
-from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
 from crawling.dashboard.hosts.filter import STATES, HostFilter
 from crawling.dashboard.hosts.listing import (
     HOSTS,
@@ -59,9 +54,8 @@ Wanted = Annotated[
     str,
     Query(min_length=SHORTEST, max_length=200, pattern=TEXT, description="a part of URL or title"),
 ]
-waits, replays = Router(), Router()
+waits = Router()
 may_look = needs("dnscache.view_dnsentry")
-Capacity = Annotated[int, Query(ge=100, le=100_000, description="capacity of the cache, in names")]
 
 
 class BlockReasonIn(Schema):
@@ -209,41 +203,9 @@ class NameWaitOut(Schema):
     crawls: list[int] = Field(description="running crawls with URLs queued there")
 
 
-class CacheFigures(Schema):
-    accesses: int
-    hits: int
-    expired: int = Field(description="expired answers served without a flag")
-    look_ups: int
-    waited: float = Field(description="seconds, together")
-
-
-class CacheReplayOut(Schema):
-    accesses: int = Field(description=f"of the run's pages, at most the first {MOST_ACCESSES:,}")
-    names: int
-    forgotten: int = Field(
-        description="names that are no longer in the cache, and count as typical"
-    )
-    policies: dict[str, CacheFigures]
-
-
 @waits.get("/{host_id}/name-wait", response=NameWaitOut, summary="Explain the DNS wait of a host")
 @may_look
 def get_host_name_wait(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     found = why_waits(get_object_or_404(Host, pk=host_id).name)
     crawls = sorted({queue.run.crawl_id for queue in found.queues})
     return {"host": found.host, "name": found.name, "sentences": found.sentences, "crawls": crawls}
-
-
-@replays.get(
-    "/{crawl_id}/dns-replay",
-    response=CacheReplayOut,
-    summary="Replay the DNS accesses of a run under other caches",
-)
-@may_look
-def get_crawl_dns_replay(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    names: Capacity = 10_000,
-) -> dict[str, Any]:
-    return asdict(replayed(get_run(crawl_id, run), capacity=names))

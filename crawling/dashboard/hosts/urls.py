@@ -18,7 +18,6 @@ urlpatterns = [
 names = (
     [
         path("why/", hosts.why, name="why"),
-        path("replay/", hosts.replay, name="replay"),
     ],
     "names",
 )

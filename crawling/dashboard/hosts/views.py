@@ -1,6 +1,5 @@
 """Hosts and pages of all crawls: a list with a search of each, and the page of one host, where it
-can be blocked. Why a host waits for its name, and what a crawl's accesses would have cost under
-other caches.
+can be blocked; and why a host waits for its name.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayable_runs, replayed
 from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.listing import (
     SHORTEST,
@@ -30,9 +28,6 @@ from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
 from serving.requests import asked_text
-
-CAPACITIES = (100, 1_000, 10_000, 100_000)
-RUNS = 50
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -108,21 +103,3 @@ def why(request: AuthenticatedRequest) -> HttpResponse:
     return render(
         request, "names/why.html", {"host": host, "wait": why_waits(host) if host else None}
     )
-
-
-@authenticated(needs="dnscache.view_dnsentry")
-def replay(request: AuthenticatedRequest) -> HttpResponse:
-    """Replay the accesses of the run `?run=` in a cache of `?names=` names."""
-    runs = replayable_runs(RUNS)
-    chosen = next((run for run in runs if str(run.pk) == request.GET.get("run")), None)
-    capacity = next((size for size in CAPACITIES if str(size) == request.GET.get("names")), 10_000)
-    told = replayed(chosen, capacity=capacity) if chosen else None
-    context = {
-        "runs": runs,
-        "run": chosen,
-        "capacity": capacity,
-        "capacities": CAPACITIES,
-        "told": told,
-        "most": MOST_ACCESSES,
-    }
-    return render(request, "names/replay.html", context)

@@ -68,23 +68,3 @@ def test_a_crawls_hosts_say_that_they_wait_for_their_names():
         "new.test": "waiting for DNS",
         "good.test": "due",
     }
-
-
-def test_a_run_is_replayed_under_every_policy(crawl_to_the_end, dns_server, make_site, identified):
-    site = make_site({"/": '<a href="/b">b</a>', "/b": "b"})
-    dns_server.hosts["a.test"] = ["127.0.0.1"]
-    first = crawl_to_the_end(f"{site.url}/", name="another")
-    run = crawl_to_the_end(site.url.replace("127.0.0.1", "a.test") + "/")
-    Run.objects.create(crawl=first.crawl, number=2, state="failed", is_latest=False)  # no pages
-
-    page = soup(browser("viewer").get(reverse("names:replay"), {"run": run.pk}))
-
-    runs = [option["value"] for option in page.select("select[name=run] option")]
-    assert runs == [str(run.pk), str(first.pk)]
-    assert [cell.get_text() for cell in page.select("tbody th")] == [
-        "LRU without TTL",
-        "LRU with TTL",
-        "patent, literally",
-        "ours",
-    ]
-    assert "2 accesses to 1 names" in page.main.get_text()

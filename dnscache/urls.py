@@ -1,4 +1,4 @@
-"""The cache's pages."""
+"""The cache's page and files."""
 
 from django.urls import path, re_path
 
@@ -7,9 +7,6 @@ from dnscache import views
 app_name = "dnscache"
 urlpatterns = [
     path("", views.overview, name="overview"),
-    path("tree/", views.tree, name="tree"),
-    path("hard/", views.hard, name="hard"),
-    path("evictions/", views.evictions, name="evictions"),
     path("minutes.csv", views.minutes, name="minutes"),
     path("limit/", views.limit, name="limit"),
     path("flush/", views.flush, name="flush"),

@@ -1,5 +1,5 @@
-"""The cache's pages and files: how names were resolved, hard names with reasons, the regions,
-evictions, and the chart of the last hour.
+"""The cache's page and files: how names were resolved, the chart of the last hour, the tree, hard
+names with reasons, and evictions.
 """
 
 from __future__ import annotations
@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from dnscache import selectors, services
@@ -22,11 +23,13 @@ from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, row_file, send, text_file
 from serving.paging import cut
-from serving.requests import asked_text, render_live
+from serving.requests import asked_text, render_live, wants_fragment
 
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")
 ROWS = 100
+#: in place of a status: names that left the cache before their time
+EVICTED = "evicted"
 #: columns of hard names: what they sort by (nothing: they don't), heading, whether they are numbers
 HARD_COLUMNS = (
     ("name", "Name", False),
@@ -97,7 +100,7 @@ class TableHeading:
 @authenticated(needs="dnscache.view_dnsentry")
 def overview(request: AuthenticatedRequest) -> HttpResponse:
     """Show what the cache is worth, how names were come by in the last hour, the lanes and the name
-    servers.
+    servers; the tree as the cache of `?machine=` has it, and a list of names.
     """
     told = selectors.overview()
     context = {
@@ -106,71 +109,55 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "gate": settings.DNS_AHEAD == "gate",
         "most_per_second": MOST_PER_SECOND,
     }
+    if not wants_fragment(request):
+        context |= {"tree": _tree(request), "list": _list(request)}
     return render_live(request, "dnscache/overview.html", "dnscache/_overview.html", context)
 
 
-@authenticated(needs="dnscache.view_dnsentry")
-def tree(request: AuthenticatedRequest) -> HttpResponse:
-    """List registered names after `?after=` that have `?q=` in them, or show the tree of
-    `?domain=`, as the cache of `?machine=` has them.
+def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
+    """Registered names behind `?behind=` that have `?registered=` in them, or the tree of
+    `?domain=`.
     """
-    text, after, domain, machine = (
+    text, behind, domain, machine = (
         asked_text(request.GET, name, most=LONGEST_NAME)
-        for name in ("q", "after", "domain", "machine")
+        for name in ("registered", "behind", "domain", "machine")
     )
+    facts: dict[str, Any] = {"domain": domain, "text": text, "domains": (), "next": None}
     if domain:
-        found = selectors.tree_of(domain, machine=machine)
-        return render(request, "dnscache/domain.html", {"domain": domain, "view": found})
-    view = selectors.domains(text=text, after=after, most=ROWS + 1, machine=machine)
+        return {**facts, "view": selectors.tree_of(domain, machine=machine)}
+    view = selectors.domains(text=text, after=behind, most=ROWS + 1, machine=machine)
     rows, following = cut(view.domains, ROWS, lambda row: row.registrable)
-    context = {"view": view, "domains": rows, "next": following, "text": text}
-    return render(request, "dnscache/tree.html", context)
+    return {**facts, "view": view, "domains": rows, "next": following}
 
 
-@authenticated(needs="dnscache.view_dnsentry")
-def hard(request: AuthenticatedRequest) -> HttpResponse:
-    """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, behind the name
-    `?after=`.
+def _list(request: AuthenticatedRequest) -> dict[str, Any]:
+    """The conflict area by `?sort=`: names of `?status=` that hold `?q=`, behind the name
+    `?after=`; of the status EVICTED what left the cache before its time, the latest first.
     """
-    text, status, sort = (
-        asked_text(request.GET, "q", most=LONGEST_NAME),
-        asked_text(request.GET, "status", most=LONGEST_NAME),
-        asked_text(request.GET, "sort", most=LONGEST_NAME),
+    text, status, sort, after = (
+        asked_text(request.GET, name, most=LONGEST_NAME)
+        for name in ("q", "status", "sort", "after")
     )
-    sort = sort if sort in selectors.SORTS else "weight"
-    after = asked_text(request.GET, "after", most=LONGEST_NAME)
     counts = selectors.hard_counts()
-    rows = selectors.hard_names(
-        status=status if status in counts else "", text=text, sort=sort, after=after, most=ROWS + 1
-    )
     labels = {
         value: (label, counts[value]) for value, label in DnsEntry.Status.choices if value in counts
     }
-    context = {
-        "rows": rows[:ROWS],
-        "after": after,
-        "next": rows[ROWS - 1].entry.name if len(rows) > ROWS else "",
-        "text": text,
-        "status": status,
+    facts: dict[str, Any] = {
+        **{"status": status, "text": text, "statuses": labels, "total": sum(counts.values())},
+        **{"rows": (), "columns": (), "after": after, "next": "", "dropped": ()},
     }
+    if status == EVICTED:
+        dropped = DnsDropped.objects.filter(name__contains=text).order_by("-pk")
+        return {**facts, "dropped": dropped[: 2 * ROWS]}
+    sort = sort if sort in selectors.SORTS else "weight"
+    rows = selectors.hard_names(
+        status=status if status in counts else "", text=text, sort=sort, after=after, most=ROWS + 1
+    )
     columns = [
         TableHeading(key, label, is_number, key == sort) for key, label, is_number in HARD_COLUMNS
     ]
-    return render(
-        request,
-        "dnscache/hard.html",
-        {**context, "columns": columns, "statuses": labels, "total": sum(counts.values())},
-    )
-
-
-@authenticated(needs="dnscache.view_dnsentry")
-def evictions(request: AuthenticatedRequest) -> HttpResponse:
-    """Show what left the cache before its time, the latest first."""
-    return render(
-        request,
-        "dnscache/evictions.html",
-        {"dropped": DnsDropped.objects.order_by("-pk")[: 2 * ROWS]},
-    )
+    following = rows[ROWS - 1].entry.name if len(rows) > ROWS else ""
+    return {**facts, "rows": rows[:ROWS], "next": following, "columns": columns}
 
 
 @authenticated(needs="dnscache.view_dnsentry")

@@ -119,8 +119,7 @@ ASKED = {
     "search/": ["?q=nothing+like+it", "?q=book"],
     "search/text/": ["?q=nothing+like+it", "?q=book", '?q="', "?q=book&crawl={crawl}&runs=all"],
     "dns/why/": ["?host=www.example.com", "?host=silent.example.com"],
-    "dns/tree/": ["?domain=example.com"],
-    "dns/hard/": ["?q=nothing+like+it"],
+    "dns/": ["?domain=example.com", "?q=nothing+like+it", "?status=evicted"],
 }
 
 

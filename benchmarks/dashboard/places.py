@@ -87,8 +87,10 @@ QUERIES = {
     "api/v1/search": ("q=article",),
     "api/v1/pages": ("q=123abc",),
     "api/v1/url-history": ("url=%(address)s",),
-    "dns/tree/": ("q=site5", "after=site5", "domain=site5.example"),
-    "dns/hard/": ("q=site5", "status=timeout", "sort=fails", "page=50"),
+    "dns/": (
+        *("registered=site5", "behind=site5", "domain=site5.example"),
+        *("q=site5", "status=timeout", "sort=fails", "status=evicted"),
+    ),
     "dns/why/": ("host=%(host_name)s",),
     "experiments/": ("page=3",),
     "crawls/<int:pk>/log/": ("text=3abc", "text=nothing+has+this", "level=error", "level=warning"),

@@ -144,10 +144,8 @@ SHOWN = {
     "resources/<int:pool>/events/": "list_pool_events",
     "resources/<int:pool>/history/": "get_pool_version list_pool_samples",
     "resources/<int:pool>/history.csv": "list_pool_samples",
-    "dns/": "get_dns_stats list_dns_names",
-    "dns/tree/": "list_dns_domains get_dns_domain",
-    "dns/hard/": "list_failing_names",
-    "dns/evictions/": "list_dns_evictions",
+    "dns/": "get_dns_stats list_dns_names list_dns_domains get_dns_domain list_failing_names "
+    "list_dns_evictions",
     "dns/why/": "get_host_name_wait",
     "dns/minutes.csv": "get_dns_stats",
     "dns/^export\\.(?P<kind>csv|json|txt)$": "list_dns_names",

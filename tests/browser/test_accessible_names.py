@@ -18,13 +18,11 @@ from tests.dnscache.living import living_cache
 
 PAGES = [
     "",
-    "hard/",
-    "hard/?q=none",
-    "tree/",
-    "tree/?domain=example.com",
+    "?q=none",
+    "?domain=example.com",
+    "?status=evicted",
     "why/",
     "why/?host=sf.example.com",
-    "evictions/",
 ]
 
 
@@ -83,9 +81,7 @@ def _answer(name: str, reply: Reply, now: float) -> DnsAnswer:
 def test_pages_about_names(browse, pool, screen):
     page = browse("administrator", **SCREENS[screen])
     found = [
-        fault
-        for address in ("", "hard/", "evictions/")
-        for fault in faults(page, f"/dns/{address}")
+        fault for address in ("", "?status=evicted") for fault in faults(page, f"/dns/{address}")
     ]
     fill()
 

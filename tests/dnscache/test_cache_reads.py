@@ -80,7 +80,7 @@ def test_each_machine_has_its_own_cache(client):
             assert [one.registrable for one in found.domains] == ["one.com"]
             assert branches("two.com", machine="m2") == [("two.com", True, [])]
 
-            page = browser("viewer").get(reverse("dnscache:tree"), {"machine": "m2"})
+            page = browser("viewer").get(reverse("dnscache:overview"), {"machine": "m2"})
             assert "two.com" in soup(page).main.get_text()
 
 
@@ -100,7 +100,7 @@ def test_without_a_pre_resolver_nothing_is_shown_and_the_page_says_why():
 
     assert domains().machine is None
     viewer = browser("viewer")
-    assert "not running" in soup(viewer.get("/dns/tree/")).main.get_text()
+    assert "not running" in soup(viewer.get("/dns/")).main.get_text()
     assert viewer.get("/api/v1/dns/domains/example.com").json() == {
         "machine": None,
         "machines": [],

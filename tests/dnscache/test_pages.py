@@ -149,17 +149,24 @@ def test_what_leaves_is_written_down_once():
     ]
 
 
-@pytest.mark.parametrize("page", ["overview", "hard", "tree", "evictions"])
-def test_pages_show_what_is_there(page):
+def test_the_page_has_figures_a_tree_and_one_list():
     know("www.example.com")
     know("sf.test", DnsStatus.SERVFAIL, fails=1)
-    DnsDropped.objects.create(name="sf.test", region=2, weight=0.1, why="x")
+    DnsDropped.objects.create(name="old.test", region=2, weight=0.1, why="x")
     name_servers.exchanges.note(("192.0.2.53", 53), ExchangeOutcome.ANSWERED, 20, is_paid=True)
     name_servers.tell()
-    word = {"overview": "192.0.2.53:53", "tree": "example.com"}.get(page, "sf.test")
+    viewer, page = browser("viewer"), reverse("dnscache:overview")
 
     with living_cache():
-        assert word in soup(browser("viewer").get(reverse(f"dnscache:{page}"))).main.get_text()
+        shown = soup(viewer.get(page)).main
+        tree = soup(viewer.get(page, {"domain": "example.com"})).main
+    evicted = soup(viewer.get(page, {"status": "evicted", "q": "old"})).main
+
+    assert "192.0.2.53:53" in shown.select_one("#live").get_text()
+    assert shown.select_one("section[aria-labelledby=tree] tbody th").text == "example.com"
+    assert shown.select_one("section[aria-labelledby=names] tbody th").text == "sf.test"
+    assert tree.select("section[aria-labelledby=tree] tbody th")[-1].text == "www.example.com"
+    assert evicted.select_one("section[aria-labelledby=names] tbody th").text == "old.test"
 
 
 def test_an_operator_retries_and_pins_and_it_is_written_down():
@@ -168,9 +175,10 @@ def test_an_operator_retries_and_pins_and_it_is_written_down():
 
     for deed in ("pin", "retry"):
         answer = operator.post(
-            reverse("dnscache:act", args=[deed]), {"name": "SF.test", "next": "/dns/hard/"}
+            reverse("dnscache:act", args=[deed]),
+            {"name": "SF.test", "next": "/dns/?q=sf"},
         )
-        assert answer.url == "/dns/hard/"
+        assert answer.url == "/dns/?q=sf"
 
     assert DnsPin.objects.filter(name="sf.test").exists()
     assert not DnsEntry.objects.exists()

@@ -16,11 +16,10 @@ from allocation.models import Outbox, Process
 from allocation.services import create_pool_like, finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
 from crawling import rq_jobs
-from crawling.crawls import creation
 from crawling.crawls.creation import create_crawl
 from crawling.models import Run, RunProcess, Shift
 from crawling.rq_jobs import RUN_SHIFT, live_workers
-from crawling.runs import grants
+from crawling.runs import grants, start
 from crawling.runs.grants import default_pool
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
@@ -224,8 +223,8 @@ def test_a_lost_shift_is_closed_and_its_urls_go_back(run, queue, settings):
 def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, monkeypatch, step):
     crawl = create_crawl(order(SEED))
     with monkeypatch.context() as patch:
-        patch.setattr(creation, step, lambda run: None)
-        patch.setattr(creation, "ask_for_shifts", lambda run: None)
+        patch.setattr(start, step, lambda run: None)
+        patch.setattr(start, "ask_for_shifts", lambda run: None)
         run = start_run(crawl)
     assert not Process.objects.filter(holding=True).exists()
 
@@ -242,9 +241,7 @@ def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_scheduler(
     monkeypatch.setitem(bank_transactions.LIMITS, "lock_timeout", "20ms")
     crawl = create_crawl(order(SEED))
     with monkeypatch.context() as patch:
-        patch.setattr(
-            creation, step, lambda run: call_while_busy(rival, getattr(grants, step), run)
-        )
+        patch.setattr(start, step, lambda run: call_while_busy(rival, getattr(grants, step), run))
         run = start_run(crawl)
     run.refresh_from_db()
     assert (run.state, Process.objects.filter(holding=True).exists()) == ("queued", False)

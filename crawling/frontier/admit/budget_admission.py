@@ -23,7 +23,7 @@ def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate]
     The caller holds the run's lock.
     """
     links, refusals = _within_softly(run, links)
-    beyond = hosts_kept_out(run, links)
+    beyond = _hosts_kept_out(run, links)
     if not beyond:
         return links, refusals
     kept_out = unseen(run.pk, [link for link in links if link.address.host_key in beyond])
@@ -54,7 +54,7 @@ def _refusal(link: Candidate, rule: Rule, sentence: str) -> Refusal:
     return Refusal(link.address.url, rule, sentence, link.depth, max(0, link.hops - 1), link.via)
 
 
-def hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
+def _hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
     """The links' hosts that the run must not begin with, each with the rule and a sentence.
 
     Of new hosts those that were found first are let in. The caller holds the run's lock.

@@ -65,7 +65,7 @@ SERVICES = {
         "allocation.services.checks:check_claim_fits", "if units > capacity", "if False"
     ),
     "forgets the limits of shares": Fault(
-        "allocation.services.turns:asker_of", "use.room(process.share_id)", "None"
+        "allocation.services.turns:asker_of", "process.share_id", "None"
     ),
 }
 

@@ -297,7 +297,8 @@ class _Scheduler:
         self.cursor.execute(ADD_URLS, values)
         inserted = {mark: queue for queue, mark in self.cursor.fetchall()}
         self.added.update(inserted.values())
-        self.receivers.update(new[mark].address.url for mark in inserted)
+        if self.gains:
+            self.receivers.update(new[mark].address.url for mark in inserted)
         return set(inserted)
 
     def _row(self, mark: int, candidate: Candidate) -> NewUrl:

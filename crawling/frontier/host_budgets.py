@@ -10,6 +10,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from crawling.frontier.exclusion import exclude
+from crawling.frontier.run_limits import BY_SHIFTS_OF_RUN
 from crawling.frontier.sql_rows import read_rows
 from crawling.models import Run, Url, UrlState
 from crawling.orders.sections.budget import BudgetPart
@@ -31,14 +32,14 @@ SELECT h.name FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 WHERE q.run_id = %(run)s AND h.name = ANY(%(names)s) AND {SPENT}
 """  # noqa: S608  # constants
 
-#: URLs in process are few, and are read along their index; by the index of the run's URLs, which
-#: the planner would take before the table is analyzed, all of them were read
+#: URLs in process are few, and are read along their index, by shift; by the index of the run's
+#: URLs, which the planner would take before the table is analyzed, all of them were read
 FIND_USES = f"""
 WITH in_process AS MATERIALIZED (
-    SELECT run_id, queue_id FROM crawling_url
-    WHERE state = '{UrlState.IN_PROCESS}' AND shift_id IS NOT NULL
+    SELECT queue_id FROM crawling_url
+    WHERE state = '{UrlState.IN_PROCESS}' AND {BY_SHIFTS_OF_RUN}
 ), held AS (
-    SELECT queue_id, count(*) AS n FROM in_process WHERE run_id = %(run)s GROUP BY queue_id
+    SELECT queue_id, count(*) AS n FROM in_process GROUP BY queue_id
 ), of_domain AS (
     SELECT domain, sum(pages) AS pages FROM crawling_hostqueue
     WHERE %(is_by_domain)s AND run_id = %(run)s AND domain IN (

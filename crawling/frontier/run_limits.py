@@ -12,14 +12,17 @@ from crawling.scope.filters import Rule
 #: rules by which a limit kept URLs out
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
 
+#: of URLs in process; a shift gives its own back in the transaction that ends it
+BY_SHIFTS_OF_RUN = """shift_id IN (
+        SELECT s.id FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
+        WHERE p.run_id = %(run)s AND s.ended_at IS NULL)"""
 #: pages of a run that were fetched or are in process; these are read along their index
 COUNT_HAD = f"""
 WITH in_process AS MATERIALIZED (
-    SELECT run_id FROM crawling_url
-    WHERE state = '{UrlState.IN_PROCESS}' AND shift_id IS NOT NULL
+    SELECT id FROM crawling_url WHERE state = '{UrlState.IN_PROCESS}' AND {BY_SHIFTS_OF_RUN}
 )
 SELECT coalesce((SELECT fetched FROM crawling_runtotal WHERE run_id = %(run)s), 0)
-    + (SELECT count(*) FROM in_process WHERE run_id = %(run)s)
+    + (SELECT count(*) FROM in_process)
 """  # noqa: S608  # a constant
 
 

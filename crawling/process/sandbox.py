@@ -32,8 +32,8 @@ ROOT = Path(__file__).parents[2]
 #: how the interpreter reports an allocation that failed, as the error or as its cause; the second
 #: where its own code overlooked it, the third where it has no memory left to say more
 LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
-#: of what a program says of its end
-MOST_WORDS = 400
+#: of what a program says of its end, and of what is looked through for that
+MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class ProgramSandbox:
                 return ProgramEnd(excess=ProgramLimit.TIME)
             finally:
                 end(program)
-            return _ended(program.returncode, _all(output), _all(errors))
+            return _ended(program.returncode, _all(output), _last(errors))
 
     def follow(
         self,
@@ -127,10 +127,12 @@ class ProgramSandbox:
                             break
                         line = following
                     note(line)
-                program.wait()
+                program.wait(max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                return ProgramEnd(excess=ProgramLimit.TIME)
             finally:
                 end(program)
-            return _ended(program.returncode, b"", _all(errors))
+            return _ended(program.returncode, b"", _last(errors))
 
     def start(
         self,
@@ -234,8 +236,8 @@ def _exchange(
     for piece in document:
         program.stdin.write(piece)
     program.stdin.flush()
-    line = program.stdout.readline(MOST_WORDS)
-    if not line or int(line) > most:
+    line = program.stdout.readline(MOST_WORDS).strip()
+    if not line.isdigit() or int(line) > most:
         raise EOFError
     result = program.stdout.read(int(line))
     if len(result) < int(line):
@@ -263,6 +265,12 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:  # the program has removed it meanwhile
         return 0
+
+
+def _last(errors: IO[bytes]) -> bytes:
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, size - MOST_ERRORS))
+    return errors.read()
 
 
 def _all(file: IO[bytes]) -> bytes:

@@ -31,6 +31,7 @@ def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
     stop_with_parent()
     if os.getppid() != limits["parent"]:
         sys.exit(ORPHANED)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
     set_limits(limits)
     reserve = [bytes(RESERVE_BYTES)]
     try:
@@ -57,9 +58,9 @@ def _lacked_memory(error: BaseException | None) -> bool:
 def set_limits(limits: dict[str, Any]) -> None:
     """Let the kernel end this process when it takes too much, or writes too much into a file."""
     if limits["cores"]:
-        os.sched_setaffinity(0, limits["cores"])
+        with suppress(OSError):  # a core was taken away meanwhile
+            os.sched_setaffinity(0, limits["cores"])
     _limit(resource.RLIMIT_DATA, limits["memory_bytes"])
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
     _limit(resource.RLIMIT_FSIZE, limits["output_bytes"])
     _limit(resource.RLIMIT_CORE, 0)
     if limits["cpu_seconds"] is not None:

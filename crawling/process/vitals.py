@@ -139,10 +139,6 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None
     of a lease is enough for the one that uses the processor: the lease, which was renewed at most a
     third before, has not run out yet.
     """
-    if vitals.is_stuck():
-        return KillReason(
-            "the order of visits of a package did not return", is_explained=True, comes_again=True
-        )
     beat_at, is_asking = vitals.last_beat()
     silence = time.monotonic() - beat_at
     hand, cost = _costliest(pid, vitals.hands())
@@ -151,6 +147,10 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None
     if hand and silence > lease_seconds / 3 and cost > lease_seconds / 12 and not is_asking:
         return KillReason(
             f"one page kept everything else from running for {silence:.0f} s", hand.url_id
+        )
+    if vitals.is_stuck() and silence < lease_seconds / 3 and not _is_stopped(pid):
+        return KillReason(
+            "the order of visits of a package did not return", is_explained=True, comes_again=True
         )
     if silence > lease_seconds and not _is_stopped(pid):
         return KillReason(f"it sent no heartbeat for {silence:.0f} s", is_explained=is_asking)

@@ -22,11 +22,9 @@ from crawling.frontier import (
     serving_numbers,
 )
 from crawling.frontier.admit.seeds import known_urls
-from crawling.frontier.change.rejudgement import begin_reranking
 from crawling.models import CrawlJob, OrderRevision, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.order import MAX_SEEDS
-from crawling.orders.ranking import is_of_package
 from crawling.orders.seeds import read_seeds
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
@@ -87,8 +85,6 @@ def add_to_seeds(
             met = known_urls(locked, new)
             known |= {url: _describe_state(state.label) for url, state in met.items()}
             queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
-            if queued and is_of_package(crawl.visit_order):
-                begin_reranking(locked.pk)
             if has_ended and not queued:
                 return _record(crawl, None, new, known, None, by)
             if has_ended:

@@ -12,11 +12,9 @@ from crawling.audit import note
 from crawling.errors import TooManyWait, WrongState
 from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, serving_numbers
 from crawling.frontier.admit.quarantine import keep_decisions
-from crawling.frontier.change.rejudgement import begin_reranking
 from crawling.frontier.run_counts import count_seeds
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
-from crawling.orders.ranking import is_of_package
 from crawling.run_log import write
 from crawling.runs.extensions import missing_parts
 from crawling.runs.grants import ask_for_shifts, enroll
@@ -97,6 +95,4 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
         notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
         scheduled = schedule_urls(locked, seeds, numbers=serving_numbers(run.pk))
         count_seeds(run.pk, scheduled.new)
-        if is_of_package(crawl.visit_order):
-            begin_reranking(run.pk)
     return run

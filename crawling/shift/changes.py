@@ -8,9 +8,7 @@ from django.utils import timezone
 
 from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
-from crawling.frontier.change.rejudgement import rank_some
 from crawling.models import CrawlJob, Run
-from crawling.orders.ranking import is_of_package
 from crawling.shift.context_factory import bytes_a_second
 from crawling.shift.parts import ShiftParts
 
@@ -27,7 +25,6 @@ def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
     parts.hosts.names.write_counts()
     parts.hosts.obey(run)
     parts.recorder.progress.show()
-    rank_what_waits(run)
     edit = _follow_edits(parts, run.crawl)
     if has_work:
         _grow(parts, run.crawl)
@@ -37,12 +34,6 @@ def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
         bytes_a_second(parts.context.pace.politeness, parts.grants, len(parts.recorder.numbers))
     )
     return edit
-
-
-def rank_what_waits(run: Run) -> None:
-    """Rank by a package's order what was scheduled outside of shifts."""
-    while is_of_package(run.crawl.visit_order) and rank_some(run.pk):
-        pass
 
 
 def fit_threads(parts: ShiftParts, run: Run) -> None:

@@ -16,14 +16,16 @@ from django.utils import timezone
 
 from crawling.errors import lacked_memory
 from crawling.frontier import limit_reached, seconds_until_due
+from crawling.frontier.admit.package_ranks import rank_seeds
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.runs.idle_capacity import is_idlers_turn
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
 from crawling.runs.steering import enforce_thresholds, pause_by_itself
-from crawling.shift.changes import fit_threads, follow, rank_what_waits
+from crawling.shift.changes import fit_threads, follow
 from crawling.shift.ending import archive_trouble, wind_down
 from crawling.shift.ending_policy import (
+    LEASE_LOST,
     MEMORY_SPENT,
     NOTHING_DUE,
     SLICE_ENDINGS,
@@ -83,7 +85,8 @@ class ShiftWork:
         """
         fit_threads(self._parts, self._shift.process.run)
         try:
-            rank_what_waits(self._shift.process.run)
+            if not self._ending:
+                rank_seeds(self._shift.process.run)
             self._lease_hosts()
             while not self._ending:
                 self._turn()
@@ -210,7 +213,8 @@ class ShiftWork:
             if self._clock.is_time_to_look():
                 self._clock.note_look()
                 self._parts.recorder.progress.show()
-                self.stop(reason_to_hurry(self._facts(self._run())))
+                is_lost = self._parts.port.lease_is_lost()  # by its own clock, as PostgreSQL may be
+                self.stop(LEASE_LOST if is_lost else reason_to_hurry(self._facts(self._run())))
 
     def _nothing_is_due(self) -> bool:
         """Whether none of the shift's hosts falls due soon."""

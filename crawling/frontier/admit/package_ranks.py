@@ -4,37 +4,90 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
+from typing import NamedTuple
 
-from crawling.orders.ranking import rank_by
+from django.db import connection
+
+from crawling.frontier.run_lock import locked_run
+from crawling.frontier.sql_rows import SentRows, read_rows
+from crawling.models import Run, UrlState
+from crawling.orders.ranking import is_of_package, rank_by
 from crawling.process.vitals import VITALS
 
 logger = logging.getLogger(__name__)
 
-#: an order that took longer for a URL is not asked any more
-CALL_SECONDS = 1.0
+#: an order that took longer so often is not asked any more; once may be the fault of a page that
+#: keeps the interpreter
+CALL_SECONDS, MOST_SLOW = 1.0, 3
+#: seeds are ranked for so long at the beginning of a shift, and the rest at that of the next
+SEEDS_SECONDS = 2.0
+
+
+class WaitingSeed(NamedTuple):
+    id: int
+    url: str
+
+
+WAITING_SEEDS = f"""
+SELECT id, url FROM crawling_url
+WHERE run_id = %s AND depth = 0 AND state = '{UrlState.QUEUED}' AND rank = 0 ORDER BY id
+"""  # noqa: S608  # a constant
+
+
+class SeedRank(NamedTuple):
+    id: int
+    rank: float
+
+
+SEED_RANKS = SentRows("new", SeedRank)
+RANK_SEEDS = f"""
+UPDATE crawling_url u SET rank = new.rank FROM {SEED_RANKS}
+WHERE u.id = new.id AND u.state = '{UrlState.QUEUED}' AND u.rank <> new.rank
+"""  # noqa: S608  # constants
 
 
 class PackageRanks:
-    """Asks a package only in a shift, whose worker ends the process if a call does not return. What
-    is scheduled elsewhere, such as the seeds of a start, is ranked when a shift begins.
+    """Asks a package only in a shift, whose worker ends the process if a call does not return.
+    Elsewhere the depth is the rank.
     """
 
     def __init__(self) -> None:
-        self.too_slow: set[str] = set()
+        self.slow: Counter[str] = Counter()
 
     def rank(self, order: str, url: str, depth: int) -> float:
         """The depth outside of a shift, and where the order took too long before."""
-        if not VITALS.in_shift or order in self.too_slow:
+        if not VITALS.in_shift or self.slow[order] >= MOST_SLOW:
             return float(depth)
         began = time.monotonic()
         with VITALS.calling():
             rank = rank_by(order, url, depth)
         seconds = time.monotonic() - began
         if seconds > CALL_SECONDS:
-            self.too_slow.add(order)
-            logger.warning("the visit order %s took %.1f s for a URL: depths rank", order, seconds)
+            self.slow[order] += 1
+            logger.warning("the visit order %s took %.1f s for a URL", order, seconds)
         return rank
 
 
 #: of this process
 PACKAGE_RANKS = PackageRanks()
+
+
+def rank_seeds(run: Run) -> None:
+    """Rank by a package's order the seeds that wait, which were queued outside of shifts. They are
+    ranked before the run is locked: a package may take its time.
+    """
+    order = run.crawl.visit_order
+    if not is_of_package(order):
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING_SEEDS, [run.pk])
+        seeds = read_rows(cursor, WaitingSeed)
+    ranks, until = [], time.monotonic() + SEEDS_SECONDS
+    for seed in seeds:
+        if time.monotonic() > until:
+            break
+        ranks.append(SeedRank(seed.id, PACKAGE_RANKS.rank(order, seed.url, 0)))
+    if ranks:
+        with locked_run(run.pk), connection.cursor() as cursor:
+            cursor.execute(RANK_SEEDS, SEED_RANKS.values(ranks))

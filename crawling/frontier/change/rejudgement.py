@@ -21,8 +21,6 @@ from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import Candidate
 from crawling.models import Reranking, Run, Url, UrlState, Verdict
-from crawling.orders.ranking import is_of_package
-from crawling.process.vitals import VITALS
 from crawling.scope.filters import Rule, Ruling, UrlFilters
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
@@ -181,8 +179,8 @@ def _next(rows: Sequence[Url] | Sequence[Verdict]) -> int | None:
 
 
 def begin_reranking(run_id: int) -> None:
-    """Have all waiting URLs ranked again: by the weights that the caller's transaction writes, and
-    that URLs which are queued later have already, or by a package, which ranks in shifts only.
+    """Have all waiting URLs ranked again by the weights that the caller's transaction writes; URLs
+    that are queued later have them already.
 
     The caller holds the run's lock.
     """
@@ -190,10 +188,10 @@ def begin_reranking(run_id: int) -> None:
 
 
 def rank_some(run_id: int) -> bool:
-    """Rank the next batch; whether more are left. By a package's order only a shift ranks."""
+    """Rank the next batch; whether more are left."""
     with locked_run(run_id) as run, connection.cursor() as cursor:
         place = Reranking.objects.filter(run=run).first()
-        if place is None or (is_of_package(run.crawl.visit_order) and not VITALS.in_shift):
+        if place is None:
             return False
         cursor.execute(SOME_RANKED, [run_id, place.fingerprint, RANKED_BATCH])
         rows = read_rows(cursor, RankedUrl)

@@ -7,6 +7,7 @@ import os
 import socketserver
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +19,7 @@ from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder, WrongState
 from crawling.frontier.admit import package_ranks
 from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
-from crawling.frontier.change.rejudgement import rank_some
-from crawling.models import CrawlJob, Page, Reranking, Run
+from crawling.models import CrawlJob, Page, Run
 from crawling.orders.ranking import rank_by
 from crawling.process import vitals
 from crawling.process.vitals import VITALS, examine
@@ -46,6 +46,7 @@ newest_first = faulty_order:ORDER
 by_chance = faulty_rank
 counting = faulty_ranks.counting
 asleep = faulty_ranks.asleep
+slow = faulty_ranks.slow
 """
 #: modules of it, by path
 MODULES = {
@@ -62,6 +63,15 @@ calls = []
 def rank(url, depth):
     calls.append(url)
     return -depth
+""",
+    "faulty_ranks/slow.py": """
+import time
+LABEL = 'Takes its time'
+calls = []
+def rank(url, depth):
+    calls.append(url)
+    time.sleep(0.8)  # as a package that asks a server would
+    return len(calls)
 """,
     "faulty_ranks/asleep.py": """
 import threading
@@ -100,7 +110,7 @@ def on_the_path(place: Path, monkeypatch):
     before = set(sys.modules)
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(place))
-        patch.setattr(PACKAGE_RANKS, "too_slow", set())
+        patch.setattr(PACKAGE_RANKS, "slow", Counter())
         look_again()
         yield
     for name in sys.modules.keys() - before:
@@ -261,17 +271,19 @@ def test_a_crawl_whose_package_is_gone_neither_starts_nor_harms_a_worker(
         start_run(CrawlJob.objects.get())
 
 
-def test_a_rank_that_takes_too_long_is_asked_for_once_and_the_crawl_goes_on_by_depth(
+def test_a_rank_that_takes_too_long_is_asked_for_no_more_and_the_crawl_goes_on_by_depth(
     faulty, monkeypatch, crawl_to_the_end, make_site
 ):
     monkeypatch.setattr(package_ranks, "CALL_SECONDS", 0.0)
-    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "a", "/b": "b"})
+    paths = [f"/{number}" for number in range(9)]
+    links = "".join(f'<a href="{path}">a</a>' for path in paths)
+    site = make_site({"/": links, **dict.fromkeys(paths, "x")})
 
     run = crawl_to_the_end(f"{site.url}/", order="counting")
 
     assert run.state == "finished"
-    assert site.paths == ["/", "/a", "/b"]
-    assert len(sys.modules["faulty_ranks.counting"].calls) == 1
+    assert len(site.paths) == 10
+    assert len(sys.modules["faulty_ranks.counting"].calls) == package_ranks.MOST_SLOW
 
 
 def test_a_package_ranks_in_shifts_alone_where_it_can_be_ended(faulty):
@@ -287,13 +299,21 @@ def test_seeds_are_ranked_by_a_package_when_a_shift_begins(example, order, work_
     seeds = [f"{site.url}{path}" for path in paths]
     crawl = create_crawl(order(*seeds, order="shortest_first", exact_order=True))
     run = start_run(crawl)
-    assert not rank_some(run.pk)
     assert set(run.urls.values_list("rank", flat=True)) == {0.0}
 
     work_off(run)
 
     assert site.paths == list(reversed(paths))
-    assert not Reranking.objects.exists()
+
+
+def test_a_shift_begins_however_long_a_package_takes_for_seeds(faulty, order, work_off, make_site):
+    site = make_site({f"/{number}": "x" for number in range(4)})
+    crawl = create_crawl(order(*(f"{site.url}/{n}" for n in range(4)), order="slow"))
+
+    run = work_off(start_run(crawl))
+
+    assert (run.state, len(site.paths)) == ("finished", 4)
+    assert len(sys.modules["faulty_ranks.slow"].calls) < 4
 
 
 def test_a_rank_that_does_not_return_is_shown_to_the_worker(faulty, monkeypatch):

@@ -91,14 +91,16 @@ def _with_answer(
         address, dialled, fetched, document, target, marks, pattern, is_personal=is_personal
     )
     found = [*document.links, *([target] if target else [])]
-    captured = _captured(claimed, fetched, answer.digest, found)
     if astray := _astray(claimed, address, fetched, target, document):
         told = _nowhere(fetched) if astray is FetchStatus.REDIRECT_NOWHERE else astray.sentence
+        captured = _captured(claimed, fetched, answer.digest, found)
         return UrlOutcome(
             claimed.id, UrlState.FAILED, astray, told, answer=answer, captured=captured
         )
     links, refusals = links_of(claimed, address, document, maps, target, context.links)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
+    page_links = _page_links(address, document, target, fetched)
+    targets = targets_of(claimed, address, document, target, context.links)
     return UrlOutcome(
         claimed.id,
         state,
@@ -107,11 +109,11 @@ def _with_answer(
         answer=answer,
         links=links,
         refusals=refusals,
-        captured=captured,
-        page_links=_page_links(address, document, target, fetched),
+        captured=_captured(claimed, fetched, answer.digest, found),
+        page_links=page_links,
         modified=document.modified,
         bad_maps=bad_maps(address, maps) if maps else (),
-        targets=targets_of(claimed, address, document, target, context.links),
+        targets=targets,
     )
 
 

@@ -33,7 +33,8 @@ class DocumentStream:
         #: the ends of a list change at once
         self._holders = [] if holders is None else holders
         self._holders.append(None)
-        self._is_closed = False
+        #: this one's own, as long as it is not closed
+        self._share = [None]
 
     @classmethod
     def of(cls, document: bytes) -> DocumentStream:
@@ -82,9 +83,10 @@ class DocumentStream:
         return found.digest()
 
     def close(self) -> None:
-        if self._is_closed:
+        try:
+            self._share.pop()
+        except IndexError:  # it was closed before
             return
-        self._is_closed = True
         self._holders.pop()
         if not self._holders:
             self.content.close()

@@ -209,7 +209,11 @@ def _found(
 def rank_anew() -> Progress:
     """Go on ranking the waiting URLs of runs whose weights were edited."""
     until = time.monotonic() + AT_A_TIME_SECONDS
-    for run_id in Reranking.objects.order_by("run").values_list("run", flat=True):
+    for run_id in (
+        Reranking.objects.filter(run__removal_asked_at=None)
+        .order_by("run")
+        .values_list("run", flat=True)
+    ):
         while rank_some(run_id):
             if time.monotonic() > until:
                 return Progress.UNFINISHED

@@ -251,7 +251,8 @@ def _ended(status: int, output: bytes, errors: bytes) -> ProgramEnd:
         return ProgramEnd(output)
     if status == REFUSED:
         return ProgramEnd(refusal=words or "It was refused.")
-    if status == NO_MEMORY or any(mark in errors for mark in LACKS_MEMORY):
+    # SIGKILL is the kernel's where the machine has no memory left
+    if status in (NO_MEMORY, -signal.SIGKILL) or any(mark in errors for mark in LACKS_MEMORY):
         return ProgramEnd(excess=ProgramLimit.MEMORY)
     if status == -signal.SIGXFSZ:
         return ProgramEnd(excess=ProgramLimit.OUTPUT)

@@ -43,6 +43,7 @@ def test_a_program_has_its_input_and_nothing_else(monkeypatch):
     ("what", "limits", "excess"),
     [
         ("grow", {}, ProgramLimit.MEMORY),
+        ("die", {}, ProgramLimit.MEMORY),
         ("burn", {"cpu_seconds": 1}, ProgramLimit.TIME),
         ("sleep", {"seconds": 0.3}, ProgramLimit.TIME),
         ("flood", {}, ProgramLimit.OUTPUT),
@@ -58,11 +59,10 @@ def test_a_refusal_is_in_the_program_s_own_words():
     assert sandbox("refuse").run().refusal == "this is none"
 
 
-@pytest.mark.parametrize(("what", "said"), [("fail", "ZeroDivisionError"), ("die", "status -9")])
-def test_a_fault_is_no_result(what, said):
-    end = sandbox(what).run()
+def test_a_fault_is_no_result():
+    end = sandbox("fail").run()
 
-    assert said in end.fault
+    assert "ZeroDivisionError" in end.fault
     assert not end.is_done
 
 

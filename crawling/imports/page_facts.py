@@ -58,8 +58,7 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
         "etag": read_etag(fields.get("etag", "")),
         **_summary(document, charset),
     }
-    if decoded is not body:
-        decoded.close()
+    decoded.close()
     return {name: _text(value) if isinstance(value, str) else value for name, value in said.items()}
 
 

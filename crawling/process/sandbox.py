@@ -74,10 +74,6 @@ class ProgramEnd:
     #: the end of what it said of a fault; strangers' bytes may have a part in it
     fault: str = ""
 
-    @property
-    def is_done(self) -> bool:
-        return not (self.excess or self.refusal or self.fault)
-
 
 class ProgramSandbox:
     """Runs a module whose main part calls `sandboxed`. What strangers wrote is no argument."""

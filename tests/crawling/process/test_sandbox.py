@@ -10,7 +10,14 @@ from tempfile import TemporaryFile
 import psutil
 import pytest
 
-from crawling.process.sandbox import ROOT, ProgramLimit, ProgramSandbox, SandboxLimits, TaskSandbox
+from crawling.process.sandbox import (
+    ROOT,
+    ProgramEnd,
+    ProgramLimit,
+    ProgramSandbox,
+    SandboxLimits,
+    TaskSandbox,
+)
 from crawling.process.sandbox_program import ORPHANED
 from tests.stack import wait_until
 
@@ -33,7 +40,7 @@ def test_a_program_has_its_input_and_nothing_else(monkeypatch):
         end = sandbox("tell").run(given)
 
     told = json.loads(end.output)
-    assert end.is_done
+    assert end == ProgramEnd(end.output)
     assert told["given"] == "some bytes"
     assert "SECRET" not in told["environment"]
     assert told["session"] == told["pid"]
@@ -52,7 +59,7 @@ def test_a_program_has_its_input_and_nothing_else(monkeypatch):
 def test_what_takes_too_much_ends_the_program_and_says_of_what(what, limits, excess):
     end = sandbox(what, **limits).run()
 
-    assert (end.excess, end.is_done) == (excess, False)
+    assert end == ProgramEnd(excess=excess)
 
 
 def test_a_refusal_is_in_the_program_s_own_words():
@@ -63,7 +70,7 @@ def test_a_fault_is_no_result():
     end = sandbox("fail").run()
 
     assert "ZeroDivisionError" in end.fault
-    assert not end.is_done
+    assert end == ProgramEnd(fault=end.fault)
 
 
 def test_a_program_ends_with_the_process_that_started_it():
@@ -97,7 +104,7 @@ def test_lines_are_passed_on_and_silence_is_noticed():
 
     end = sandbox("count", "0.3").follow(lines.append, every_seconds=0.1)
 
-    assert end.is_done
+    assert end == ProgramEnd()
     assert list(dict.fromkeys(filter(None, lines))) == [b"0\n", b"1\n", b"2\n"]
     assert len(lines) > 3
 

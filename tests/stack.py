@@ -16,8 +16,8 @@ from django.conf import settings as project
 from django.db import connection
 from rq import Queue
 
-from crawling.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
-from crawling.rq_jobs import IDLE, SHIFTS
+from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
+from crawling.jobs.rq_jobs import IDLE, SHIFTS
 from tests.forked import Program
 
 WORKER = [

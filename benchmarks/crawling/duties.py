@@ -132,7 +132,7 @@ def fill(waiting: int, ended: int) -> None:
     from crawling.frontier import rules_key
     from crawling.models import CrawlJob
     from crawling.orders.claims import complete_claim, start_amounts
-    from crawling.runs.grants import capacity_of
+    from crawling.pools import capacity_of
     from crawling.runs.start import start_run
 
     pool = Pool.objects.get()

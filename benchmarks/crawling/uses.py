@@ -162,7 +162,7 @@ def _look(programs: Mapping[str, int], most: dict[str, float], ended: threading.
 
 
 def await_workers(count: int) -> None:
-    from crawling.rq_jobs import live_workers
+    from crawling.jobs.rq_jobs import live_workers
 
     await_change(
         lambda: live_workers() >= count,

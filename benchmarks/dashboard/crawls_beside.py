@@ -89,7 +89,7 @@ def _leave_the_scene_alone() -> None:
 def _pool() -> str:
     from allocation.models import Pool
     from allocation.services import create_pool_like
-    from crawling.runs.grants import capacity_of, default_pool
+    from crawling.pools import capacity_of, default_pool
 
     name = "Beside"
     if not Pool.objects.filter(name=name).exists():

@@ -157,7 +157,7 @@ def _give_back(run: Any) -> None:
 
     from crawling.idle.link_graphs import compute_when_idle
     from crawling.link_graph.graphs import lost_graphs, open_graph
-    from crawling.runs.grants import default_pool
+    from crawling.pools import default_pool
 
     graph, chance, waited = open_graph(run), np.random.default_rng(2), list[float]()
     classes = default_pool().classes.values_list("key", flat=True)
@@ -187,7 +187,7 @@ def _wait_for_memory(mebibytes: int) -> float:
     from allocation.models import RequestKind
     from allocation.selectors import outcome_of
     from allocation.services import finish_process, register_process, request_resources
-    from crawling.runs.grants import default_pool
+    from crawling.pools import default_pool
 
     amounts, request = {"memory": mebibytes}, uuid4()
     process = register_process(

@@ -31,10 +31,10 @@ from crawling.cancelling.kinds import (
 )
 from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import ArchiveTrouble, NotFound, WrongState
+from crawling.jobs.temporary_grant import release_orphaned_grant
 from crawling.models import ArchiveImport, Inquiry, Run
 from crawling.models.cancelling import Cancellable
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.runs.temporary_grant import release_orphaned_grant
 from crawling.teams.permissions import require_own
 
 logger = logging.getLogger(__name__)

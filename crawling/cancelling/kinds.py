@@ -12,6 +12,15 @@ from django.db.models.functions import Now
 from crawling.checkpoints.checkpoint_store import clear_checkpoint
 from crawling.exports.rows import JOBS, clear_export
 from crawling.imports.import_jobs import clear_import
+from crawling.jobs.rq_jobs import (
+    CHECKPOINT,
+    EXPERIMENT,
+    EXTRACTION,
+    IMPORT,
+    INQUIRY,
+    LINK_GRAPH,
+    RowJob,
+)
 from crawling.link_graph.graphs import clear_graph
 from crawling.models import (
     ArchiveImport,
@@ -24,15 +33,6 @@ from crawling.models import (
 from crawling.models.cancelling import Cancellable
 from crawling.models.datasets import ExportKind
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.rq_jobs import (
-    CHECKPOINT,
-    EXPERIMENT,
-    EXTRACTION,
-    IMPORT,
-    INQUIRY,
-    LINK_GRAPH,
-    RowJob,
-)
 
 UNENDED = Q(ended_at=None)
 UNWRITTEN = Q(written_at=None, trouble="")

@@ -23,8 +23,9 @@ from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
 from crawling.orders.sections.fetching import masked_in, with_secrets
+from crawling.pools import capacity_of, default_pool
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shifts, capacity_of, default_pool, enroll
+from crawling.runs.grants import ask_for_shifts, enroll
 
 #: older checkpoints lack them
 LATER_PARTS = ("further", "targets")

@@ -22,9 +22,9 @@ from crawling.archive.files import this_machine
 from crawling.audit import note
 from crawling.checkpoints.checkpoint_export import forget_unfinished, take_checkpoint
 from crawling.errors import CheckpointTrouble
+from crawling.jobs.rq_jobs import CHECKPOINT
 from crawling.models import Checkpoint, Run
 from crawling.models.jobs import WORKING_STATES
-from crawling.rq_jobs import CHECKPOINT
 
 logger = logging.getLogger(__name__)
 

@@ -31,12 +31,8 @@ from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.sections.fetching import masked_in, without_secrets
 from crawling.orders.seeds import read_typed
-from crawling.runs.grants import (
-    capacity_of,
-    default_pool,
-    pool_named,
-    share_limits,
-)
+from crawling.pools import capacity_of, default_pool, pool_named
+from crawling.runs.grants import share_limits
 from crawling.runs.seed_checks import (
     seed_errors,
 )

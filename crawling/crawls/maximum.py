@@ -13,7 +13,8 @@ from crawling.errors import BadOrder
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.claims import GROWING, complete_claim
-from crawling.runs.grants import capacity_of, pool_of, share_limits
+from crawling.pools import capacity_of, pool_of
+from crawling.runs.grants import share_limits
 
 #: fields of an order that the pool stores for a run's processes
 AT_THE_BANK = ("claim", "priority")

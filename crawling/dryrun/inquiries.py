@@ -18,10 +18,10 @@ from redis.exceptions import RedisError
 
 from crawling.encrypted_text import seal, unseal
 from crawling.errors import InquiriesBusy
+from crawling.jobs.rq_jobs import INQUIRY
+from crawling.jobs.temporary_grant import release_orphaned_grant
 from crawling.models import Inquiry, InquiryKind
 from crawling.models.inquiries import LONGEST
-from crawling.rq_jobs import INQUIRY
-from crawling.runs.temporary_grant import release_orphaned_grant
 
 #: the time for which an answer is kept and serves the same question
 KEPT = timedelta(hours=1)

@@ -18,9 +18,9 @@ from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.seed_names import look_up_names
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
+from crawling.jobs.rq_jobs import INQUIRY
+from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
-from crawling.rq_jobs import INQUIRY
-from crawling.runs.temporary_grant import temporary_grant
 from crawling.watches.text_diff import compared
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots

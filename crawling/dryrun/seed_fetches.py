@@ -34,6 +34,7 @@ from crawling.errors import BadOrder
 from crawling.frontier.address_clock import BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.host_state import known_robots
 from crawling.installation import dial_policy, identity, proxy_of
+from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
 from crawling.orders.order import CrawlOrder, read_order
 from crawling.orders.sections.fetching import FetchingPart
@@ -41,7 +42,6 @@ from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.runs.seed_checks import seed_errors
-from crawling.runs.temporary_grant import temporary_grant
 from crawling.web.addresses import WEB, Address, read_address
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import read_document, reader_of

@@ -13,9 +13,9 @@ from django.contrib.auth.models import User
 
 from crawling.dryrun.inquiries import ask_once
 from crawling.errors import InquiriesBusy
+from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
 from crawling.runs.seed_checks import MOST_NAMES, unknown_names
-from crawling.runs.temporary_grant import temporary_grant
 from dnscache.resolver import resolve_many
 
 #: for all names together, and before that for the grant

@@ -13,12 +13,12 @@ from redis.exceptions import RedisError
 
 from crawling.errors import BadOrder, CrawlError
 from crawling.experiments import store
+from crawling.jobs.rq_jobs import EXPERIMENT
 from crawling.models.experiments import (
     Experiment,
     ExperimentKind,
     ExperimentPolicy,
 )
-from crawling.rq_jobs import EXPERIMENT
 from crawling.scheduler.leader import is_somebody_leading
 
 #: what a door may be asked for, and the policies that means, in the order in which they are tried

@@ -13,8 +13,8 @@ import django_rq
 from django.conf import settings
 from django.db import connections
 
+from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS
 from crawling.process.orphans import stop_with_parent
-from crawling.rq_jobs import EXPERIMENT_SHIFTS
 from crawling.worker.rq_worker import ShiftWorker
 
 #: a shift that is told to stop ends its fetches first

@@ -20,9 +20,9 @@ from crawling.archive.files import deletions_held, this_machine
 from crawling.archive.selection import files_here
 from crawling.errors import ArchiveTrouble
 from crawling.exports.layout import Layout
+from crawling.jobs.rq_jobs import MIRROR, WACZ, RowJob
 from crawling.models import ArchiveFile, Run, RunExport, WithdrawalFile
 from crawling.models.datasets import ExportKind
-from crawling.rq_jobs import MIRROR, WACZ, RowJob
 from crawling.storage import storage
 
 logger = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from crawling.errors import WrongState
+from crawling.jobs.rq_jobs import EXTRACTION
 from crawling.models import Extraction, Run
-from crawling.rq_jobs import EXTRACTION
 
 
 def ask_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> Extraction:

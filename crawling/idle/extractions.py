@@ -19,11 +19,11 @@ from crawling.errors import ArchiveTrouble, WrongState
 from crawling.frontier.record.page_rows import replace_extracted
 from crawling.idle.extraction_rows import open_extractions
 from crawling.idle.second_readings import MEMORY_MIB
-from crawling.idle.turns import IdleTurn, idle_turn
+from crawling.jobs.rq_jobs import EXTRACTION
+from crawling.jobs.temporary_grant import NoUnits
+from crawling.jobs.turns import IdleTurn, idle_turn
 from crawling.links.stored_documents import extracted_again, html_pages
 from crawling.models import Extraction, Page, Run
-from crawling.rq_jobs import EXTRACTION
-from crawling.runs.temporary_grant import NoUnits
 
 logger = logging.getLogger(__name__)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from functools import partial
 
 from allocation.errors import AllocationError
-from crawling.idle.turns import idle_turn
+from crawling.jobs.rq_jobs import LINK_GRAPH
+from crawling.jobs.temporary_grant import NoUnits
+from crawling.jobs.turns import idle_turn
 from crawling.link_graph.graphs import lost_graphs, note_broken_step, note_wait
 from crawling.links.parts import links_written
 from crawling.models import Run
+from crawling.pools import memory_to_hold
 from crawling.process.child_process import GoesOn, child_process
-from crawling.rq_jobs import LINK_GRAPH
-from crawling.runs.grants import memory_to_hold
-from crawling.runs.temporary_grant import NoUnits
 
 #: what any graph takes, and a million links of a run more: 10 million were measured to take 1,148
 LEAST_MIB, MIB_PER_MILLION = 128, 110

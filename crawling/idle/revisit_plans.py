@@ -9,12 +9,12 @@ from __future__ import annotations
 from django.db import connections
 
 from allocation.errors import AllocationError
+from crawling.jobs.rq_jobs import REVISITS
+from crawling.jobs.temporary_grant import NoUnits, release_orphaned_grant, temporary_grant
 from crawling.models import CrawlJob, Page
+from crawling.pools import memory_to_hold
 from crawling.revisits.history import ended_runs
 from crawling.revisits.planner import plan_crawl
-from crawling.rq_jobs import REVISITS
-from crawling.runs.grants import memory_to_hold
-from crawling.runs.temporary_grant import NoUnits, release_orphaned_grant, temporary_grant
 
 #: what any plan takes, and bytes of a page: of a million 410 MiB were measured, and 50 more for the
 #: ends of intervals

@@ -8,14 +8,14 @@ The scheduler queues it again while there is something left.
 from __future__ import annotations
 
 from allocation.errors import AllocationError
-from crawling.idle.turns import IdleTurn, idle_turn
+from crawling.jobs.rq_jobs import PROBLEM_COUNTS
+from crawling.jobs.temporary_grant import NoUnits
+from crawling.jobs.turns import IdleTurn, idle_turn
 from crawling.links.microformats import LIMITS
 from crawling.links.progress import unindexed_parts, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import PROBLEM_COUNTS
-from crawling.runs.temporary_grant import NoUnits
 from crawling.search.folder import IndexBusy
 from crawling.search.index import IndexWriter, add_parts, writing
 

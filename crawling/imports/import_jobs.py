@@ -20,9 +20,9 @@ from crawling.crawls.creation import LONGEST_NAME
 from crawling.errors import BadOrder, CrawlError
 from crawling.imports.foreign_files import ARCHIVES, printable
 from crawling.imports.importing import ImportResult, ImportTrouble, import_files
+from crawling.jobs.rq_jobs import IMPORT
 from crawling.models import ArchiveImport
 from crawling.process.work_folders import remove_abandoned_folders
-from crawling.rq_jobs import IMPORT
 
 logger = logging.getLogger(__name__)
 

@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 
 from crawling.errors import CrawlError, WrongState
+from crawling.jobs.rq_jobs import LINK_GRAPH
 from crawling.link_graph.drawing_steps import are_summed, drawing_steps, sum_steps
 from crawling.link_graph.edges import Edges, edge_steps, node_steps
 from crawling.link_graph.files import component_step, link_steps, page_steps
@@ -32,7 +33,6 @@ from crawling.link_graph.steps import Step, arrays_of, arrays_step, delete_kept
 from crawling.link_graph.tables import ask
 from crawling.models import LinkGraph, Run
 from crawling.process.child_process import GoesOn
-from crawling.rq_jobs import LINK_GRAPH
 from crawling.storage import storage
 
 logger = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from django.db.models.functions import Greatest, Now
 
 from crawling.archive.files import this_machine
 from crawling.errors import ArchiveTrouble
+from crawling.jobs.rq_jobs import LINK_GRAPH
 from crawling.links.parts import pages_behind
 from crawling.models import LinkGraph, Run
-from crawling.rq_jobs import LINK_GRAPH
 from crawling.storage import storage
 
 logger = logging.getLogger(__name__)

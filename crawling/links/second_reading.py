@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from time import sleep
 
 from crawling.errors import ArchiveTrouble
+from crawling.jobs.rq_jobs import SECOND_READING
 from crawling.links.microformats import MicroformatsReader
 from crawling.links.parquet import (
     FINDINGS,
@@ -27,7 +28,6 @@ from crawling.links.parquet import (
 from crawling.links.progress import part_read, unread_parts
 from crawling.links.stored_documents import stored_document
 from crawling.models import LinksPart, Page, Run
-from crawling.rq_jobs import SECOND_READING
 from crawling.storage import storage
 from crawling.web.addresses import fingerprint
 from crawling.web.documents import feed, json_feed, xml

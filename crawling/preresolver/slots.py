@@ -25,8 +25,8 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
+from crawling.pools import default_pool
 from crawling.process.notices import StopEvent, await_notice
-from crawling.runs.grants import default_pool
 
 logger = logging.getLogger(__name__)
 

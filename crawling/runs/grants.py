@@ -8,7 +8,6 @@ So each step may be repeated after a crash between two of them; the scheduler do
 from __future__ import annotations
 
 import logging
-from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
@@ -39,11 +38,11 @@ from allocation.services import (
 from allocation.wording import listed
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
-from crawling.errors import BadOrder, NoPool
 from crawling.frontier import seconds_until_due
-from crawling.models import CrawlJob, Level, Run, RunProcess
+from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts
+from crawling.pools import pool_of
 from crawling.run_log import write
 
 #: what a pool knows the share of a team by
@@ -60,47 +59,6 @@ SOON_SECONDS = 1.0
 #: a process of a run that is not, or no longer, in the pool: a run that had ended goes on
 #: (`retrying`)
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
-
-
-def default_pool() -> Pool:
-    """The pool of crawls that name none: the oldest. Raises NoPool."""
-    pool: Pool | None = crawl_pools().order_by("pk").first()
-    if pool is None:
-        raise NoPool
-    return pool
-
-
-def crawl_pools() -> Any:
-    """All pools but those of experiments."""
-    return Pool.objects.filter(is_experiment=False)
-
-
-def pool_named(name: str) -> Pool:
-    """The pool that an order names; no name: the default pool. Raises NoPool, BadOrder."""
-    if not name:
-        return default_pool()
-    pool: Pool | None = crawl_pools().filter(name=name).first()
-    if pool is None:
-        names = ", ".join(crawl_pools().order_by("pk").values_list("name", flat=True))
-        raise BadOrder({"pool": f"there is no pool {name!r}; there are {names or 'none'}"})
-    return pool
-
-
-def pool_of(crawl: CrawlJob) -> Pool:
-    """The pool that a crawl's processes are registered in. Raises NoPool, BadOrder."""
-    # no order can name the pool of an experiment, but the experiment's own crawls have it
-    found = Pool.objects.filter(name=crawl.pool).first() if crawl.pool else None
-    return found or pool_named(crawl.pool)
-
-
-def capacity_of(pool: Pool) -> dict[str, int]:
-    """Units that exist, by class."""
-    return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
-
-
-def memory_to_hold(mebibytes: int) -> int:
-    """So much, or all that the default pool has: more would never be granted. Raises NoPool."""
-    return min(mebibytes, capacity_of(default_pool()).get("memory", mebibytes))
 
 
 def share_limits(pool: Pool, team: str) -> dict[str, int]:

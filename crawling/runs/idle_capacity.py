@@ -16,7 +16,8 @@ from crawling.frontier import seconds_until_due
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts
-from crawling.runs.grants import pool_of, request_start
+from crawling.pools import pool_of
+from crawling.runs.grants import request_start
 
 #: what is refused and withdrawn is not asked for again for so long: the ledger keeps each request
 REFUSED_SECONDS = 30.0

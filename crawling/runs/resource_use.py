@@ -12,7 +12,7 @@ from allocation.services import note_use
 from allocation.snapshot import PoolCard
 from crawling.default_pool import default_classes
 from crawling.models import Shift
-from crawling.runs.grants import crawl_pools
+from crawling.pools import crawl_pools
 
 #: what `crawling.shift.grants` measures; a pool may have other classes
 MEASURED = tuple(new.key for new in default_classes(1))

@@ -23,13 +23,7 @@ from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outb
 from crawling.cancelling.cancel import clear_cancelled
 from crawling.exports.rows import JOBS, longest
 from crawling.idle.extraction_rows import open_extractions
-from crawling.link_graph.graphs import lost_graphs
-from crawling.links.parts import collected_parts, lost_parts
-from crawling.links.progress import abandoned_parts, unread_runs
-from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, RunExport
-from crawling.models.experiments import Experiment, ExperimentState
-from crawling.revisits.plans import crawls_to_plan
-from crawling.rq_jobs import (
+from crawling.jobs.rq_jobs import (
     BACKGROUND,
     CHECKPOINT,
     EXPERIMENT,
@@ -53,6 +47,12 @@ from crawling.rq_jobs import (
     remove,
     waits,
 )
+from crawling.link_graph.graphs import lost_graphs
+from crawling.links.parts import collected_parts, lost_parts
+from crawling.links.progress import abandoned_parts, unread_runs
+from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, RunExport
+from crawling.models.experiments import Experiment, ExperimentState
+from crawling.revisits.plans import crawls_to_plan
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each

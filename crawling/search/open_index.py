@@ -14,7 +14,7 @@ import tantivy
 from redis.exceptions import RedisError
 
 from crawling.errors import IndexBroken
-from crawling.rq_jobs import INDEX_REPAIR
+from crawling.jobs.rq_jobs import INDEX_REPAIR
 from crawling.search.file_checks import faults_as_damage
 from crawling.search.folder import FileChecks, index_folder, open_index
 from crawling.search.schema import OTHER

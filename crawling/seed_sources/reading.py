@@ -18,9 +18,9 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from crawling.crawls.added_seeds import add_to_seeds
 from crawling.errors import BadSeeds, CrawlError
+from crawling.jobs.rq_jobs import SEED_SOURCE
 from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
 from crawling.orders.seeds import in_short
-from crawling.rq_jobs import SEED_SOURCE
 from crawling.seed_sources.feed_fetch import fetch_feed
 from crawling.seed_sources.seed_files import SeedsUnreadable, move_to_done, waiting_files
 from crawling.seed_sources.sources import folder_of

@@ -20,6 +20,7 @@ from crawling.audit import note
 from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.jobs.rq_jobs import WITHDRAWAL
 from crawling.link_graph.graphs import forget_graphs
 from crawling.links.progress import read_later
 from crawling.models import (
@@ -37,7 +38,6 @@ from crawling.models import (
 )
 from crawling.models.deleted import RESTORABLE
 from crawling.revisits.plans import forget_revisits
-from crawling.rq_jobs import WITHDRAWAL
 from crawling.scope.blocklist import BadEntry
 from crawling.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.watches.watching import forget_withdrawn

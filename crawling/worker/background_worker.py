@@ -13,8 +13,8 @@ from rq import Queue, Worker
 from rq.job import Job
 
 from crawling.cancelling.cancel import clear_job, is_cancelled
+from crawling.jobs.rq_jobs import remove
 from crawling.process.orphans import stop_with_parent
-from crawling.rq_jobs import remove
 from crawling.worker.own_jobs import OwnJob, OwnSpawnWorker
 
 #: RQ's timer takes whole seconds

@@ -14,7 +14,7 @@ from rq.job import Job
 from rq.queue import Queue
 from rq.worker import SpawnWorker
 
-from crawling.rq_jobs import FUNCTIONS
+from crawling.jobs.rq_jobs import FUNCTIONS
 
 REFUSED = "refused: Redis names a job that is none of crawlsite's"
 

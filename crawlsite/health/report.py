@@ -21,7 +21,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
-from crawling.rq_jobs import SHIFTS
+from crawling.jobs.rq_jobs import SHIFTS
 from crawling.runs.extensions import installed_extensions
 from crawling.web.extensions import Extension
 from crawlsite import service_addresses

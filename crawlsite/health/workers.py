@@ -15,8 +15,8 @@ from rq.job import Job
 from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
+from crawling.jobs.rq_jobs import RUN_SHIFT, SHIFTS
 from crawling.models import RunProcess
-from crawling.rq_jobs import RUN_SHIFT, SHIFTS
 
 
 @dataclass(frozen=True)

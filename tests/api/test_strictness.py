@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawling.crawls.creation import create_crawl
-from crawling.runs.grants import default_pool
+from crawling.pools import default_pool
 from crawlsite.api.root import api
 from tests.api.conftest import SEED
 

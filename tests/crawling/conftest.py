@@ -15,9 +15,9 @@ from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.crawls.creation import create_crawl
 from crawling.installation import set_identity
+from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import SHIFTS
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
 from crawling.worker.jobs import run_shift

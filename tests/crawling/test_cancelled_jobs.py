@@ -25,11 +25,11 @@ from crawling.checkpoints.checkpoint_store import take_asked
 from crawling.errors import WrongState
 from crawling.experiments import store
 from crawling.imports.import_jobs import ask_import, import_asked
+from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
+from crawling.jobs.rq_jobs import IMPORT, IMPORTS, WACZ, remove
 from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice, RunExport
 from crawling.models.datasets import ExportKind
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
-from crawling.rq_jobs import IMPORT, IMPORTS, WACZ, remove
 from crawling.scheduler.messages import resend_background
 from crawling.wacz.packing import write_asked as write_wacz
 from tests.crawling.imports.warc_files import answer, warc

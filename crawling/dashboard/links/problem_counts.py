@@ -19,13 +19,13 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from crawling.dashboard.links.link_check import each_found
 from crawling.dashboard.links.problem_kinds import ProblemKind
-from crawling.idle.turns import idle_turn
+from crawling.jobs.rq_jobs import PROBLEM_COUNTS
+from crawling.jobs.temporary_grant import NoUnits
+from crawling.jobs.turns import idle_turn
 from crawling.links.progress import unread_parts
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import PROBLEM_COUNTS
-from crawling.runs.temporary_grant import NoUnits
 
 #: so many or more
 MOST_COUNTED = 10_000

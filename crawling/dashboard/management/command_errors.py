@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
 from crawling.errors import CrawlError
-from crawling.rq_jobs import live_workers
+from crawling.jobs.rq_jobs import live_workers
 
 REMEDY = "start everything with `make run`, or give this command the STATE_DIR of it."
 

@@ -36,7 +36,7 @@ from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, Orde
 from crawling.orders.estimates import estimate
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.fetching import masked_in
-from crawling.runs.grants import capacity_of, default_pool, pool_named
+from crawling.pools import capacity_of, default_pool, pool_named
 from crawling.runs.seed_checks import ClosedAddress, closed_addresses
 from crawling.runs.start import start_run
 from crawling.teams.permissions import require_act

@@ -14,7 +14,7 @@ from allocation.selectors import format_amounts
 from crawling.models import CrawlJob, RobotsException, Run
 from crawling.orders.fields import OrderField, fields_of
 from crawling.orders.ranking import Order
-from crawling.runs.grants import pool_of
+from crawling.pools import pool_of
 from crawling.scope.scope import Reach
 
 #: units by the last word of a field's name

@@ -17,9 +17,9 @@ from redis.exceptions import RedisError
 from allocation.models import Process
 from allocation.snapshot import WaitRow
 from crawling.dashboard.run.numbers import RunRows, rows_of
+from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run, RunCount, RunProcess, RunState, Url, UrlState
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import live_workers
 from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
 from crawling.runs.grants import PAUSED_BY_SOMEBODY
 from crawling.runs.wait_reason import NextHostQueue

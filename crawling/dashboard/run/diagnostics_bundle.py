@@ -24,8 +24,8 @@ from crawling.dashboard.run.log import latest_as_text
 from crawling.dashboard.run.numbers import rows_of
 from crawling.dashboard.run.processes import ProcessHoldings, dealings_of
 from crawling.models import Run, Shift, Url, UrlState
+from crawling.pools import pool_of
 from crawling.runs.diagnosis import verdict
-from crawling.runs.grants import pool_of
 from serving.row_lines import csv_lines
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360

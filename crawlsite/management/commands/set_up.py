@@ -16,7 +16,7 @@ from crawling.crawls.examples import DEMO_ADDRESS, demo_web
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, CrawlJob
-from crawling.runs.grants import default_pool
+from crawling.pools import default_pool
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import make_roles
 from crawlsite.administration.passwords import give_password

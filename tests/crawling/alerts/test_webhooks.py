@@ -26,8 +26,8 @@ from crawling.alerts.notify import CRAWL_PAGE, POOL_PAGE
 from crawling.alerts.wording import WAITS, read_listener, signature, try_again_at
 from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder
+from crawling.jobs.rq_jobs import BACKGROUND, SILENT_WORKER
 from crawling.models import AllowedNetwork, Delivery, Listener
-from crawling.rq_jobs import BACKGROUND, SILENT_WORKER
 from crawling.runs.start import new_run, start_run
 from crawling.runs.steering import stop
 from crawling.scheduler.messages import wake_courier

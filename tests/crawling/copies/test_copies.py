@@ -18,9 +18,9 @@ from crawling.copies.passages import compare_texts
 from crawling.copies.supplied import find_pages
 from crawling.dryrun import inquiry_answers
 from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.jobs.temporary_grant import temporary_grant
 from crawling.links.catch_up import catch_up
 from crawling.models import Inquiry, Page, Run
-from crawling.runs.temporary_grant import temporary_grant
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end

@@ -16,7 +16,8 @@ from crawling.crawls.creation import create_crawl
 from crawling.crawls.teams import create_team, hand_over
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, Team
-from crawling.runs.grants import default_pool, share_of
+from crawling.pools import default_pool
+from crawling.runs.grants import share_of
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 

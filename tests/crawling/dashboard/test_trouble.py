@@ -10,7 +10,7 @@ from rq import Queue
 from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.errors import BadOrder, WrongState
-from crawling.rq_jobs import BACKGROUND
+from crawling.jobs.rq_jobs import BACKGROUND
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser
 
@@ -20,7 +20,7 @@ def test_without_redis_the_page_of_the_link_graph_tells_that_no_job_can_be_asked
 ):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     dead = Queue(BACKGROUND, connection=Redis(unix_socket_path="/nonexistent.sock"))
-    monkeypatch.setattr("crawling.rq_jobs.django_rq.get_queue", lambda name: dead)
+    monkeypatch.setattr("crawling.jobs.rq_jobs.django_rq.get_queue", lambda name: dead)
 
     page = browser("operator").post(reverse("crawling:graph", args=[run.crawl_id]), follow=True)
 

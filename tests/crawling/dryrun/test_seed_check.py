@@ -22,6 +22,7 @@ from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
 from crawling.encrypted_text import SealBroken
 from crawling.frontier.address_clock import borrow_hosts, return_host
+from crawling.jobs.temporary_grant import NoUnits, temporary_grant
 from crawling.models import (
     CrawlJob,
     Host,
@@ -34,7 +35,6 @@ from crawling.models import (
     Shift,
     Url,
 )
-from crawling.runs.temporary_grant import NoUnits, temporary_grant
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, log_in, soup

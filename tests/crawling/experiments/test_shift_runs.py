@@ -23,9 +23,9 @@ from crawling.experiments.pool_state import deadlocked_in, unsafe_grants
 from crawling.experiments.report import SILENT, experiment_view
 from crawling.experiments.runner import run_experiment, run_queued
 from crawling.experiments.shift_run import note_of
+from crawling.jobs.rq_jobs import EXPERIMENT, EXPERIMENT_SHIFTS, SHIFTS
 from crawling.models import AllowedNetwork, CrawlJob, Delivery, Listener
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.rq_jobs import EXPERIMENT, EXPERIMENT_SHIFTS, SHIFTS
 from crawling.runs.start import start_run
 from crawling.scheduler.leader import is_somebody_leading
 from crawling.scheduler.messages import deliver, resend_background

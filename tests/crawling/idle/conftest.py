@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.idle.turns import IdleTurn
+from crawling.jobs.turns import IdleTurn
 
 
 @pytest.fixture

@@ -18,9 +18,11 @@ from django.db import connections
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.errors import WrongState
-from crawling.idle import turns
 from crawling.idle.link_graphs import LEAST_MIB, compute_when_idle
-from crawling.idle.turns import IdleTurn
+from crawling.jobs import turns
+from crawling.jobs.rq_jobs import LINK_GRAPH
+from crawling.jobs.temporary_grant import IDLE
+from crawling.jobs.turns import IdleTurn
 from crawling.link_graph import computation, drawing_steps
 from crawling.link_graph.drawings import HostNodes
 from crawling.link_graph.graphs import (
@@ -33,8 +35,6 @@ from crawling.link_graph.graphs import (
 from crawling.link_graph.tables import TABLES, ask
 from crawling.links.catch_up import catch_up
 from crawling.process.child_process import ChildLost
-from crawling.rq_jobs import LINK_GRAPH
-from crawling.runs.temporary_grant import IDLE
 from tests.crawling.pages import browser
 from tests.stack import background_queue, wait_until
 

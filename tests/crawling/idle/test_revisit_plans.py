@@ -10,8 +10,8 @@ from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.idle import revisit_plans
 from crawling.idle.revisit_plans import LEAST_MIB, mebibytes_of, plan_when_granted
+from crawling.jobs.temporary_grant import NoUnits
 from crawling.models import PlannedRevisit
-from crawling.runs.temporary_grant import NoUnits
 
 
 @pytest.fixture

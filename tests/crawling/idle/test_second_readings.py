@@ -15,9 +15,12 @@ from django.db import connections
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.idle import second_readings as job
-from crawling.idle import turns
 from crawling.idle.second_readings import read_when_idle
-from crawling.idle.turns import IdleTurn
+from crawling.jobs import turns
+from crawling.jobs.rq_jobs import IDLE as IDLE_QUEUE
+from crawling.jobs.rq_jobs import SECOND_READING
+from crawling.jobs.temporary_grant import IDLE, TEMPORARY_REF
+from crawling.jobs.turns import IdleTurn
 from crawling.links import second_reading
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import TEXTS, rows_in
@@ -25,9 +28,6 @@ from crawling.links.part_writer import PartWriter
 from crawling.links.progress import dataset_states, unread_parts
 from crawling.links.second_reading import read_again, read_part
 from crawling.models import LinksPart, Page, Run
-from crawling.rq_jobs import IDLE as IDLE_QUEUE
-from crawling.rq_jobs import SECOND_READING
-from crawling.runs.temporary_grant import IDLE, TEMPORARY_REF
 from crawling.scheduler.messages import resend_background
 from tests.stack import background_queue
 

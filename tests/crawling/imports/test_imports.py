@@ -45,11 +45,11 @@ from crawling.imports.import_jobs import (
     offered_files,
 )
 from crawling.imports.importing import ImportTrouble, import_files
+from crawling.jobs.rq_jobs import BACKGROUND, IMPORT, IMPORTS, INQUIRY, MIRROR, WACZ
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import lost_parts, pages_behind
 from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
 from crawling.process.work_folders import remove_abandoned_folders, work_folder
-from crawling.rq_jobs import BACKGROUND, IMPORT, IMPORTS, INQUIRY, MIRROR, WACZ
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.imports.warc_files import HOME, answer, warc

@@ -27,13 +27,13 @@ from crawling.dashboard.graph.ranked_lists import (
 )
 from crawling.errors import BadOrder
 from crawling.housekeeping.deletion import delete_crawl
+from crawling.jobs.rq_jobs import BACKGROUND, LINK_GRAPH
 from crawling.link_graph import computation, edges, graphs
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import ask_graph, computed_graph, open_graph
 from crawling.link_graph.tables import TABLES
 from crawling.links.catch_up import catch_up
 from crawling.models import LinkGraph, Page, Run
-from crawling.rq_jobs import BACKGROUND, LINK_GRAPH
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.link_graph.definitions import components, hubs_and_authorities, pagerank

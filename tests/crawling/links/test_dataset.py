@@ -12,6 +12,7 @@ from django.core.management import call_command
 from crawling.dashboard.links import reports
 from crawling.housekeeping.deletion import delete_crawl, restore_run
 from crawling.housekeeping.run_removal import remove_rows, remove_run
+from crawling.jobs.rq_jobs import IDLE
 from crawling.links import catch_up as job
 from crawling.links import parts
 from crawling.links.catch_up import catch_up
@@ -19,7 +20,6 @@ from crawling.links.part_writer import PartWriter
 from crawling.links.parts import clear, collected_parts, lost_parts, pages_behind
 from crawling.links.query import LinkSearchTookTooLong, ask
 from crawling.models import LinksPart, Page, Run
-from crawling.rq_jobs import IDLE
 from crawling.scheduler.messages import resend_background
 from tests.crawling.pages import browser
 

@@ -16,12 +16,12 @@ from crawling.dashboard.links.dataset_problems import failed_urls
 from crawling.dashboard.links.junit import junit_lines
 from crawling.dashboard.links.link_check import list_problems, problem_rows
 from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.jobs.rq_jobs import IDLE
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import clear, new_part, remove_abandoned_parts
 from crawling.links.second_reading import read_again
 from crawling.models import LinksPart, LogLine, Page, Run, Url, UrlState
-from crawling.rq_jobs import IDLE
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 

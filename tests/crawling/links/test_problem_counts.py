@@ -11,10 +11,10 @@ from crawling.dashboard.links import problem_changes, problem_counts
 from crawling.dashboard.links.link_check import list_problems
 from crawling.dashboard.links.problem_counts import count_when_idle, counts_of
 from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.jobs.rq_jobs import IDLE
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
 from crawling.models import LinksPart, Run
-from crawling.rq_jobs import IDLE
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue

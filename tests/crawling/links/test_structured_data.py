@@ -13,7 +13,7 @@ from django.core.management import call_command
 
 from crawling.housekeeping.run_removal import remove_rows, remove_run
 from crawling.idle.second_readings import read_when_idle
-from crawling.idle.turns import IdleTurn
+from crawling.jobs.turns import IdleTurn
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import STRUCTURED, rows_in
 from crawling.links.progress import unread_parts

@@ -18,9 +18,9 @@ from django.utils import timezone
 from allocation.models import Process
 from allocation.services import take_lease
 from crawling.crawls.creation import create_crawl
+from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import Host
 from crawling.process.shift_locks import abandoned, hold
-from crawling.rq_jobs import SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.worker.rq_worker import ShiftWorker

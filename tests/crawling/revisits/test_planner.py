@@ -13,10 +13,10 @@ from django.utils import timezone
 from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
+from crawling.jobs.rq_jobs import IDLE
 from crawling.models import Page, PlannedRevisit, RevisitPlan, Run, RunState
 from crawling.revisits.planner import plan_crawl
 from crawling.revisits.plans import crawls_to_plan, store_plan, withdrawals_of
-from crawling.rq_jobs import IDLE
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw

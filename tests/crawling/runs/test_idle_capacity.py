@@ -15,8 +15,8 @@ from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.errors import WrongState
+from crawling.jobs.rq_jobs import live_workers
 from crawling.models import RunProcess, Shift, Url
-from crawling.rq_jobs import live_workers
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause

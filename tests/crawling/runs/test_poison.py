@@ -26,9 +26,9 @@ from redis.exceptions import ConnectionError as RedisGone
 from crawling.crawls.creation import create_crawl
 from crawling.frontier import claim_urls, locked_run
 from crawling.frontier.change.manual_order import requeue_failed
+from crawling.jobs.rq_jobs import RUN_SHIFT, SHIFTS
 from crawling.models import HostQueue, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import RUN_SHIFT, SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift, lose_shift, lost_a_server
 from crawling.runs.start import start_run
 from crawling.web.statuses import FetchStatus

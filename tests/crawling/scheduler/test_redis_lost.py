@@ -19,10 +19,10 @@ from crawling.checkpoints.checkpoint_store import ask_checkpoint
 from crawling.crawls.creation import create_crawl
 from crawling.dryrun.inquiries import ask
 from crawling.experiments.form import start_experiment
+from crawling.jobs.rq_jobs import BACKGROUND, SHIFTS
 from crawling.models import Checkpoint, Inquiry, InquiryKind, Page, Run
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import BACKGROUND, SHIFTS
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties

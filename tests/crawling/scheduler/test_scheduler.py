@@ -15,12 +15,12 @@ from rq.job import JobStatus
 from allocation.models import Outbox, Process
 from allocation.services import create_pool_like, finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
-from crawling import rq_jobs
 from crawling.crawls.creation import create_crawl
+from crawling.jobs import rq_jobs
+from crawling.jobs.rq_jobs import RUN_SHIFT, live_workers
 from crawling.models import Run, RunProcess, Shift
-from crawling.rq_jobs import RUN_SHIFT, live_workers
+from crawling.pools import default_pool
 from crawling.runs import grants, start
-from crawling.runs.grants import default_pool
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.scheduler import messages

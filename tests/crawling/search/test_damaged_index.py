@@ -10,10 +10,10 @@ import pytest
 import tantivy
 
 from crawling.errors import IndexBroken
+from crawling.jobs.rq_jobs import IDLE
 from crawling.links.catch_up import catch_up
 from crawling.links.progress import dataset_states, unread_runs
 from crawling.models import LinksPart
-from crawling.rq_jobs import IDLE
 from crawling.search import folder, search
 from crawling.search.folder import IndexBusy, index_folder
 from crawling.search.index import add_parts, repair, writing

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder, WrongState
+from crawling.jobs.rq_jobs import SEED_SOURCE
 from crawling.models import CrawlJob, Page, Run, SeedSource
-from crawling.rq_jobs import SEED_SOURCE
 from crawling.scheduler.messages import resend_background
 from crawling.seed_sources import reading
 from crawling.seed_sources.reading import due_sources, read_source

@@ -7,7 +7,7 @@ from django.db import connections
 from allocation.models import Process, UseMinute
 from crawling.crawls.creation import create_crawl
 from crawling.models import Shift
-from crawling.runs.grants import default_pool
+from crawling.pools import default_pool
 from crawling.runs.resource_use import sample_use
 from crawling.runs.start import start_run
 from tests.crawling.pages import soup

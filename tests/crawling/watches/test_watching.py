@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from crawling.alerts.wording import body_of
+from crawling.jobs.rq_jobs import WATCHES
 from crawling.models import Delivery, Listener, Watch, WatchEvent
-from crawling.rq_jobs import WATCHES
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import resend_background
 from crawling.watches import comparing, seen_text

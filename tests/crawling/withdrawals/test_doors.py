@@ -11,8 +11,8 @@ from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.urls import reverse
 
+from crawling.jobs.rq_jobs import WITHDRAWAL
 from crawling.models import Page, Withdrawal
-from crawling.rq_jobs import WITHDRAWAL
 from tests.crawling.pages import browser, soup
 
 

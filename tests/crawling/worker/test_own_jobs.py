@@ -12,7 +12,7 @@ from rq import SimpleWorker, Webhook
 from rq.job import Callback, Job, JobStatus
 from rq.serializers import JSONSerializer, PickleSerializer
 
-from crawling.rq_jobs import BACKGROUND, FUNCTIONS, LINKS, SEND_DUE
+from crawling.jobs.rq_jobs import BACKGROUND, FUNCTIONS, LINKS, SEND_DUE
 from crawling.worker.own_jobs import REFUSED, OwnSpawnWorker
 from tests.stack import background_queue
 

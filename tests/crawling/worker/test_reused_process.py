@@ -17,9 +17,9 @@ from django.db import connection
 
 from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import Run, Shift
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import SHIFTS
 from crawling.runs.start import start_run
 from crawling.worker.reused_process import READY
 from crawling.worker.rq_worker import ShiftWorker

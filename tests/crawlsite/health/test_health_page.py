@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from crawling.crawls.creation import create_crawl
-from crawling.rq_jobs import SHIFTS
+from crawling.jobs.rq_jobs import SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import enqueue_shift

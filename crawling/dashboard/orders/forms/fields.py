@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from crawling.models import Team
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
-from crawling.runs.grants import crawl_pools
+from crawling.pools import crawl_pools
 from crawling.web.secret_headers import MASK
 
 #: a browser does not correct what is typed here; with `autocomplete="off"` it would not restore it

@@ -12,7 +12,7 @@ from crawling.housekeeping.run_removal import remove_rows, remove_run
 from crawling.idle import extractions
 from crawling.idle.extraction_rows import ask_extraction, open_extractions
 from crawling.idle.extractions import MOST_ATTEMPTS, extract_when_idle
-from crawling.idle.turns import IdleTurn
+from crawling.jobs.turns import IdleTurn
 from crawling.models import (
     ArchiveFile,
     ExtractedRow,

@@ -14,10 +14,10 @@ from django.db import connections
 
 from allocation.models import RequestKind
 from allocation.services import register_process, request_resources
-from crawling.idle import turns
-from crawling.idle.turns import idle_turn
+from crawling.jobs import turns
+from crawling.jobs.rq_jobs import EXTRACTION, SECOND_READING
+from crawling.jobs.turns import idle_turn
 from crawling.process.priority import GROUP, IDLE_NICENESS
-from crawling.rq_jobs import EXTRACTION, SECOND_READING
 from tests.stack import background_queue
 
 pytestmark = pytest.mark.skipif(

@@ -27,7 +27,7 @@ from allocation.services import (
     take_lease,
 )
 from crawling.errors import CrawlError
-from crawling.runs.grants import capacity_of, default_pool
+from crawling.pools import capacity_of, default_pool
 
 #: what such processes are known by in the pool; no shift is made of them
 TEMPORARY_REF = "moment/"

@@ -12,8 +12,8 @@ from django.conf import settings
 from rq import Worker
 from rq.job import JobStatus
 
-from crawling import rq_jobs
-from crawling.rq_jobs import (
+from crawling.jobs import rq_jobs
+from crawling.jobs.rq_jobs import (
     BACKGROUND,
     CHECKPOINT,
     EXPERIMENT,

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
+from crawling.jobs.rq_jobs import do_users_wait, is_background_wanted
+from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 from crawling.process.priority import hurry, let_shifts_go_first
-from crawling.rq_jobs import do_users_wait, is_background_wanted
-from crawling.runs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 
 #: It asks again at its next turn. While it waits it must not become the one that others may pass no
 #: more.

@@ -1,0 +1,1 @@
+"""Background jobs: their queues, their turns, and what they hold of the pool meanwhile."""

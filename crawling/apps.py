@@ -9,7 +9,11 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
+        from crawling.extraction.jobs import EXTRACTION
+        from crawling.jobs.kinds import register as register_jobs
+
         register(check_extensions)
+        register_jobs([EXTRACTION])
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

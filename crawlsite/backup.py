@@ -29,6 +29,8 @@ from crawling.checkpoints.checkpoint_export import SNAPSHOT
 from crawling.checkpoints.directory import MANIFEST, SUMS, CheckpointWriter, compare, read_sums
 from crawling.encrypted_text import SealBroken, seal, unseal
 from crawling.errors import CheckpointTrouble
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import forget_jobs
 from crawling.link_graph.graphs import graphs_restored
 from crawling.links.parts import parts_restored
 from crawling.models import ArchiveFile, CrawlJob
@@ -212,6 +214,7 @@ def restore(folder: Path) -> BackupManifest:
             own_restored(manifest.files)
             parts_restored()
             graphs_restored()
+            forget_jobs(JobEvent.RESTORED)
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:
                 note(

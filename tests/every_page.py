@@ -25,9 +25,9 @@ from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.page_tables import ask_tables
 from crawling.experiments.store import make_experiment
 from crawling.exports.rows import ask_export
+from crawling.extraction.jobs import open_extraction
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.idle.extraction_rows import open_extraction
-from crawling.idle.extractions import extract_now
+from crawling.jobs.running import work_here
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
@@ -197,7 +197,7 @@ def use_pages(page: Page, *, by: User) -> None:
         answer_inquiry(asked.pk)
     create_watch(run.crawl, WatchFields("page", page.url.url), by=by)
     create_source(run.crawl, SeedSourceFields("feed", f"{page.url.url}.xml"), by=by)
-    extract_now(open_extraction(run, {"title": "title"}, by=by))
+    work_here(open_extraction(run, {"title": "title"}, by=by))
 
 
 def _page(run: Run) -> int:

@@ -27,7 +27,7 @@ from crawling.cancelling.kinds import (
     INQUIRIES,
     KINDS,
     OF_RUNS,
-    JobKind,
+    CancellableKind,
 )
 from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import ArchiveTrouble, NotFound, WrongState
@@ -108,7 +108,7 @@ def cancel_experiment(experiment: Experiment, *, by: User | None) -> Experiment:
 
 
 def _cancel(
-    kind: JobKind, rows: QuerySet[Any], by: User | None, tell: Callable[[], None]
+    kind: CancellableKind, rows: QuerySet[Any], by: User | None, tell: Callable[[], None]
 ) -> set[int]:
     """End those rows that are open, and take their jobs away; the numbers of the jobs."""
     numbers = _end(kind, rows, by, tell)
@@ -117,7 +117,9 @@ def _cancel(
     return numbers
 
 
-def _end(kind: JobKind, rows: QuerySet[Any], by: User | None, tell: Callable[[], None]) -> set[int]:
+def _end(
+    kind: CancellableKind, rows: QuerySet[Any], by: User | None, tell: Callable[[], None]
+) -> set[int]:
     """End those rows that are open; the numbers of their jobs."""
     facts: dict[str, Any] = {"cancelled_at": Now(), "cancelled_by": by, **kind.ends}
     if any(column.name == "trouble" for column in kind.model._meta.fields):
@@ -155,7 +157,7 @@ def clear_job(function: str, number: int) -> bool:
     return all(_leave(kind, number) for kind in KINDS if kind.job.function == function)
 
 
-def _leave(kind: JobKind, number: int) -> bool:
+def _leave(kind: CancellableKind, number: int) -> bool:
     """Take the job off the queue and remove what it has left, unless a process is at it; whether
     that is done.
     """

@@ -11,21 +11,24 @@ from django.db.models.functions import Now
 
 from crawling.checkpoints.checkpoint_store import clear_checkpoint
 from crawling.exports.rows import JOBS, clear_export
+from crawling.extraction.jobs import EXTRACTION
 from crawling.imports.import_jobs import clear_import
+from crawling.jobs.kinds import JobKind, JobScope
+from crawling.jobs.removal import clear_job_files
 from crawling.jobs.rq_jobs import (
     CHECKPOINT,
     EXPERIMENT,
-    EXTRACTION,
     IMPORT,
     INQUIRY,
     LINK_GRAPH,
     RowJob,
 )
+from crawling.jobs.running import HELD_AS
 from crawling.link_graph.graphs import clear_graph
 from crawling.models import (
     ArchiveImport,
+    BackgroundJob,
     Checkpoint,
-    Extraction,
     Inquiry,
     LinkGraph,
     RunExport,
@@ -41,7 +44,7 @@ ENDED: Mapping[str, Any] = {"ended_at": Now()}
 
 
 @dataclass(frozen=True)
-class JobKind:
+class CancellableKind:
     """Jobs of a kind, and the rows that they do the work of."""
 
     #: what a job makes
@@ -66,8 +69,8 @@ class JobKind:
         return self.model._default_manager.filter(self.of)
 
 
-def _export(kind: ExportKind) -> JobKind:
-    return JobKind(
+def _export(kind: ExportKind) -> CancellableKind:
+    return CancellableKind(
         kind.label,
         JOBS[kind],
         RunExport,
@@ -79,14 +82,32 @@ def _export(kind: ExportKind) -> JobKind:
     )
 
 
+def _of_kind(kind: JobKind) -> CancellableKind:
+    def clear(number: int) -> None:
+        job = BackgroundJob.objects.filter(pk=number).first()
+        if job is not None:
+            clear_job_files(kind, job)
+
+    return CancellableKind(
+        kind.label,
+        kind.job,
+        BackgroundJob,
+        Q(ended_at=None, is_forgotten=False),
+        clear,
+        held_as=HELD_AS if kind.memory else "",
+        of=Q(kind=kind.name),
+        is_of_crawl=kind.scope is JobScope.CRAWL,
+    )
+
+
 #: of a run, by the words of addresses and of the command line
-OF_RUNS: Mapping[str, JobKind] = {
+OF_RUNS: Mapping[str, CancellableKind] = {
     **{str(kind): _export(kind) for kind in ExportKind},
-    "link-graph": JobKind(
+    "link-graph": CancellableKind(
         "link graph", LINK_GRAPH, LinkGraph, UNENDED, clear_graph, "link-graph-{}"
     ),
-    "extraction": JobKind("extraction", EXTRACTION, Extraction, UNENDED, held_as="extraction-{}"),
-    "checkpoint": JobKind(
+    EXTRACTION.name: _of_kind(EXTRACTION),
+    "checkpoint": CancellableKind(
         "checkpoint",
         CHECKPOINT,
         Checkpoint,
@@ -95,9 +116,9 @@ OF_RUNS: Mapping[str, JobKind] = {
         ends={},
     ),
 }
-IMPORTS = JobKind("import", IMPORT, ArchiveImport, UNENDED, clear_import)
+IMPORTS = CancellableKind("import", IMPORT, ArchiveImport, UNENDED, clear_import)
 #: not of KINDS: its job looks itself, as it may need half a minute to delete its crawls in order
-EXPERIMENTS = JobKind(
+EXPERIMENTS = CancellableKind(
     "experiment",
     EXPERIMENT,
     Experiment,
@@ -107,5 +128,5 @@ EXPERIMENTS = JobKind(
         "finished_at": Case(When(WAITS, then=Now()), default=F("finished_at")),
     },
 )
-INQUIRIES = JobKind("inquiry", INQUIRY, Inquiry, UNENDED, held_as="{}")
+INQUIRIES = CancellableKind("inquiry", INQUIRY, Inquiry, UNENDED, held_as="{}")
 KINDS = (*OF_RUNS.values(), IMPORTS, INQUIRIES)

@@ -20,6 +20,8 @@ from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.exports.rows import remove_abandoned_exports
 from crawling.housekeeping.retention_view import loss_of, needed_by_others, references
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import forget_jobs, remove_forgotten
 from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
 from crawling.links.parts import remove_abandoned_parts
 from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunExport, RunProcess
@@ -178,6 +180,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
     remove_abandoned_parts()
     remove_abandoned_exports()
     remove_abandoned_graphs()
+    remove_forgotten()
     return is_all
 
 
@@ -201,6 +204,7 @@ def _step(run_id: int) -> bool | None:
     LinksPart.objects.filter(run=run).update(run=None)
     RunExport.objects.filter(run=run).update(run=None)
     forget_graphs([run_id])
+    forget_jobs(JobEvent.DELETED, [run_id])
     run.delete()
     return False
 

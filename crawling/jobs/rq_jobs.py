@@ -35,6 +35,7 @@ BACKGROUND = "background"
 IDLE = "idle"
 IMPORTS = "imports"
 RUN_SHIFT = "crawling.worker.jobs.run_shift"
+RUN_JOB = "crawling.jobs.running.run_job"
 SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
@@ -163,7 +164,6 @@ PROBLEM_COUNTS = RowJob(
     seconds=60 * 60,
     queue=IDLE,
 )
-EXTRACTION = RowJob("extract-again", "crawling.idle.extractions.extract_when_idle", seconds=60 * 60)
 #: of a part of the links dataset; it does the work of all that there are
 FORGETTING = RowJob(
     "forget-texts",
@@ -198,7 +198,12 @@ WITHDRAWAL = RowJob(
 )
 #: all that workers call
 FUNCTIONS = frozenset(
-    {RUN_SHIFT, SEND_DUE, *(job.function for job in vars().values() if isinstance(job, RowJob))}
+    {
+        RUN_SHIFT,
+        RUN_JOB,
+        SEND_DUE,
+        *(job.function for job in vars().values() if isinstance(job, RowJob)),
+    }
 )
 
 

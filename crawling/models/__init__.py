@@ -9,7 +9,8 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
-from crawling.models.datasets import Extraction, LinkGraph, LinksPart, RunExport
+from crawling.models.background_jobs import BackgroundJob
+from crawling.models.datasets import LinkGraph, LinksPart, RunExport
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -61,6 +62,7 @@ __all__ = [
     "AllowedNetwork",
     "ArchiveFile",
     "ArchiveImport",
+    "BackgroundJob",
     "BlocklistEntry",
     "Checkpoint",
     "CookieJar",
@@ -75,7 +77,6 @@ __all__ = [
     "ExperimentRequest",
     "ExperimentState",
     "ExtractedRow",
-    "Extraction",
     "FurtherRecord",
     "Host",
     "HostQueue",

@@ -1,6 +1,5 @@
 """What is derived from stored pages. Parts of the links dataset are written by `crawling.links`,
-exports of runs by `crawling.exports`, link graphs by `crawling.link_graph`, extractions by
-`crawling.idle`.
+exports of runs by `crawling.exports`, link graphs by `crawling.link_graph`.
 """
 
 from __future__ import annotations
@@ -201,52 +200,3 @@ class LinkGraph(Cancellable):
     def file(self, table: str) -> str:
         """The name of the file with one of its tables."""
         return f"{self.name}.{table}.parquet"
-
-
-class Extraction(Cancellable):
-    """A run's pages read again in the archive for extraction rules.
-
-    A job continues behind `after`; since the last page is read it has `ended_at`.
-    """
-
-    run = models.ForeignKey(Run, models.CASCADE, related_name="extractions")
-    rules = models.JSONField(help_text="CSS selectors by name")
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.SET_NULL,
-        null=True,
-        related_name="+",
-        help_text="empty: the command line",
-    )
-    asked_at = models.DateTimeField(auto_now_add=True)
-    began_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
-    attempts = models.SmallIntegerField(db_default=0, help_text="since pages were stored last")
-    after = models.BigIntegerField(db_default=0, help_text="id of the last page that was read")
-    pages = models.BigIntegerField(db_default=0, help_text="whose rows were replaced")
-    unreadable = models.BigIntegerField(db_default=0, help_text="pages that kept their rows")
-    rows = models.BigIntegerField(db_default=0)
-    trouble = models.TextField(blank=True, db_default="", help_text="why it was given up")
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run"], condition=Q(ended_at=None), name="one_open_extraction_a_run"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.run_id} {self.asked_at:%H:%M}"
-
-    @property
-    def is_open(self) -> bool:
-        return self.ended_at is None
-
-    @property
-    def state(self) -> str:
-        """waiting, working, extracted, cancelled or failed."""
-        if self.cancelled_at:
-            return "cancelled"
-        if self.ended_at:
-            return "failed" if self.trouble else "extracted"
-        return "working" if self.began_at else "waiting"

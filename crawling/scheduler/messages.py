@@ -11,7 +11,7 @@ from typing import Any
 
 import django_rq
 from django.conf import settings
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from redis.exceptions import RedisError
 from rq import Queue
@@ -22,13 +22,13 @@ from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.cancelling.cancel import clear_cancelled
 from crawling.exports.rows import JOBS, longest
-from crawling.idle.extraction_rows import open_extractions
+from crawling.jobs.job_rows import open_jobs
+from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
     CHECKPOINT,
     EXPERIMENT,
     EXPERIMENT_SHIFTS,
-    EXTRACTION,
     FORGETTING,
     IMPORT,
     INQUIRY,
@@ -201,12 +201,14 @@ def resend_background() -> None:
 def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
     """Rows of what users have asked for that should be taken up by now, but for exports."""
     late = now - RESEND_AFTER
+    taken_up = Q(asked_at__lt=late) | Q(began_at__isnull=False)
+    for kind in job_kinds().values():
+        yield kind.job, open_jobs().filter(taken_up, kind=kind.name)
     yield from (
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
         (INQUIRY, Inquiry.objects.filter(began_at=None, ended_at=None, asked_at__lt=late)),
         (LINK_GRAPH, lost_graphs().filter(asked_at__lt=late)),
-        (EXTRACTION, open_extractions()),
         (
             CHECKPOINT,
             Checkpoint.objects.filter(

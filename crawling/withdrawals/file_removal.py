@@ -28,6 +28,8 @@ from crawling.archive.rewriting import ranges_of, rewrite
 from crawling.errors import ArchiveTrouble
 from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import move
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import check_jobs, forget_jobs
 from crawling.links.catch_up import write_collected
 from crawling.links.withdrawn_links import remove_links
 from crawling.models import (
@@ -131,6 +133,7 @@ def _removes(withdrawal: Withdrawal) -> bool:
         _seal(withdrawal)
         _keep_payloads(withdrawal)
         _remove_from_files(withdrawal)
+        _tell_jobs(withdrawal)
         _remove_links(withdrawal)
     except (ArchiveTrouble, OSError) as error:
         _waits(withdrawal, error)
@@ -178,7 +181,16 @@ def _remove_exports(withdrawal: Withdrawal) -> None:
     """Those of other machines, whose files are there, too; and those that could not be removed when
     the pages were withdrawn.
     """
-    if left := remove_unreadable_exports(withdrawal.crawl_id):
+    left = remove_unreadable_exports(withdrawal.crawl_id)
+    if left := left + check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
+        raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
+
+
+def _tell_jobs(withdrawal: Withdrawal) -> None:
+    """Of what background jobs have made of the files as they were."""
+    runs = set(withdrawal.files.values_list("file__run", flat=True)) - {None}
+    forget_jobs(JobEvent.REWRITTEN, runs)
+    if left := check_jobs(JobEvent.REWRITTEN, withdrawal.crawl_id):
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
 
 

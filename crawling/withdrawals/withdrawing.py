@@ -20,6 +20,8 @@ from crawling.audit import note
 from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import check_jobs, forget_jobs
 from crawling.jobs.rq_jobs import WITHDRAWAL
 from crawling.link_graph.graphs import forget_graphs
 from crawling.links.progress import read_later
@@ -158,6 +160,7 @@ def withdraw(
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
     remove_unreadable_exports(crawl.pk)
+    check_jobs(JobEvent.WITHDRAWN, crawl.pk)
     if at_once:
         _wake(withdrawal)
     return withdrawal
@@ -180,7 +183,9 @@ def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
     _forget_test_fetches(rule)
     forget_withdrawn(crawl, rule)
     forget_revisits(crawl, rule)
-    forget_graphs([one.pk for one in runs])
+    ids = [one.pk for one in runs]
+    forget_graphs(ids)
+    forget_jobs(JobEvent.WITHDRAWN, ids)
 
 
 @transaction.atomic
@@ -200,7 +205,9 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     parts = set(rows.values_list("content__page__links_part", flat=True))
     put_back(withdrawal.pk)
     read_later(parts)
-    forget_graphs(_runs(crawl, withdrawal.run).values_list("pk", flat=True))
+    ids = list(_runs(crawl, withdrawal.run).values_list("pk", flat=True))
+    forget_graphs(ids)
+    forget_jobs(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])

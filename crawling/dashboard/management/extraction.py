@@ -11,7 +11,8 @@ from django.core.management.base import OutputWrapper
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
-from crawling.idle.extraction_rows import open_extraction
+from crawling.extraction.jobs import open_extraction
+from crawling.jobs.running import work_here
 
 WORDS = "extract again from the stored pages of a run, or try rules on them"
 
@@ -34,7 +35,6 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CrawlError."""
     # what these import reads documents, which other commands do not need
     from crawling.dryrun.rule_previews import checked_rules, preview, read_rules
-    from crawling.idle.extractions import extract_now
 
     run = get_run(find_crawl(options["crawl"]).pk, options["run"])
     given = options["rules"]
@@ -47,9 +47,7 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
             for rule in page.rules:
                 out.write(f"{page.url}  {rule.name} {rule.count}  {', '.join(rule.values)}")
         return
-    extraction = open_extraction(run, rules, by=None)
-    extract_now(extraction)
-    extraction.refresh_from_db()
-    facts = {name: getattr(extraction, name) for name in ("rows", "pages", "unreadable")}
-    line = f"{extraction.rows:,} rows of {extraction.pages:,} pages"
+    progress = work_here(open_extraction(run, rules, by=None)).progress
+    facts = {name: progress[name] for name in ("rows", "pages", "unreadable")}
+    line = f"{facts['rows']:,} rows of {facts['pages']:,} pages"
     out.write(json.dumps(facts) if options["json"] else line)

@@ -30,8 +30,10 @@ from crawling.dashboard.base.api_schemas import (
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.dryrun.rule_previews import ask_preview, checked_rules, preview_in, read_rules
 from crawling.errors import ComparisonFailure
-from crawling.idle.extraction_rows import ask_extraction
-from crawling.models import Extraction
+from crawling.extraction.jobs import EXTRACTION, ask_extraction
+from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.kinds import state_of
+from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
@@ -103,9 +105,6 @@ class ExtractionPage(Schema):
     next: int | None
 
 
-FACTS = ("state", "rules", "pages", "unreadable", "rows", "asked_at", "ended_at", "trouble")
-
-
 @extraction.get(
     "/{crawl_id}/extractions/previews",
     response={200: RulePreviewOut, 202: InquiryOut},
@@ -142,8 +141,8 @@ def list_extractions(
     request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """And how far each has come, in the order in which they were asked for."""
-    rows = Extraction.objects.filter(run__crawl=get_crawl(crawl_id), run__removal_asked_at=None)
-    rows = rows.filter(pk__gt=cursor or 0).select_related("run").order_by("pk")
+    rows = seen_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
+    rows = rows.filter(pk__gt=cursor or 0).select_related("run", "cancelled_by").order_by("pk")
     found, following = page_of(rows, limit)
     return {"items": [_facts(one) for one in found], "next": following}
 
@@ -167,10 +166,17 @@ def create_extraction(
     return Status(202, _facts(ask_extraction(get_run(crawl_id, run), rules, by=request.user)))
 
 
-def _facts(one: Extraction) -> dict[str, Any]:
+def _facts(one: BackgroundJob) -> dict[str, Any]:
+    assert one.run is not None
+    counts = {name: one.progress.get(name, 0) for name in ("pages", "unreadable", "rows")}
     return {
         "id": one.pk,
         "run": one.run.number,
-        **{name: getattr(one, name) for name in FACTS},
+        "state": state_of(one),
+        "rules": one.spec["rules"],
+        **counts,
+        "asked_at": one.asked_at,
+        "ended_at": one.ended_at,
+        "trouble": one.trouble,
         **cancelled_facts(one),
     }

@@ -16,7 +16,8 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import extracted_rows_file, list_extracted
 from crawling.dryrun.rule_previews import ask_preview, preview_in, read_rules
 from crawling.errors import BadOrder, InquiriesBusy, WrongState
-from crawling.idle.extraction_rows import ask_extraction, latest_extraction
+from crawling.extraction.jobs import EXTRACTION, ask_extraction
+from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
@@ -47,7 +48,7 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "following": found[1],
         "after": after,
         "given": given or "\n".join(f"{name} = {rule}" for name, rule in job.extract.items()),
-        "extraction": latest_extraction(run) if run else None,
+        "extraction": jobs_of(EXTRACTION, run).first() if run else None,
     }
     if run and given:
         here |= _preview(request, run, given)

@@ -37,7 +37,7 @@ LEFT_BEHIND = {
     "crawling_archivefile",
     "crawling_archiveimport",
     "crawling_linkspart",  # made anew of the archive
-    "crawling_extraction",  # its rows go along
+    "crawling_backgroundjob",  # what was made of pages is made anew
     "crawling_linkgraph",  # computed anew of that
     "crawling_runprocess",
     "crawling_logline",

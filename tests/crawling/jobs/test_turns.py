@@ -14,8 +14,9 @@ from django.db import connections
 
 from allocation.models import RequestKind
 from allocation.services import register_process, request_resources
+from crawling.extraction.jobs import EXTRACTION
 from crawling.jobs import turns
-from crawling.jobs.rq_jobs import EXTRACTION, SECOND_READING
+from crawling.jobs.rq_jobs import SECOND_READING
 from crawling.jobs.turns import idle_turn
 from crawling.process.priority import GROUP, IDLE_NICENESS
 from tests.stack import background_queue
@@ -39,7 +40,7 @@ def come(transactional_db, pool, monkeypatch):
 
     with background_queue():
         yield {
-            "a user": lambda: EXTRACTION.enqueue(1),
+            "a user": lambda: EXTRACTION.job.enqueue(1),
             "a crawl": crawl,
             "an idle job": lambda: SECOND_READING.enqueue(1),
         }

@@ -26,8 +26,8 @@ from crawling.crawls.share_links import create_share_link
 from crawling.dashboard.links.problem_counts import count_when_idle
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.exports.rows import ask_export
-from crawling.idle.extraction_rows import ask_extraction
-from crawling.idle.extractions import extract_when_idle
+from crawling.extraction.jobs import ask_extraction
+from crawling.jobs.running import run_job
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph, remove_abandoned_graphs
 from crawling.links.catch_up import catch_up
@@ -222,7 +222,7 @@ def made_of(runs, site) -> None:
     for kind in ExportKind:
         write = write_wacz if kind == ExportKind.WACZ else write_mirror
         write(ask_export(second, kind).pk)
-    extract_when_idle(ask_extraction(first, {"all": "p", "cell": "td"}, by=None).pk)
+    run_job(ask_extraction(first, {"all": "p", "cell": "td"}, by=None).pk)
     look(user, runs, site)
     tried = {"name": "tried", "seeds": [f"{site.url}/secret"]}
     user.post("/api/v1/drafts/test-fetches", tried, content_type="application/json")

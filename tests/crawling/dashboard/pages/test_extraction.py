@@ -7,16 +7,17 @@ import os
 import pytest
 from django.core.management import call_command
 
+from crawling.extraction import reading
+from crawling.extraction.jobs import EXTRACTION, ask_extraction
 from crawling.frontier.record.page_rows import replace_extracted
 from crawling.housekeeping.run_removal import remove_rows, remove_run
-from crawling.idle import extractions
-from crawling.idle.extraction_rows import ask_extraction, open_extractions
-from crawling.idle.extractions import MOST_ATTEMPTS, extract_when_idle
+from crawling.jobs.job_rows import open_jobs
+from crawling.jobs.running import run_job
 from crawling.jobs.turns import IdleTurn
 from crawling.models import (
     ArchiveFile,
+    BackgroundJob,
     ExtractedRow,
-    Extraction,
     Inquiry,
     Page,
     Run,
@@ -120,36 +121,36 @@ def test_a_command_does_the_same(run, capsys):
 
 
 def test_what_was_broken_off_continues_behind_the_pages_it_has(run, background, monkeypatch):
-    monkeypatch.setattr(extractions, "SLICE", 2)
+    monkeypatch.setattr(reading, "SLICE", 2)
     monkeypatch.setattr(IdleTurn, "goes_on", lambda turn: False)
     extraction = ask_extraction(run, RULES, by=None)
     assert ask_extraction(run, RULES, by=None) == extraction
-    assert extract_when_idle(extraction.pk) == "others wait"
+    assert run_job(extraction.pk) == "others wait"
     assert len(rows(run) & NEW) == 2
     assert len(rows(run) & OLD) == 3
     monkeypatch.undo()
     background.empty()
 
     resend_background()
-    background.fetch_job(f"extract-again-{extraction.pk}").perform()
+    background.fetch_job(f"job-{extraction.pk}").perform()
 
     extraction.refresh_from_db()
     assert rows(run) == NEW
-    assert (extraction.pages, extraction.rows, extraction.state) == (5, 5, "extracted")
-    assert not open_extractions().exists()
+    assert (extraction.progress["pages"], extraction.progress["rows"]) == (5, 5)
+    assert (extraction.state, open_jobs().exists()) == ("done", False)
 
 
 def test_pages_at_which_it_breaks_off_again_and_again_end_it(run, background, monkeypatch):
     def die(*_):
         raise SystemExit
 
-    monkeypatch.setattr(extractions, "extracted_again", die)
+    monkeypatch.setattr(reading, "extracted_again", die)
     extraction = ask_extraction(run, RULES, by=None)
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(EXTRACTION.attempts):
         with pytest.raises(SystemExit):
-            extract_when_idle(extraction.pk)
+            run_job(extraction.pk)
 
-    assert "broken off" in extract_when_idle(extraction.pk)
+    assert "broken off" in run_job(extraction.pk)
     extraction.refresh_from_db()
     assert extraction.state == "failed"
     assert rows(run) == OLD
@@ -160,10 +161,10 @@ def test_pages_that_cannot_be_read_keep_their_rows(run, background):
         os.truncate(file.path, 0)
 
     extraction = ask_extraction(run, RULES, by=None)
-    extract_when_idle(extraction.pk)
+    run_job(extraction.pk)
 
     extraction.refresh_from_db()
-    assert (extraction.pages, extraction.unreadable) == (0, 5)
+    assert (extraction.progress["pages"], extraction.progress["unreadable"]) == (0, 5)
     assert rows(run) == OLD
 
 
@@ -177,7 +178,7 @@ def test_a_withdrawn_page_gets_no_rows_and_no_preview(site, run, background):
     gone = WithdrawnPage.objects.get().url_id
     assert replace_extracted(run.pk, {gone: [("read", "meanwhile")]}) == 0
 
-    extract_when_idle(ask_extraction(run, RULES, by=None).pk)
+    run_job(ask_extraction(run, RULES, by=None).pk)
 
     assert rows(run) == NEW - {("italic", "italic 2")}
     undo(run.crawl, one.pk, by=None)
@@ -187,11 +188,11 @@ def test_a_withdrawn_page_gets_no_rows_and_no_preview(site, run, background):
 def test_a_deleted_run_takes_its_extractions_along(run, background):
     extraction = ask_extraction(run, RULES, by=None)
     remove_run(run, by=None, for_good=True)
-    assert "over" in extract_when_idle(extraction.pk)
+    assert "over" in run_job(extraction.pk)
 
     remove_rows(seconds=60)
 
-    assert not Extraction.objects.exists()
+    assert not BackgroundJob.objects.exists()
     assert not Page.objects.exists()
 
 
@@ -204,4 +205,4 @@ def test_other_rules_wait_until_a_run_is_read(run, background):
     other = operator.post(path, {"rules": {"bold": "b"}}, kind)
     assert (other.status_code, "by other rules" in other.content.decode()) == (409, True)
     assert operator.post(path, {"rules": {"bold": "["}}, kind).status_code == 422
-    assert Extraction.objects.count() == 1
+    assert BackgroundJob.objects.count() == 1

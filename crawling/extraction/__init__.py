@@ -1,0 +1,1 @@
+"""Read a run's stored pages again for extraction rules, without fetching."""

@@ -1,0 +1,57 @@
+"""Ask for background jobs, and find those that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+
+from crawling.archive.files import this_machine
+from crawling.jobs.job_rows import file_name, open_jobs, seen_jobs
+from crawling.jobs.kinds import JobKind, JobScope
+from crawling.models import BackgroundJob, Run
+
+
+def ask_job(
+    kind: JobKind, run: Run | None, spec: Mapping[str, Any] | None = None, *, by: User | None
+) -> BackgroundJob:
+    """Let a worker do it; one that is open for the same run, or crawl, is returned as it is.
+
+    Without Redis the scheduler queues it later.
+    """
+    with transaction.atomic():
+        job = open_job(kind, run, spec, by=by)
+        transaction.on_commit(partial(kind.job.ask, job.pk))
+    return job
+
+
+def open_job(
+    kind: JobKind, run: Run | None, spec: Mapping[str, Any] | None = None, *, by: User | None
+) -> BackgroundJob:
+    """The same for a command that does the work itself (`running.work_here`)."""
+    subject = _subject(kind, run)
+    row = BackgroundJob(kind=kind.name, run=run, subject=subject, spec=dict(spec or {}), by=by)
+    if kind.has_files:
+        row.name, row.machine = file_name(kind.name, run.pk if run else 0), this_machine()
+    if not subject:
+        row.save()
+        return row
+    BackgroundJob.objects.bulk_create([row], ignore_conflicts=True)
+    return open_jobs().select_related("run__crawl").get(kind=kind.name, subject=subject)
+
+
+def jobs_of(kind: JobKind, run: Run) -> QuerySet[BackgroundJob]:
+    """Those for a run, or its crawl if the kind is of crawls, the latest first."""
+    found = seen_jobs().filter(kind=kind.name)
+    whose = {"run__crawl": run.crawl_id} if kind.scope is JobScope.CRAWL else {"run": run}
+    return found.filter(**whose)
+
+
+def _subject(kind: JobKind, run: Run | None) -> str:
+    if run is None or kind.scope is JobScope.INSTALLATION:
+        return ""
+    return f"crawl {run.crawl_id}" if kind.scope is JobScope.CRAWL else f"run {run.pk}"

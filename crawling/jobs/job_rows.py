@@ -1,0 +1,50 @@
+"""The rows of background jobs: asked for, found, ended, forgotten.
+
+The names of files are new for each job and machine. So what a job writes that is no longer wanted,
+or that another machine does anew, is never read.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from crawling.models import BackgroundJob
+
+
+def seen_jobs() -> QuerySet[BackgroundJob]:
+    """Those that are not forgotten, and whose run, if they have one, is not deleted."""
+    return BackgroundJob.objects.filter(is_forgotten=False, run__removal_asked_at=None)
+
+
+def open_jobs() -> QuerySet[BackgroundJob]:
+    """Those that are to be done."""
+    return seen_jobs().filter(ended_at=None)
+
+
+def wanted(job: BackgroundJob) -> QuerySet[BackgroundJob]:
+    """Its row, as long as it is to be done, and by this machine. It joins no other table: an update
+    that has waited for the row's lock looks at these columns again.
+    """
+    return BackgroundJob.objects.filter(pk=job.pk, name=job.name, ended_at=None, is_forgotten=False)
+
+
+def end_job(
+    job: BackgroundJob,
+    result: Mapping[str, Any] | None = None,
+    *,
+    trouble: str = "",
+    **columns: Any,
+) -> bool:
+    """Note the result, or why there is none; whether the job was wanted still."""
+    ends = {"ended_at": Now(), "trouble": trouble.replace("\0", ""), "waits": ""}
+    return bool(wanted(job).update(result=result, **ends, **columns))
+
+
+def file_name(kind: str, number: int) -> str:
+    """What the names of a job's files begin with; it is never used again."""
+    return f"{kind}{number}/{uuid.uuid4().hex}"

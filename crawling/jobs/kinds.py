@@ -1,0 +1,138 @@
+"""The kinds of background jobs: each says once all that queues, pages, deletion and withdrawal need
+to know of it.
+
+Rooms above this one declare their kinds, and `crawling.apps` registers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB, RowJob
+from crawling.jobs.running_job import RunningJob
+from crawling.models import BackgroundJob
+
+
+class JobEvent(Enum):
+    """What happens to pages that a job has read."""
+
+    #: their run is deleted for good
+    DELETED = "deleted"
+    #: some of the run's pages are withdrawn, or what was withdrawn is there again
+    WITHDRAWN = "withdrawn"
+    #: the installation is loaded from a back-up, which has no files of jobs
+    RESTORED = "restored"
+    #: archive files of the run are rewritten without withdrawn pages
+    REWRITTEN = "rewritten"
+
+
+class JobEffect(Enum):
+    """What such an event does to a job of a kind."""
+
+    #: nothing: no text or address of a page can be learned from it, or it shows what pages show now
+    KEEP = "keep"
+    #: it is not shown any more, and its files are removed
+    FORGET = "forget"
+    #: so, unless its kind says that it is still valid; one that is open goes on
+    CHECK = "check"
+
+
+class JobScope(Enum):
+    """What a job is for. Of a kind, one job at a time is open for a run, or for a crawl."""
+
+    RUN = "run"
+    CRAWL = "crawl"
+    INSTALLATION = "installation"
+
+
+#: What work returns: the result; None: it ended since others wait, and goes on later.
+JobResult = Mapping[str, Any] | None
+BROKEN_OFF = (
+    "It was broken off {} at the same place. The worker's log says why; its machine may have too "
+    "little memory."
+)
+NO_TIME = (
+    "It was broken off {} times at the same place, since other processes needed the memory. Ask "
+    "for it again when fewer crawls run."
+)
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """A kind of background job."""
+
+    #: in addresses, on the command line and in the table
+    name: str
+    #: in sentences: what it makes
+    label: str
+    #: of its state, once it is done
+    done: str
+    #: Raises CrawlError with the reason why there is no result; JobGone.
+    work: Callable[[RunningJob], JobResult]
+    #: what happens to its jobs; one for each JobEvent
+    effects: Mapping[JobEvent, JobEffect]
+    #: RQ ends one that goes on for so long; the next one continues
+    seconds: int = 60 * 60
+    queue: str = BACKGROUND
+    scope: JobScope = JobScope.RUN
+    #: MiB that it holds of the pool, and gives back when others need them; None: it holds nothing
+    memory: Callable[[BackgroundJob], int] | None = None
+    #: whether a child process does the work, which is killed where it cannot end in time
+    in_child: bool = False
+    #: begun so often behind the same bookmark, it is given up
+    attempts: int = 3
+    #: broken off for others so often behind the same bookmark, it is given up
+    breaks: int = 20
+    #: whether it has files in the storage, with names that begin with `name` of its row
+    has_files: bool = False
+    #: whether one that is done takes the place of those before it
+    keeps_latest_only: bool = False
+    #: whether what one has made may still be given out; for JobEffect.CHECK
+    is_valid: Callable[[BackgroundJob], bool] = lambda job: True
+    #: removes what a job leaves that was killed, beside files in the storage; to be repeated
+    clear: Callable[[BackgroundJob], None] = lambda job: None
+
+    def __post_init__(self) -> None:
+        if missing := set(JobEvent) - set(self.effects):
+            raise ValueError(f"{self.name} does not say what happens when {missing}")
+
+    @property
+    def job(self) -> RowJob:
+        """What RQ has for one of its rows."""
+        return RowJob("job", RUN_JOB, seconds=self.seconds, queue=self.queue)
+
+    @property
+    def broken_off(self) -> str:
+        return BROKEN_OFF.format("once" if self.attempts == 1 else f"{self.attempts} times")
+
+    @property
+    def no_time(self) -> str:
+        return NO_TIME.format(self.breaks)
+
+
+_KINDS: dict[str, JobKind] = {}
+
+
+def register(kinds: Iterable[JobKind]) -> None:
+    """Raises ValueError if another kind has the name."""
+    for kind in kinds:
+        if _KINDS.setdefault(kind.name, kind) is not kind:
+            raise ValueError(f"there are two kinds of jobs {kind.name}")
+
+
+def job_kinds() -> Mapping[str, JobKind]:
+    """All kinds by name."""
+    return _KINDS
+
+
+def kind_of(job: BackgroundJob) -> JobKind:
+    """Raises KeyError for a row of another version."""
+    return _KINDS[job.kind]
+
+
+def state_of(job: BackgroundJob) -> str:
+    """As `BackgroundJob.state`, with the kind's own word for one that is done."""
+    return kind_of(job).done if job.state == "done" else job.state

@@ -1,0 +1,122 @@
+"""What happens to background jobs and their files when pages that they have read are deleted or
+withdrawn, or their files are gone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from django.db.models import Q
+
+from crawling.archive.files import this_machine
+from crawling.errors import ArchiveTrouble
+from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobScope, job_kinds
+from crawling.models import BackgroundJob
+from crawling.storage import storage
+
+logger = logging.getLogger(__name__)
+
+
+CHANGED = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
+
+
+def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
+    """Show no jobs any more on which the event has that effect, and do none of what was asked for
+    before. `remove_forgotten` removes their files.
+
+    runs: ids; None: all runs.
+    """
+    whose = Q() if runs is None else Q(run__in=list(runs))
+    names = [kind.name for kind in _affected(event, JobEffect.FORGET)]
+    BackgroundJob.objects.filter(whose, kind__in=names).update(is_forgotten=True)
+
+
+def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
+    """Of the kinds that check it: remove from this machine what may not be given out any more of a
+    crawl; the row says why there is none.
+
+    To be called once the event is committed. Safe to repeat. Returns the names of those that could
+    not be removed.
+    """
+    left: list[str] = []
+    for kind in _affected(event, JobEffect.CHECK):
+        jobs = seen_jobs().filter(kind=kind.name, run__crawl=crawl_id, trouble="")
+        done = jobs.exclude(ended_at=None).select_related("run__crawl")
+        left += [job.name or str(job) for job in done if not _checked(kind, job)]
+    return left
+
+
+def _affected(event: JobEvent, effect: JobEffect) -> list[JobKind]:
+    return [kind for kind in job_kinds().values() if kind.effects[event] is effect]
+
+
+def _checked(kind: JobKind, job: BackgroundJob) -> bool:
+    """Whether what the job has made is valid, or gone from this machine."""
+    try:
+        if (job.name and not _own_files(job.name)) or kind.is_valid(job):
+            return True  # it is on another machine, or may be given out
+        clear_job_files(kind, job)
+    except (OSError, ArchiveTrouble) as error:
+        facts = {"job": str(job), "error": str(error)}
+        logger.warning("the files of a job cannot be removed", extra=facts)
+        return False
+    BackgroundJob.objects.filter(pk=job.pk).update(result=None, trouble=CHANGED)
+    return True
+
+
+def forget_older(kind: JobKind, job: BackgroundJob) -> None:
+    """Those that a job of the kind takes the place of."""
+    if job.run is not None:
+        of_crawl = kind.scope is JobScope.CRAWL
+        whose = Q(run__crawl=job.run.crawl_id) if of_crawl else Q(run=job.run)
+        older = BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk)
+        BackgroundJob.objects.filter(pk__in=older.values("pk")).update(is_forgotten=True)
+        remove_forgotten()
+
+
+def remove_forgotten() -> list[str]:
+    """Remove the files of forgotten jobs that are on this machine, then their rows; the names of
+    those that could not be removed. Safe to repeat.
+    """
+    left: list[str] = []
+    for job in BackgroundJob.objects.filter(is_forgotten=True):
+        kind = job_kinds().get(job.kind)
+        try:
+            if (
+                job.name
+                and job.machine != this_machine()
+                and not storage().list(job.name.partition("/")[0])
+            ):
+                continue  # they are on another
+            if kind is not None:
+                clear_job_files(kind, job)
+        except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
+            facts = {"job": str(job), "error": str(error)}
+            logger.warning("the files of a job cannot be removed", extra=facts)
+            left.append(job.name or str(job))
+        else:
+            job.delete()
+    return left
+
+
+def clear_job_files(kind: JobKind, job: BackgroundJob) -> None:
+    """Remove what a job has written, and the folder with the last of it. Safe to repeat. Raises
+    OSError and ArchiveTrouble.
+    """
+    kind.clear(job)
+    if not job.name:
+        return
+    for file in _own_files(job.name):
+        storage().delete(file)
+    folder = job.name.partition("/")[0]
+    others = BackgroundJob.objects.filter(name__startswith=f"{folder}/")
+    if not others.exclude(pk=job.pk).exists():
+        storage().delete_folder(folder)  # with what a killed job left there
+
+
+def _own_files(name: str) -> list[str]:
+    """The files of a job that are on this machine."""
+    folder, _, own = name.partition("/")
+    return [f"{folder}/{file}" for file in storage().list(folder) if file.startswith(f"{own}.")]

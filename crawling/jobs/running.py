@@ -1,0 +1,214 @@
+"""Do the work of background jobs: one process at a time is at a row, which may be killed at any
+moment; the next one goes on behind the bookmark.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+from django.db import DatabaseError, connections, transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce, Greatest, Now
+
+from allocation.errors import AllocationError
+from crawling.archive.files import this_machine
+from crawling.errors import ArchiveTrouble, CrawlError, WrongState
+from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted
+from crawling.jobs.kinds import JobKind, kind_of
+from crawling.jobs.removal import clear_job_files, forget_older
+from crawling.jobs.running_job import JobGone, RunningJob
+from crawling.jobs.temporary_grant import NoUnits
+from crawling.jobs.turns import IdleTurn, idle_turn
+from crawling.models import BackgroundJob
+from crawling.process.child_process import ChildProcess, GoesOn, child_process
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = 10.0
+NOT_WANTED = "another worker has it, or it is over"
+NO_UNITS = "it waits for {:,} MiB of memory that no crawl needs"
+OTHERS_WAIT = "it waits until others have what they need, and continues then"
+WORKER_ENDED = "its worker was stopped; it continues as soon as one is there"
+INTERRUPTED = "The command that did it was interrupted."
+#: by which the pool knows what a job holds
+HELD_AS = "job-{}"
+
+
+def run_job(job_id: int) -> str:
+    """What RQ runs; returns what became of it. Harmless when run twice."""
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    job = open_jobs().filter(pk=job_id).first()
+    if job is None:
+        return NOT_WANTED
+    kind = kind_of(job)
+    with ExitStack() as stack:
+        # it forks, so it comes before connections and threads
+        forked = child_process(partial(_work, job_id)) if kind.in_child else nullcontext()
+        child = stack.enter_context(forked)
+        if not stack.enter_context(kind.job.alone(job_id)):
+            return NOT_WANTED
+        try:
+            turn = stack.enter_context(_turn(kind, job))
+        except (NoUnits, AllocationError) as error:
+            wanted(job).update(waits=NO_UNITS.format(kind.memory(job) if kind.memory else 0))
+            return str(error)
+        if trouble := _begin(kind, job_id):
+            return trouble
+        stack.enter_context(_heartbeat(job_id))
+        return _result(kind, job_id, child, turn)
+
+
+def work_here(job: BackgroundJob) -> BackgroundJob:
+    """The same in this process and without a grant, for a command; the row as it is then.
+
+    Raises WrongState if a background worker is at it, or it is cancelled or deleted meanwhile, and
+    CrawlError with the reason why there is no result.
+    """
+    kind = kind_of(job)
+    with kind.job.alone(job.pk) as is_alone:
+        if not is_alone:
+            raise WrongState("A background job is at it already.")
+        if trouble := _begin(kind, job.pk):
+            raise WrongState(trouble)
+        try:
+            said = _work(job.pk, lambda: True)
+        except KeyboardInterrupt:
+            _give_up(kind, job, INTERRUPTED)
+            raise
+    job.refresh_from_db()
+    if job.trouble or not job.ended_at:
+        raise WrongState(job.trouble or said)
+    return job
+
+
+@contextmanager
+def _turn(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
+    """Hold what the kind needs. Raises NoUnits, AllocationError."""
+    if kind.memory is None:
+        yield None
+        return
+    reference, mebibytes = HELD_AS.format(job.pk), kind.memory(job)
+    with idle_turn(reference, label=f"{kind.label} {job.pk}", mebibytes=mebibytes) as turn:
+        yield turn
+
+
+def _begin(kind: JobKind, job_id: int) -> str:
+    """Note that a process is at it; why it is not begun, or "".
+
+    Another machine does not have the files: there it is done anew.
+    """
+    with transaction.atomic():
+        job = open_jobs().select_for_update(of=("self",)).filter(pk=job_id).first()
+        if job is None:
+            return NOT_WANTED
+        if job.attempts >= kind.attempts:
+            _give_up(kind, job, kind.broken_off)
+            return kind.broken_off
+        anew: dict[str, Any] = {}
+        if kind.has_files and job.machine != this_machine():
+            name = file_name(kind.name, job.run_id or 0)
+            anew = {"name": name, "machine": this_machine(), "bookmark": None, "progress": {}}
+        wanted(job).update(
+            attempts=F("attempts") + 1,
+            began_at=Coalesce(F("began_at"), Now()),
+            heartbeat_at=Now(),
+            waits="",
+            **anew,
+        )
+    return ""
+
+
+def _result(kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTurn | None) -> str:
+    if child is None:
+        return _work(job_id, turn.goes_on if turn else lambda: True)
+    assert turn is not None  # a kind whose work is killed for others holds something
+    became = child.result(turn.goes_on, turn.seconds_left)
+    return became if became is not None else _broken_off(kind, job_id)
+
+
+def _work(job_id: int, goes_on: GoesOn) -> str:
+    """Do the work of a row that was begun; returns what became of it."""
+    job = open_jobs().select_related("run__crawl", "by").filter(pk=job_id).first()
+    if job is None:
+        return NOT_WANTED
+    kind = kind_of(job)
+    running = RunningJob(job, goes_on)
+    try:
+        result = kind.work(running)
+    except JobGone:
+        return _gone(kind, job)
+    except CrawlError as error:
+        logger.warning("a job has no result", extra={"job": str(job), "why": str(error)})
+        _give_up(kind, job, str(error))
+        return str(error)
+    except KeyboardInterrupt:  # its worker ends, or a user has cancelled it
+        wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=WORKER_ENDED)
+        raise
+    if result is None:
+        wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=OTHERS_WAIT)
+        return "others wait"
+    if not (running.is_finished or end_job(job, result)):
+        return _gone(kind, job)
+    if kind.keeps_latest_only:
+        forget_older(kind, job)
+    return kind.done
+
+
+def _broken_off(kind: JobKind, job_id: int) -> str:
+    """Note that the child was killed for others, which is no attempt."""
+    job = open_jobs().filter(pk=job_id).first()
+    if job is None:
+        return NOT_WANTED
+    row = wanted(job)
+    row.update(attempts=Greatest(F("attempts") - 1, 0), breaks=F("breaks") + 1)
+    if job.breaks + 1 >= kind.breaks:
+        _give_up(kind, job, kind.no_time)
+        return kind.no_time
+    count = f"; its next step was broken off {job.breaks + 1} of at most {kind.breaks} times"
+    row.update(waits=OTHERS_WAIT + count)
+    return "others wait"
+
+
+def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
+    end_job(job, trouble=trouble)
+    _clear(kind, job)
+
+
+def _gone(kind: JobKind, job: BackgroundJob) -> str:
+    _clear(kind, job)
+    return "it is no longer wanted"
+
+
+def _clear(kind: JobKind, job: BackgroundJob) -> None:
+    try:
+        clear_job_files(kind, job)
+    except (OSError, ArchiveTrouble) as error:  # the scheduler comes to it
+        facts = {"job": str(job), "error": str(error)}
+        logger.warning("what a job has left is not removed yet", extra=facts)
+
+
+@contextmanager
+def _heartbeat(job_id: int) -> Iterator[None]:
+    """Say that the process is at it, while the block lasts."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(HEARTBEAT_SECONDS):
+            try:
+                BackgroundJob.objects.filter(pk=job_id, ended_at=None).update(heartbeat_at=Now())
+            except DatabaseError:  # it may be back at the next turn
+                connections.close_all()
+        connections.close_all()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,63 @@
+"""A job at work, as the function sees it that does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models.functions import Now
+
+from crawling.errors import CrawlError
+from crawling.jobs.job_rows import end_job, wanted
+from crawling.models import BackgroundJob, Run
+from crawling.process.child_process import GoesOn
+
+
+class JobGone(CrawlError):
+    """It is cancelled, or forgotten, or another machine does it anew."""
+
+
+class RunningJob:
+    """Gives what is asked for, and takes what is done."""
+
+    def __init__(self, row: BackgroundJob, goes_on: GoesOn) -> None:
+        self.row = row
+        #: to be asked after each page or step: whether the work may go on
+        self.goes_on = goes_on
+        self.is_finished = False
+        self.progress: dict[str, Any] = dict(row.progress)
+
+    @property
+    def run(self) -> Run:
+        """Raises JobGone if it was deleted."""
+        if self.row.run is None:
+            raise JobGone
+        return self.row.run
+
+    def bookmark(self, bookmark: Any, **progress: Any) -> None:
+        """Store where to continue, in the transaction that stores what is done until there. Raises
+        JobGone, which is to undo that.
+        """
+        self._note(progress, bookmark=bookmark, attempts=0, breaks=0)
+        self.row.bookmark = bookmark
+
+    def finish(self, result: Mapping[str, Any], *, run: Run | None = None) -> None:
+        """Store the result in the transaction that makes it; otherwise what the work returns is
+        stored behind it. Raises JobGone, which is to undo that.
+
+        run: that the job has made.
+        """
+        made = {"run": run} if run else {}
+        if not end_job(self.row, result, **made):
+            raise JobGone
+        self.is_finished = True
+
+    def note(self, **progress: Any) -> None:
+        """Store how far it is, without a place to continue from. Raises JobGone."""
+        self._note(progress)
+
+    def _note(self, progress: dict[str, Any], **columns: Any) -> None:
+        self.progress |= progress
+        noted = wanted(self.row).update(progress=self.progress, heartbeat_at=Now(), **columns)
+        if not noted:
+            raise JobGone

@@ -1,0 +1,115 @@
+"""Work of background jobs. Written by `crawling.jobs` only."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from crawling.models.cancelling import Cancellable
+from crawling.models.jobs import Run
+
+#: of files in the storage: a folder of the kind and its run, and a name that is never used again
+NAME = r"^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"
+
+
+class BackgroundJob(Cancellable):
+    """Work that a user, or the scheduler, asks for, and that a background worker does.
+
+    It may be killed at any moment and continues behind `bookmark`. It has ended once it has
+    `ended_at`: with a `result`, unless it has `trouble`. Its kind says what all JSON columns hold.
+    """
+
+    kind = models.CharField(max_length=20, help_text="name of a `crawling.jobs.kinds.JobKind`")
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="jobs")
+    subject = models.CharField(
+        max_length=80,
+        blank=True,
+        db_default="",
+        help_text="of a kind, one job at a time is open for it; empty: any number",
+    )
+    spec = models.JSONField(default=dict, help_text="what is asked for")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the command line, or the scheduler",
+    )
+    asked_at = models.DateTimeField(auto_now_add=True)
+    began_at = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True, help_text="when its worker was last heard of")
+    machine = models.CharField(
+        max_length=64, blank=True, db_default="", help_text="that has its files"
+    )
+    name = models.CharField(
+        max_length=80,
+        blank=True,
+        db_default="",
+        help_text="what the names of its files begin with; empty: its kind has none",
+    )
+    attempts = models.SmallIntegerField(
+        db_default=0, help_text="how often it was begun behind the bookmark"
+    )
+    breaks = models.SmallIntegerField(
+        db_default=0, help_text="how often it was broken off for others behind the bookmark"
+    )
+    bookmark = models.JSONField(null=True, help_text="what is done; it continues behind it")
+    progress = models.JSONField(default=dict, help_text="counts; `done` and `of` give the percent")
+    waits = models.TextField(
+        blank=True, db_default="", help_text="why no worker is at it; empty: one is, or none yet"
+    )
+    result = models.JSONField(null=True)
+    trouble = models.TextField(blank=True, db_default="", help_text="why there is no result")
+    ended_at = models.DateTimeField(null=True)
+    is_forgotten = models.BooleanField(
+        db_default=False, default=False, help_text="no one sees it; its files are to be removed"
+    )
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(name="") | Q(name__regex=NAME), name="jobs_named_as_ours"
+            ),
+            models.UniqueConstraint(
+                fields=["name"], condition=~Q(name=""), name="one_job_for_each_name"
+            ),
+            models.UniqueConstraint(
+                fields=["kind", "subject"],
+                condition=Q(ended_at=None, is_forgotten=False) & ~Q(subject=""),
+                name="one_open_job_for_a_subject",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["kind", "id"], name="jobs_by_kind"),
+            models.Index(fields=["id"], condition=Q(ended_at=None), name="jobs_open"),
+            models.Index(fields=["id"], condition=Q(is_forgotten=True), name="jobs_forgotten"),
+            models.Index(fields=["cancelled_at"], name="jobs_cancelled"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def state(self) -> str:
+        """waiting, working, done, cancelled or failed."""
+        if self.cancelled_at:
+            return "cancelled"
+        if self.ended_at:
+            return "failed" if self.trouble else "done"
+        return "working" if self.began_at and not self.waits else "waiting"
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended_at is None
+
+    @property
+    def percent(self) -> int | None:
+        """How much is done; None: its kind does not count that, or nothing is known yet."""
+        done, of = self.progress.get("done"), self.progress.get("of")
+        return min(100 * done // of, 100) if of and done is not None else None
+
+    def file(self, ending: str) -> str:
+        """The name of one of its files in the storage."""
+        return f"{self.name}.{ending}"

@@ -47,7 +47,7 @@ class RunningJob:
 
         run: that the job has made.
         """
-        made = {"run": run} if run else {}
+        made: dict[str, Any] = {"run": run} if run else {}
         if not end_job(self.row, result, **made):
             raise JobGone
         self.is_finished = True

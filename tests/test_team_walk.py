@@ -27,6 +27,8 @@ from crawling.crawls.templates import remove_template, save_template
 from crawling.experiments.store import make_experiment
 from crawling.housekeeping.deletion import ask_deletion
 from crawling.housekeeping.run_removal import ask_removal
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.kinds import job_kinds
 from crawling.models import (
     AllowedDirectory,
     AllowedNetwork,
@@ -60,6 +62,8 @@ BELOW = "names crawls in its body or by an item: has a test below"
 #: closed to viewers
 ELSEWHERE = {
     "POST crawls/bulk/": BELOW,
+    "POST crawls/jobs/<int:pk>/cancel/": BELOW,
+    "POST crawls/jobs/<int:pk>/run-again/": BELOW,
     "POST crawls/imports/": NEW,
     "POST crawls/imports/<int:pk>/cancel/": OWN,
     "POST crawls/inquiries/<int:inquiry_id>/cancel/": OWN,
@@ -85,6 +89,8 @@ ELSEWHERE = {
     "POST experiments/": ALL,
     "POST experiments/<int:pk>/cancel/": BELOW,
     "POST api/v1/crawls": NEW,
+    "POST api/v1/jobs/<job_id>/cancel": BELOW,
+    "POST api/v1/jobs/<job_id>/run-again": BELOW,
     "POST api/v1/imports": NEW,
     "POST api/v1/imports/<import_id>/cancel": OWN,
     "POST api/v1/inquiries/<inquiry_id>/cancel": OWN,
@@ -396,6 +402,26 @@ def test_pages_offer_no_operator_what_concerns_the_crawls_of_all(teams, crawl):
 
     assert shown("ada") == []
     assert shown("administrator") == forms
+
+
+def test_a_job_is_cancelled_and_run_again_by_those_who_act_on_its_crawl(teams, crawl):
+    run = crawl.runs.first() or start_run(crawl)
+    job = open_job(job_kinds()["extraction"], run, {"rules": {"title": "title"}}, by=None)
+    before = state()
+
+    refused = [
+        call(teams["ben"], "POST", f"jobs/{job.pk}/{verb}").status_code
+        for verb in ("cancel", "run-again")
+    ]
+    pages = [
+        client_of(teams["ben"]).post(f"/crawls/jobs/{job.pk}/{verb}/").status_code
+        for verb in ("cancel", "run-again")
+    ]
+
+    assert refused + pages == [403] * 4
+    assert state() == before
+    assert call(teams["mate"], "POST", f"jobs/{job.pk}/cancel").status_code == 200
+    assert call(teams["ada"], "POST", f"jobs/{job.pk}/run-again").status_code == 202
 
 
 def test_an_experiment_is_cancelled_by_its_maker_and_administrators(teams):

@@ -178,6 +178,7 @@ def _values(filled: Filled) -> dict[str, Any]:
         "text": 1,
         "text_id": 1,
         "inquiry_id": 1,
+        "job_id": 1,
         "version": 50_000,
         "pool": filled.pool,
         "pool_id": filled.pool,

@@ -28,14 +28,17 @@ from crawling.cancelling.kinds import (
     KINDS,
     OF_RUNS,
     CancellableKind,
+    of_kind,
 )
 from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import ArchiveTrouble, NotFound, WrongState
+from crawling.jobs.enqueue import ask_job
+from crawling.jobs.kinds import kind_of
 from crawling.jobs.temporary_grant import release_orphaned_grant
-from crawling.models import ArchiveImport, Inquiry, Run
+from crawling.models import ArchiveImport, BackgroundJob, Inquiry, Run
 from crawling.models.cancelling import Cancellable
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.teams.permissions import require_own
+from crawling.teams.permissions import require_act, require_own
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +62,43 @@ def cancel_of_run(run: Run, name: str, *, by: User | None) -> Cancellable:
         )
     cancelled: Cancellable = rows.exclude(cancelled_at=None).latest("cancelled_at")
     return cancelled
+
+
+def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
+    """Cancel a job of any kind, for a user who may act on its crawl; without one, for the user who
+    asked for it or an administrator. Raises PermissionDenied, and WrongState if it has ended.
+    """
+    _require(job, by)
+    kind = of_kind(kind_of(job))
+    about = job.run.crawl if job.run else job
+    facts = {"run": (None, job.run.number)} if job.run else None
+    tell = partial(note, by, about, f"cancelled: {kind.label}", facts)
+    if not _cancel(kind, kind.rows.filter(pk=job.pk), by, tell):
+        job.refresh_from_db()
+        raise WrongState(f"Job {job.pk} is {job.state} already.")
+    job.refresh_from_db()
+    return job
+
+
+def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
+    """Ask for another job like one that has failed, or was cancelled, for users who may cancel it.
+
+    Raises PermissionDenied, and WrongState for jobs in other states.
+    """
+    _require(job, by)
+    if job.state not in ("failed", "cancelled"):
+        raise WrongState(
+            f"Job {job.pk} is {job.state}: only a job that failed, or was cancelled, is run again."
+        )
+    return ask_job(kind_of(job), job.run, job.spec, by=by)
+
+
+def _require(job: BackgroundJob, by: User | None) -> None:
+    """Raises PermissionDenied."""
+    if job.run:
+        require_act(by, job.run.crawl)
+    else:
+        require_own(by, job.by, f"job {job.pk}")
 
 
 def cancel_import(import_id: int, *, by: User | None) -> ArchiveImport:

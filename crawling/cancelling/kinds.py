@@ -82,7 +82,9 @@ def _export(kind: ExportKind) -> CancellableKind:
     )
 
 
-def _of_kind(kind: JobKind) -> CancellableKind:
+def of_kind(kind: JobKind) -> CancellableKind:
+    """Its jobs in the table of background jobs."""
+
     def clear(number: int) -> None:
         job = BackgroundJob.objects.filter(pk=number).first()
         if job is not None:
@@ -106,7 +108,7 @@ OF_RUNS: Mapping[str, CancellableKind] = {
     "link-graph": CancellableKind(
         "link graph", LINK_GRAPH, LinkGraph, UNENDED, clear_graph, "link-graph-{}"
     ),
-    EXTRACTION.name: _of_kind(EXTRACTION),
+    EXTRACTION.name: of_kind(EXTRACTION),
     "checkpoint": CancellableKind(
         "checkpoint",
         CHECKPOINT,

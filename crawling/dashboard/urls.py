@@ -8,6 +8,7 @@ from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.crawls.import_views import imports
 from crawling.dashboard.freshness import views as freshness_views
 from crawling.dashboard.graph import views as graph_views
+from crawling.dashboard.jobs import views as job_views
 from crawling.dashboard.links import structured_views
 from crawling.dashboard.links import views as link_views
 from crawling.dashboard.orders import (
@@ -37,6 +38,9 @@ app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
     re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
+    path("jobs/", job_views.jobs, name="jobs"),
+    path("jobs/<int:pk>/cancel/", job_views.cancel, name="job-cancel"),
+    path("jobs/<int:pk>/run-again/", job_views.run_again, name="job-run-again"),
     path("imports/", imports, name="imports"),
     path("imports/<int:pk>/cancel/", cancel_views.cancel_archive_import, name="cancel_import"),
     path("inquiries/<int:inquiry_id>/cancel/", cancel_views.cancel_asked, name="cancel_inquiry"),

@@ -24,6 +24,7 @@ from crawling.dashboard.freshness.api import freshness
 from crawling.dashboard.graph.api import graph
 from crawling.dashboard.hosts.api import hosts, search, waits
 from crawling.dashboard.inspect.api import history
+from crawling.dashboard.jobs.api import jobs
 from crawling.dashboard.links.api import links
 from crawling.dashboard.links.structured_api import structured
 from crawling.dashboard.orders.api_rules import blocklist, scoping
@@ -153,6 +154,7 @@ api.add_router("/crawls", frontier, tags=["control"])
 api.add_router("/crawls", stalls, tags=["results"])
 api.add_router("/bulk-actions", bulk, tags=["control"])
 api.add_router("/drafts", drafts, tags=["crawls"])
+api.add_router("/jobs", jobs, tags=["crawls"])
 api.add_router("/imports", imports, tags=["crawls"])
 api.add_router("/crawls", run_jobs, tags=["results"])
 api.add_router("/inquiries", inquiries, tags=["results"])

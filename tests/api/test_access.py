@@ -99,6 +99,7 @@ APPS = {
         (
             "crawls",
             "imports",
+            "jobs",
             "capacity-plan",
             "experiments",
             "url-history",

@@ -45,6 +45,7 @@ ENDS = {
     "restore",
     "revert",
     "rewrite",
+    "run-again",
     "start",
     "cancel",
     "stop",

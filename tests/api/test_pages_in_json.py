@@ -39,6 +39,7 @@ SHOWN = {
     "crawls/": "list_crawls",
     "crawls/^list\\.(?P<kind>csv|jsonl)$": "list_crawls",
     "crawls/imports/": "list_imports",
+    "crawls/jobs/": "list_jobs",
     "crawls/new/": "check_draft test_draft_scope list_templates",
     "crawls/test-fetch/<int:inquiry_id>/": "get_test_fetch",
     "crawls/page-cache/": "get_page_cache",

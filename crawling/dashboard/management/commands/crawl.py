@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter, _SubParsersAction
-from collections.abc import Sequence
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import asdict
 from typing import Any
 
@@ -22,6 +21,7 @@ from crawling.dashboard.management import (
     crawl_verbs,
     extraction,
     freshness,
+    jobs,
     link_graph,
     page_tables,
     structured_data,
@@ -37,6 +37,7 @@ from crawling.dashboard.management.capacity_plan import (
     plan_table,
 )
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
+from crawling.dashboard.management.command_words import Commands, command_first
 from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_to_crawl
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
@@ -57,7 +58,6 @@ from crawling.models.datasets import ExportKind
 from crawling.runs.failure_causes import failure_causes
 from crawling.runs.start import start_run
 
-HELP = {"-h", "--help", "--version"}
 PROGRAM = "./crawl"
 EPILOG = """examples:
   ./crawl https://example.org/ --max-pages 100 --wait    (short for: ./crawl new https://…)
@@ -77,6 +77,7 @@ EPILOG = """examples:
   ./crawl share NAME --days 7
   ./crawl wacz NAME --output books.wacz
   ./crawl mirror NAME --output books
+  ./crawl job --state failed
   ./crawl cancel-job NAME mirror
   ./crawl import books.wacz other.warc.gz
   ./crawl watch NAME --pattern /prices/ --selector main
@@ -87,65 +88,8 @@ EPILOG = """examples:
 `./crawl COMMAND --help` lists the options of a command.
 All else that the dashboard does: manage.py api --help
 """
-WAIT = (
-    "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if "
-    "it continues after --max-seconds"
-)
-#: commands that name no crawl
-OF_NO_CRAWL = {
-    *("new", "check", "list", "search", "deleted", "plan", "import"),
-    *("cancel-import", "cancel-inquiry", "cancel-experiment"),
-}
-
 #: causes of failures that a report names
 CAUSES = 5
-
-
-def command_first(parser: ArgumentParser, args: Sequence[str]) -> list[str]:
-    """The same words as `[options of the parser] COMMAND [options of the command] …`.
-
-    The command is the first word that is neither an option nor an option's value. Where that is
-    none of the parser's commands, the words are seeds of a new crawl.
-    """
-    commands = next(action for action in parser._actions if isinstance(action, _SubParsersAction))
-    common = _options(parser)
-    known = common | {
-        name: action for sub in commands.choices.values() for name, action in _options(sub).items()
-    }
-    front: list[str] = []
-    rest: list[str] = []
-    words = list(args)
-    while words and words[0].startswith("-") and words[0] != "--":
-        name = words[0].partition("=")[0]
-        has_value = "=" not in words[0] and name in known and known[name].nargs != 0
-        (front if name in common else rest).extend(words[: 1 + has_value])
-        del words[: 1 + has_value]
-    if words and words[0] in commands.choices:
-        return [*front, words[0], *rest, *words[1:]]
-    if not words and HELP.intersection(front):
-        return front
-    return [*front, "new", *rest, *words]
-
-
-def _options(parser: ArgumentParser) -> dict[str, Action]:
-    return {name: action for action in parser._actions for name in action.option_strings}
-
-
-class Commands:
-    """Adds commands with the arguments that all have."""
-
-    def __init__(self, commands: Any) -> None:
-        self._commands = commands
-
-    def __call__(self, name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
-        command: ArgumentParser = self._commands.add_parser(name, help=words, description=words)
-        command.set_defaults(do=do, verb=name, wait=False)
-        command.add_argument("--json", action="store_true", help="print JSON")
-        if waits:
-            command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-        if name not in OF_NO_CRAWL:
-            command.add_argument("crawl", metavar="CRAWL", help="its name or number")
-        return command
 
 
 class Command(BaseCommand):
@@ -218,6 +162,7 @@ class Command(BaseCommand):
 
     def _add_jobs_and_watches(self, add: Commands) -> None:
         add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
+        jobs.add_job_arguments(add("job", jobs.WORDS, self._job))
         for name, words in cancelling.HELP.items():
             cancelling.add_cancel_arguments(name, add(name, words, self._cancel))
         add_watch_arguments(
@@ -336,6 +281,9 @@ class Command(BaseCommand):
 
     def _import(self, options: dict[str, Any]) -> None:
         self.stdout.write(import_archive(options))
+
+    def _job(self, options: dict[str, Any]) -> None:
+        self.stdout.write(jobs.show_jobs(options))
 
     def _cancel(self, options: dict[str, Any]) -> None:
         self.stdout.write(cancelling.cancel(options))

@@ -1,0 +1,118 @@
+"""Background jobs as a list: filtered, with what a user may do about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from crawling.dashboard.base.api_schemas import cancelled_facts
+from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.kinds import job_kinds
+from crawling.models import BackgroundJob
+from crawling.teams.permissions import STEER, acted_on, may_end
+
+BEGUN = Q(began_at__isnull=False, waits="")
+ENDED_WELL = Q(trouble="", cancelled_at=None)
+#: which rows have the states of `BackgroundJob.state`
+STATES: Mapping[str, Q] = {
+    "waiting": Q(ended_at=None) & ~BEGUN,
+    "working": Q(ended_at=None) & BEGUN,
+    "done": Q(ended_at__isnull=False) & ENDED_WELL,
+    "failed": Q(ended_at__isnull=False, cancelled_at=None) & ~Q(trouble=""),
+    "cancelled": Q(cancelled_at__isnull=False),
+}
+#: a worker says every ten seconds that it is at a job
+SILENT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A background job, as a user sees it."""
+
+    job: BackgroundJob
+    label: str
+    may_act: bool
+
+    @property
+    def may_run_again(self) -> bool:
+        """Whether the user may ask for the same again."""
+        return self.may_act and self.job.state in ("failed", "cancelled")
+
+    @property
+    def may_cancel(self) -> bool:
+        return self.may_act and self.job.is_open
+
+    @property
+    def silent_since(self) -> timedelta | None:
+        """How long no worker was heard of that is at it; None: one was."""
+        heard = self.job.heartbeat_at
+        silence = timezone.now() - heard if heard and self.job.state == "working" else SILENT
+        return silence if silence > SILENT else None
+
+    @property
+    def time_left(self) -> str:
+        """The same in words; "" while it is not known."""
+        seconds = self.seconds_left
+        if seconds is None:
+            return ""
+        if seconds < 60:
+            return "less than a minute"
+        unit, size = ("hour", 3600) if seconds >= 2 * 3600 else ("minute", 60)
+        count = round(seconds / size)
+        return f"about {count:,} {unit}{'s' * (count != 1)}"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the rate so far; None while that is not known."""
+        done, of = (self.job.progress.get(name) or 0 for name in ("done", "of"))
+        if self.job.state != "working" or self.job.began_at is None or not 0 < done <= of:
+            return None
+        return (timezone.now() - self.job.began_at).total_seconds() / done * (of - done)
+
+
+def listed_jobs(
+    *, kind: str = "", state: str = "", crawl: int | None = None
+) -> QuerySet[BackgroundJob]:
+    """Those of a kind, in a state, of a crawl, the latest first; "" and None: of all."""
+    found = seen_jobs().filter(kind__in=[kind] if kind else list(job_kinds()))
+    found = found.filter(STATES[state]) if state else found
+    found = found if crawl is None else found.filter(run__crawl=crawl)
+    return found.select_related("run__crawl", "by", "cancelled_by").order_by("-pk")
+
+
+def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
+    """With what the user may do; None: the command line. At most one query."""
+    crawls = acted_on(user, {job.run.crawl_id for job in jobs if job.run})
+    steers = user is None or user.has_perm(STEER)
+
+    def may_act(job: BackgroundJob) -> bool:
+        return job.run.crawl_id in crawls if job.run else may_end(user, job.by)
+
+    kinds = job_kinds()
+    return [JobRow(job, kinds[job.kind].label, steers and may_act(job)) for job in jobs]
+
+
+COPIED = (
+    *("kind", "state", "percent", "progress", "waits", "trouble", "attempts"),
+    *("asked_at", "began_at", "heartbeat_at", "ended_at"),
+)
+
+
+def job_facts(row: JobRow) -> dict[str, Any]:
+    """For JSON."""
+    job = row.job
+    return {
+        "id": job.pk,
+        "crawl": job.run.crawl_id if job.run else None,
+        "run": job.run.number if job.run else None,
+        "seconds_left": row.seconds_left,
+        "by": job.by.username if job.by else "",
+        **{name: getattr(job, name) for name in COPIED},
+        **cancelled_facts(job),
+    }

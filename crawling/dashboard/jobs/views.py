@@ -1,0 +1,66 @@
+"""The page of background jobs, and its buttons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+
+from crawling.cancelling.cancel import cancel_job, run_job_again
+from crawling.dashboard.base.requests import asked_number, back
+from crawling.dashboard.base.trouble import errors_told
+from crawling.dashboard.jobs.job_list import STATES, listed_jobs, rows_for
+from crawling.errors import CrawlError
+from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.kinds import job_kinds, kind_of
+from serving.access import AuthenticatedRequest, authenticated
+from serving.paging import page_of
+from serving.requests import asked_text, render_live
+
+SHOWN = 50
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
+def jobs(request: AuthenticatedRequest) -> HttpResponse:
+    """List them, the latest first; nonsense in the address counts as not given."""
+    kinds = {kind.name: kind.label for kind in job_kinds().values()}
+    kind, state = asked_text(request.GET, "kind"), asked_text(request.GET, "state")
+    kind, state = kind if kind in kinds else "", state if state in STATES else ""
+    crawl, before = asked_number(request, "crawl"), asked_number(request, "before")
+    found = listed_jobs(kind=kind, state=state, crawl=crawl)
+    shown, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    rows = rows_for(request.user, shown)
+    here: dict[str, Any] = {
+        "rows": rows,
+        "older": older,
+        "before": before,
+        "kinds": kinds,
+        "kind": kind,
+        "states": list(STATES),
+        "state": state,
+        "crawl": crawl,
+    }
+    by_user = request.user.has_perm("crawling.change_crawljob")
+    template, fragment = "crawling/jobs.html", "crawling/_jobs.html"
+    return render_live(request, template, fragment, here, depends_on_user=by_user)
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Cancel one."""
+    job = get_object_or_404(seen_jobs(), pk=pk)
+    with errors_told(request, CrawlError):
+        cancel_job(job, by=request.user)
+    return back(request)
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def run_again(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Ask again for one that has failed, or was cancelled."""
+    job = get_object_or_404(seen_jobs(), pk=pk)
+    with errors_told(request, CrawlError):
+        again = run_job_again(job, by=request.user)
+        messages.success(request, f"Job {again.pk} does the {kind_of(again).label} again.")
+    return back(request)

@@ -9,11 +9,12 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
+        from crawling.dryrun.jobs import QUESTIONS
         from crawling.extraction.jobs import EXTRACTION
         from crawling.jobs.kinds import register as register_jobs
 
         register(check_extensions)
-        register_jobs([EXTRACTION])
+        register_jobs([EXTRACTION, *QUESTIONS])
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

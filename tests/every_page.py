@@ -21,13 +21,12 @@ from crawling.crawls.templates import save_template
 from crawling.dashboard.copies.asked import ask_clusters, ask_text
 from crawling.dashboard.copies.views import ROWS
 from crawling.dryrun.inquiries import ask
-from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.page_tables import ask_tables
 from crawling.experiments.store import make_experiment
 from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import open_extraction
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_job, work_here
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
@@ -194,7 +193,7 @@ def use_pages(page: Page, *, by: User) -> None:
         write_asked(ask_export(run, kind, by=by).pk)
     clusters = ask_clusters(run, None, near=True, skip=0, most=ROWS, by=by)
     for asked in (ask_tables(page, by=by), clusters):
-        answer_inquiry(asked.pk)
+        run_job(asked.pk)
     create_watch(run.crawl, WatchFields("page", page.url.url), by=by)
     create_source(run.crawl, SeedSourceFields("feed", f"{page.url.url}.xml"), by=by)
     work_here(open_extraction(run, {"title": "title"}, by=by))

@@ -35,6 +35,7 @@ from crawling.models import (
     CrawlJob,
     DeletedItem,
     Host,
+    InquiryKind,
     OrderTemplate,
     Run,
     RunState,
@@ -128,7 +129,7 @@ OF_ALL_CRAWLS = {
 #: refuse and describe for themselves, whatever the method
 OF_NINJA = {"api/v1/openapi.json", "api/v1/docs"}
 #: questions of users are theirs, also about the crawls of others
-NOT_OF_CRAWLS = {"Inquiry"}
+QUESTIONS = f"kind IN ({', '.join(map(repr, InquiryKind.values))})"
 SEED = "http://127.0.0.1:8900/"
 
 
@@ -275,12 +276,14 @@ def state() -> dict[str, str]:
         model._meta.db_table
         for label in ("crawling", "allocation")
         for model in apps.get_app_config(label).get_models()
-        if model.__name__ not in NOT_OF_CRAWLS
+        if not model._meta.proxy
     ]
     with connection.cursor() as cursor:
         found = {}
         for table in [*tables, "django_admin_log"]:
             rows = f'SELECT t::text AS row FROM "{table}" t'
+            if table == "crawling_backgroundjob":
+                rows += f" WHERE NOT {QUESTIONS}"
             cursor.execute(f"SELECT md5(string_agg(row, chr(10) ORDER BY row)) FROM ({rows}) r")
             found[table] = cursor.fetchone()[0]
     return found

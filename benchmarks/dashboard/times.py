@@ -192,14 +192,14 @@ def _answer(
 
 def _jobs_answered() -> int:
     """Answer what pages have asked background jobs since the last call, and count it."""
-    from crawling.dryrun.inquiry_answers import answer_inquiry
+    from crawling.jobs.running import run_job
     from crawling.models import Inquiry
 
     waiting = list(
         Inquiry.objects.filter(began_at=None, ended_at=None).values_list("pk", flat=True)
     )
     for inquiry in waiting:
-        answer_inquiry(inquiry)
+        run_job(inquiry)
     return len(waiting)
 
 

@@ -24,21 +24,22 @@ from crawling.audit import note
 from crawling.cancelling.kinds import (
     EXPERIMENTS,
     IMPORTS,
-    INQUIRIES,
     KINDS,
     OF_RUNS,
     CancellableKind,
-    of_kind,
 )
 from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import ArchiveTrouble, NotFound, WrongState
-from crawling.jobs.enqueue import ask_job
-from crawling.jobs.kinds import kind_of
+from crawling.jobs.cancel import cancel_jobs, clear_cancelled_job, clear_cancelled_jobs
+from crawling.jobs.cancel import cancel_of_run as cancel_job_of_run
+from crawling.jobs.cancel import is_cancelled as is_job_cancelled
+from crawling.jobs.kinds import job_kinds
+from crawling.jobs.rq_jobs import RUN_JOB
 from crawling.jobs.temporary_grant import release_orphaned_grant
 from crawling.models import ArchiveImport, BackgroundJob, Inquiry, Run
 from crawling.models.cancelling import Cancellable
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.teams.permissions import require_act, require_own
+from crawling.teams.permissions import require_own
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +52,8 @@ def cancel_of_run(run: Run, name: str, *, by: User | None) -> Cancellable:
 
     name: of the kind. Raises WrongState if there is nothing to cancel.
     """
+    if name in job_kinds():
+        return cancel_job_of_run(job_kinds()[name], run, by=by)
     kind = OF_RUNS[name]
     whose = Q(run__crawl=run.crawl_id) if kind.is_of_crawl else Q(run=run)
     rows = kind.rows.filter(whose)
@@ -62,43 +65,6 @@ def cancel_of_run(run: Run, name: str, *, by: User | None) -> Cancellable:
         )
     cancelled: Cancellable = rows.exclude(cancelled_at=None).latest("cancelled_at")
     return cancelled
-
-
-def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
-    """Cancel a job of any kind, for a user who may act on its crawl; without one, for the user who
-    asked for it or an administrator. Raises PermissionDenied, and WrongState if it has ended.
-    """
-    _require(job, by)
-    kind = of_kind(kind_of(job))
-    about = job.run.crawl if job.run else job
-    facts = {"run": (None, job.run.number)} if job.run else None
-    tell = partial(note, by, about, f"cancelled: {kind.label}", facts)
-    if not _cancel(kind, kind.rows.filter(pk=job.pk), by, tell):
-        job.refresh_from_db()
-        raise WrongState(f"Job {job.pk} is {job.state} already.")
-    job.refresh_from_db()
-    return job
-
-
-def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
-    """Ask for another job like one that has failed, or was cancelled, for users who may cancel it.
-
-    Raises PermissionDenied, and WrongState for jobs in other states.
-    """
-    _require(job, by)
-    if job.state not in ("failed", "cancelled"):
-        raise WrongState(
-            f"Job {job.pk} is {job.state}: only a job that failed, or was cancelled, is run again."
-        )
-    return ask_job(kind_of(job), job.run, job.spec, by=by)
-
-
-def _require(job: BackgroundJob, by: User | None) -> None:
-    """Raises PermissionDenied."""
-    if job.run:
-        require_act(by, job.run.crawl)
-    else:
-        require_own(by, job.by, f"job {job.pk}")
 
 
 def cancel_import(import_id: int, *, by: User | None) -> ArchiveImport:
@@ -124,8 +90,8 @@ def cancel_inquiry(inquiry: Inquiry, *, by: User | None) -> Inquiry:
     asked or an administrator. Raises PermissionDenied, and WrongState if it has ended.
     """
     require_own(by, inquiry.by, f"inquiry {inquiry.pk}")
-    rows = INQUIRIES.rows.filter(pk__in=asked_together(inquiry))
-    if not _cancel(INQUIRIES, rows, by, partial(note, by, inquiry, "cancelled")):
+    rows = BackgroundJob.objects.filter(pk__in=asked_together(inquiry))
+    if not cancel_jobs(rows, by, partial(note, by, inquiry, "cancelled")):
         inquiry.refresh_from_db()
         raise WrongState(f"Inquiry {inquiry.pk} is {inquiry.state} already.")
     inquiry.refresh_from_db()
@@ -175,6 +141,7 @@ def _end(
 
 def clear_cancelled() -> None:
     """Remove what jobs have left whose workers were killed as they were cancelled."""
+    clear_cancelled_jobs()
     for kind in KINDS:
         recent = kind.rows.filter(cancelled_at__gt=timezone.now() - LOOKED_AFTER)
         for number in recent.values_list("pk", flat=True):
@@ -183,6 +150,8 @@ def clear_cancelled() -> None:
 
 def is_cancelled(function: str, number: int) -> bool:
     """Whether a user has cancelled what a job does."""
+    if function == RUN_JOB:
+        return is_job_cancelled(number)
     return any(
         kind.rows.filter(pk=number).exclude(cancelled_at=None).exists()
         for kind in KINDS
@@ -194,6 +163,8 @@ def clear_job(function: str, number: int) -> bool:
     """Remove what a job that is no more has left of what a user has cancelled; whether that is
     done.
     """
+    if function == RUN_JOB:
+        return clear_cancelled_job(number)
     return all(_leave(kind, number) for kind in KINDS if kind.job.function == function)
 
 

@@ -19,7 +19,6 @@ from crawling.jobs.rq_jobs import (
     CHECKPOINT,
     EXPERIMENT,
     IMPORT,
-    INQUIRY,
     LINK_GRAPH,
     RowJob,
 )
@@ -29,7 +28,6 @@ from crawling.models import (
     ArchiveImport,
     BackgroundJob,
     Checkpoint,
-    Inquiry,
     LinkGraph,
     RunExport,
 )
@@ -130,5 +128,4 @@ EXPERIMENTS = CancellableKind(
         "finished_at": Case(When(WAITS, then=Now()), default=F("finished_at")),
     },
 )
-INQUIRIES = CancellableKind("inquiry", INQUIRY, Inquiry, UNENDED, held_as="{}")
-KINDS = (*OF_RUNS.values(), IMPORTS, INQUIRIES)
+KINDS = (*OF_RUNS.values(), IMPORTS)

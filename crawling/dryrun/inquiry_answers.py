@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from django.db import connections
-
 from allocation.errors import AllocationError
-from crawling.dryrun.inquiries import question_of, settle, take_up
+from crawling.dryrun.inquiries import question_of
 from crawling.dryrun.page_tables import answer_tables
 from crawling.dryrun.rule_previews import answer_preview
 from crawling.dryrun.run_comparison import answer_comparison
@@ -18,39 +16,32 @@ from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.seed_names import look_up_names
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
-from crawling.jobs.rq_jobs import INQUIRY
+from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
 from crawling.watches.text_diff import compared
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots
 
-logger = logging.getLogger(__name__)
-
 #: a user waits, so no longer; a shift that others wait for ends within its slice of a minute
 GRANT_SECONDS = 45.0
-FAULT = "The background job failed; the log of the worker says how."
+#: an answer that is larger is not kept, as JSON in bytes
+MOST_BYTES = 4 * 1024 * 1024
+TOO_LARGE = "The answer is too large to be kept."
 
 
-def answer_inquiry(inquiry_id: int) -> str:
-    """Answer it; returns what became of it. Harmless when run twice: the first takes it up."""
-    connections.close_all()  # a connection from before the fork belongs to the parent
-    with INQUIRY.alone(inquiry_id) as is_alone:
-        inquiry = take_up(inquiry_id) if is_alone else None
-        return _answer(inquiry) if inquiry else "another worker has it, or it is over"
-
-
-def _answer(inquiry: Inquiry) -> str:
+def answer(job: RunningJob) -> dict[str, Any]:
+    """What the job does. Raises CrawlError."""
+    inquiry = Inquiry.objects.get(pk=job.row.pk)
     try:
-        answer = ANSWERS[InquiryKind(inquiry.kind)](question_of(inquiry), inquiry.pk)
-    except (CrawlError, AllocationError) as error:
-        settle(inquiry, trouble=str(error))
-        return str(error)
-    except BaseException:
-        settle(inquiry, trouble=FAULT)  # the page shows it; RQ keeps the traceback
-        raise
-    settle(inquiry, answer)
-    return "answered"
+        found = ANSWERS[InquiryKind(inquiry.kind)](question_of(inquiry), inquiry.pk)
+    except AllocationError as error:
+        raise CrawlError(str(error)) from error
+    text = json.dumps(found).replace("\\u0000", "")
+    if len(text) > MOST_BYTES:
+        raise CrawlError(TOO_LARGE)
+    read: dict[str, Any] = json.loads(text)
+    return read
 
 
 def _test_fetch(question: Mapping[str, Any], number: int) -> dict[str, Any]:

@@ -55,7 +55,7 @@ TABLES = TypeAdapter(PageTables)
 
 def ask_tables(page: Page, *, by: User | None) -> Inquiry:
     """Raises InquiriesBusy."""
-    return ask_once(InquiryKind.TABLES, {"page": page.pk}, by=by)
+    return ask_once(InquiryKind.TABLES, {"page": page.pk}, by=by, run=page.run)
 
 
 def tables_in(inquiry: Inquiry) -> PageTables | None:

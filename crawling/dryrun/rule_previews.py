@@ -104,7 +104,7 @@ def checked_rules(rules: Mapping[str, str]) -> dict[str, str]:
 def ask_preview(run: Run, rules: Mapping[str, str], *, by: User | None) -> Inquiry:
     """Raises InquiriesBusy."""
     question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
-    return ask_once(InquiryKind.RULES, question, by=by)
+    return ask_once(InquiryKind.RULES, question, by=by, run=run)
 
 
 def preview_in(inquiry: Inquiry) -> RulePreview | None:

@@ -196,7 +196,7 @@ def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None
     """The summary is asked for apart: all filters share it."""
     runs = {"old": old.pk, "new": new.pk, "moments": [moment_of(old), moment_of(new)]}
     counted, listed = (
-        ask_once(InquiryKind.RUN_CHANGES, {**runs, "wanted": what}, by=by)
+        ask_once(InquiryKind.RUN_CHANGES, {**runs, "wanted": what}, by=by, run=new)
         for what in (None, asdict(wanted))
     )
     summary = _read(counted, "summary", SUMMARY_OF_ANSWER)
@@ -219,7 +219,7 @@ def asked_together(inquiry: Inquiry) -> set[int]:
     their differences; of any other kind just its own.
     """
     runs = _runs_asked_for(inquiry)
-    others = Inquiry.objects.filter(kind=inquiry.kind, by=inquiry.by, answer=None)
+    others = Inquiry.objects.filter(kind=inquiry.kind, by=inquiry.by, result=None)
     together = {one.pk for one in others if _runs_asked_for(one) == runs} if runs else set()
     return {inquiry.pk} | together
 

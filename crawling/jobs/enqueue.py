@@ -17,23 +17,36 @@ from crawling.models import BackgroundJob, Run
 
 
 def ask_job(
-    kind: JobKind, run: Run | None, spec: Mapping[str, Any] | None = None, *, by: User | None
+    kind: JobKind,
+    run: Run | None,
+    spec: Mapping[str, Any] | None = None,
+    *,
+    by: User | None,
+    subject: str | None = None,
 ) -> BackgroundJob:
     """Let a worker do it; one that is open for the same run, or crawl, is returned as it is.
 
-    Without Redis the scheduler queues it later.
+    Without Redis the scheduler queues it later. subject: as of `open_job`.
     """
     with transaction.atomic():
-        job = open_job(kind, run, spec, by=by)
+        job = open_job(kind, run, spec, by=by, subject=subject)
         transaction.on_commit(partial(kind.job.ask, job.pk))
     return job
 
 
 def open_job(
-    kind: JobKind, run: Run | None, spec: Mapping[str, Any] | None = None, *, by: User | None
+    kind: JobKind,
+    run: Run | None,
+    spec: Mapping[str, Any] | None = None,
+    *,
+    by: User | None,
+    subject: str | None = None,
 ) -> BackgroundJob:
-    """The same for a command that does the work itself (`running.work_here`)."""
-    subject = _subject(kind, run)
+    """The same for a command that does the work itself (`running.work_here`).
+
+    subject: what one job at a time is open for; "": any number are. None: by the kind.
+    """
+    subject = _subject(kind, run) if subject is None else subject
     row = BackgroundJob(kind=kind.name, run=run, subject=subject, spec=dict(spec or {}), by=by)
     if kind.has_files:
         row.name, row.machine = file_name(kind.name, run.pk if run else 0), this_machine()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
@@ -78,6 +79,16 @@ class JobKind:
     seconds: int = 60 * 60
     queue: str = BACKGROUND
     scope: JobScope = JobScope.RUN
+    #: it comes before others of its queue, as a user waits for it on a page
+    at_front: bool = False
+    #: one that has not ended so long after it was asked for is given up; None: it is waited for
+    within: timedelta | None = None
+    #: what is said then
+    late: str = ""
+    #: so long its row is kept after it was asked for; None: as long as its run
+    kept: timedelta | None = None
+    #: whether who has asked, and administrators, cancel it; otherwise all who act on the crawl
+    is_of_asker: bool = False
     #: MiB that it holds of the pool, and gives back when others need them; None: it holds nothing
     memory: Callable[[BackgroundJob], int] | None = None
     #: whether a child process does the work, which is killed where it cannot end in time
@@ -102,7 +113,9 @@ class JobKind:
     @property
     def job(self) -> RowJob:
         """What RQ has for one of its rows."""
-        return RowJob("job", RUN_JOB, seconds=self.seconds, queue=self.queue)
+        return RowJob(
+            "job", RUN_JOB, seconds=self.seconds, queue=self.queue, at_front=self.at_front
+        )
 
     @property
     def broken_off(self) -> str:

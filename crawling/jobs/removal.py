@@ -7,17 +7,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from crawling.archive.files import this_machine
 from crawling.errors import ArchiveTrouble
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobScope, job_kinds
-from crawling.models import BackgroundJob
+from crawling.models import BackgroundJob, Run
 from crawling.storage import storage
 
 logger = logging.getLogger(__name__)
-
 
 CHANGED = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
 
@@ -28,9 +27,26 @@ def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
 
     runs: ids; None: all runs.
     """
-    whose = Q() if runs is None else Q(run__in=list(runs))
-    names = [kind.name for kind in _affected(event, JobEffect.FORGET)]
-    BackgroundJob.objects.filter(whose, kind__in=names).update(is_forgotten=True)
+    numbers = None if runs is None else list(runs)
+    for kind in _affected(event, JobEffect.FORGET):
+        forget(BackgroundJob.objects.filter(_about(event, kind, numbers), kind=kind.name))
+
+
+def forget(jobs: QuerySet[BackgroundJob]) -> None:
+    """Show these no more; what they quote is gone at once."""
+    numbers = list(jobs.filter(is_forgotten=False).values_list("pk", flat=True))
+    BackgroundJob.objects.filter(pk__in=numbers).update(is_forgotten=True, result=None)
+
+
+def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
+    """Jobs that may have read what becomes of these runs."""
+    if runs is None:
+        return Q()
+    if event is JobEvent.DELETED or kind.scope is JobScope.RUN:
+        return Q(run__in=runs)
+    if kind.scope is JobScope.CRAWL:
+        return Q(run__crawl__in=Run.all_objects.filter(pk__in=runs).values("crawl"))
+    return Q()
 
 
 def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
@@ -71,8 +87,7 @@ def forget_older(kind: JobKind, job: BackgroundJob) -> None:
     if job.run is not None:
         of_crawl = kind.scope is JobScope.CRAWL
         whose = Q(run__crawl=job.run.crawl_id) if of_crawl else Q(run=job.run)
-        older = BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk)
-        BackgroundJob.objects.filter(pk__in=older.values("pk")).update(is_forgotten=True)
+        forget(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
         remove_forgotten()
 
 

@@ -143,9 +143,6 @@ class RowJob:
 
 
 EXPERIMENT = RowJob("experiment", "crawling.experiments.runner.run_queued", seconds=60 * 60)
-INQUIRY = RowJob(
-    "inquiry", "crawling.dryrun.inquiry_answers.answer_inquiry", seconds=90, at_front=True
-)
 #: one that needs more than there is would fail again and again
 CHECKPOINT = RowJob(
     "checkpoint",

@@ -34,6 +34,7 @@ NOT_WANTED = "another worker has it, or it is over"
 NO_UNITS = "it waits for {:,} MiB of memory that no crawl needs"
 OTHERS_WAIT = "it waits until others have what they need, and continues then"
 WORKER_ENDED = "its worker was stopped; it continues as soon as one is there"
+FAULT = "The background job failed; the log of the worker says how."
 INTERRUPTED = "The command that did it was interrupted."
 #: by which the pool knows what a job holds
 HELD_AS = "job-{}"
@@ -146,6 +147,10 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
         logger.warning("a job has no result", extra={"job": str(job), "why": str(error)})
         _give_up(kind, job, str(error))
         return str(error)
+    except Exception:  # RQ keeps the traceback; the next attempt may succeed
+        if job.attempts >= kind.attempts:
+            _give_up(kind, job, FAULT)
+        raise
     except KeyboardInterrupt:  # its worker ends, or a user has cancelled it
         wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=WORKER_ENDED)
         raise

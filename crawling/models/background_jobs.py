@@ -85,7 +85,12 @@ class BackgroundJob(Cancellable):
             models.Index(fields=["kind", "id"], name="jobs_by_kind"),
             models.Index(fields=["id"], condition=Q(ended_at=None), name="jobs_open"),
             models.Index(fields=["id"], condition=Q(is_forgotten=True), name="jobs_forgotten"),
-            models.Index(fields=["cancelled_at"], name="jobs_cancelled"),
+            models.Index(fields=["subject"], condition=~Q(subject=""), name="jobs_by_subject"),
+            models.Index(
+                fields=["cancelled_at"],
+                condition=Q(cancelled_at__isnull=False),
+                name="jobs_cancelled",
+            ),
         ]
 
     def __str__(self) -> str:

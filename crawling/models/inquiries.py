@@ -1,17 +1,20 @@
-"""Questions for background jobs. Written by `crawling.dryrun.inquiries` only."""
+"""Questions of pages, which background jobs answer. Written by `crawling.jobs` only, as all rows of
+the table.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from crawling.models.cancelling import Cancellable
+from crawling.models.background_jobs import BackgroundJob
 
 #: a job that has not answered by then never will: its worker, or the queue, was lost
 LONGEST = timedelta(minutes=4)
+LATE = "No background worker has answered in time. Ask again, or see Health."
 
 
 class InquiryKind(models.TextChoices):
@@ -35,38 +38,41 @@ class InquiryKind(models.TextChoices):
     TABLES = "tables", "tables of a page"
 
 
-class Inquiry(Cancellable):
+class _Inquiries(models.Manager["Inquiry"]):
+    """Those that are not forgotten."""
+
+    def get_queryset(self) -> models.QuerySet[Inquiry]:
+        return super().get_queryset().filter(kind__in=InquiryKind.values, is_forgotten=False)
+
+
+class Inquiry(BackgroundJob):
     """A question that is answered by reading what strangers wrote, or by long work: not in the web
-    process.
+    process. `subject` is the same for the same question; `spec` has it sealed, as an order may have
+    secrets.
     """
 
-    kind = models.CharField(max_length=20, choices=InquiryKind)
-    key = models.CharField(max_length=64, blank=True, help_text="the same for the same question")
-    sealed = models.TextField(help_text="the question: an order may have secrets")
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+")
-    asked_at = models.DateTimeField(auto_now_add=True)
-    began_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
-    answer = models.JSONField(null=True)
-    trouble = models.TextField(blank=True, help_text="why there is no answer")
+    objects = _Inquiries()  # type: ignore[misc]
 
     class Meta:
-        indexes = [models.Index(fields=["key"], name="inquiries_by_key")]
+        proxy = True
         verbose_name_plural = "inquiries"
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} {self.pk}"
+        return f"{InquiryKind(self.kind).label} {self.pk}"
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """None: there is none, or none yet."""
+        found: dict[str, Any] | None = self.result
+        return found
 
     @property
     def state(self) -> str:
         """waiting, working, answered, cancelled or failed."""
-        if self.cancelled_at:
-            return "cancelled"
-        if self.ended_at:
-            return "failed" if self.trouble else "answered"
-        if self.asked_at < timezone.now() - LONGEST:
+        if self.ended_at is None and self.asked_at < timezone.now() - LONGEST:
             return "failed"
-        return "working" if self.began_at else "waiting"
+        state = super().state
+        return "answered" if state == "done" else state
 
     @property
     def is_open(self) -> bool:
@@ -75,5 +81,4 @@ class Inquiry(Cancellable):
     @property
     def why_failed(self) -> str:
         """A sentence; empty unless it failed or was cancelled."""
-        late = "No background worker has answered in time. Ask again, or see Health."
-        return (self.trouble or late) if self.state in ("failed", "cancelled") else ""
+        return (self.trouble or LATE) if self.state in ("failed", "cancelled") else ""

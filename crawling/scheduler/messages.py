@@ -31,7 +31,6 @@ from crawling.jobs.rq_jobs import (
     EXPERIMENT_SHIFTS,
     FORGETTING,
     IMPORT,
-    INQUIRY,
     LINK_GRAPH,
     LINKS,
     REVISITS,
@@ -50,7 +49,7 @@ from crawling.jobs.rq_jobs import (
 from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
-from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, RunExport
+from crawling.models import ArchiveImport, Checkpoint, Delivery, RunExport
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.revisits.plans import crawls_to_plan
 from crawling.runs.grants import RUN_REF
@@ -207,7 +206,6 @@ def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
     yield from (
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
-        (INQUIRY, Inquiry.objects.filter(began_at=None, ended_at=None, asked_at__lt=late)),
         (LINK_GRAPH, lost_graphs().filter(asked_at__lt=late)),
         (
             CHECKPOINT,

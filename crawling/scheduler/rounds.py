@@ -24,7 +24,6 @@ from crawling.checkpoints.checkpoint_store import ask_for_due
 from crawling.crawls.deleted_items import forget_deleted
 from crawling.crawls.rejudgement import Rejudger
 from crawling.crawls.schedules import follow_changes, start_scheduled
-from crawling.dryrun.inquiries import tidy_inquiries
 from crawling.errors import CrawlError
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
@@ -32,6 +31,7 @@ from crawling.frontier.run_counts import total_minutes
 from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
+from crawling.jobs.retention import tidy_jobs
 from crawling.process.notices import StopEvent
 from crawling.process.work_folders import remove_abandoned_folders
 from crawling.runs.process_count import ExtraProcesses
@@ -124,7 +124,7 @@ def duties() -> list[Duty]:
         Duty(delete_expired_rows, 600.0),
         Duty(total_minutes, 60.0),
         Duty(sample_use, 10.0),
-        Duty(tidy_inquiries, 30.0),
+        Duty(tidy_jobs, 30.0),
     ]
 
 

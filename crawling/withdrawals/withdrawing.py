@@ -21,12 +21,13 @@ from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import check_jobs, forget_jobs
+from crawling.jobs.removal import check_jobs, forget, forget_jobs
 from crawling.jobs.rq_jobs import WITHDRAWAL
 from crawling.link_graph.graphs import forget_graphs
 from crawling.links.progress import read_later
 from crawling.models import (
     ArchiveFile,
+    BackgroundJob,
     CrawlJob,
     FurtherRecord,
     Inquiry,
@@ -55,15 +56,6 @@ LONGEST_REASON = 300
 EXAMPLES = 20
 #: pages of other crawls that a preview looks at
 LOOKED_AT = 50_000
-QUOTING = (
-    InquiryKind.TEXT_DIFF,
-    InquiryKind.RUN_CHANGES,
-    InquiryKind.COPIES,
-    InquiryKind.TEXT_COPIES,
-    InquiryKind.PASSAGES,
-    InquiryKind.RULES,
-    InquiryKind.TABLES,
-)
 
 
 @dataclass(frozen=True)
@@ -178,8 +170,6 @@ def _checked(kind: str, text: str, reason: str) -> UrlRule:
 
 def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
     """Remove what was made of pages and would still say what was on the withdrawn ones."""
-    # comparisons that were answered quote pages; they are made again when they are asked for
-    Inquiry.objects.filter(kind__in=QUOTING).delete()
     _forget_test_fetches(rule)
     forget_withdrawn(crawl, rule)
     forget_revisits(crawl, rule)
@@ -245,14 +235,14 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
 
 def _forget_test_fetches(rule: UrlRule) -> None:
     """Of such pages: they were not stored, but their titles and links are shown for an hour."""
-    answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(answer=None)
+    answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(result=None)
     gone = [
         pk
-        for pk, answer in answered.values_list("pk", "answer")
+        for pk, answer in answered.values_list("pk", "result")
         for one in (answer or {}).get("items", ())
         if rule.covers(one["url"]) or (one["final_url"] and rule.covers(one["final_url"]))
     ]
-    Inquiry.objects.filter(pk__in=gone).delete()
+    forget(BackgroundJob.objects.filter(pk__in=gone))
 
 
 def _wake(withdrawal: Withdrawal) -> None:

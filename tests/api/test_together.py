@@ -8,7 +8,7 @@ import pytest
 
 from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
-from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.jobs.running import run_job
 from crawling.models import BlocklistEntry, CrawlJob, Host, Inquiry, OrderTemplate
 from crawling.runs.start import start_run
 from crawlsite.models import ApiToken
@@ -110,7 +110,7 @@ def test_an_order_is_tested_before_it_is_a_crawl(operator, make_site):
     assert (status, asked["state"]) == (202, "waiting")
     place = asked["result"].removeprefix("/api/v1/")
     assert operator.get(place) == {"state": "waiting", "trouble": "", "items": []}
-    answer_inquiry(Inquiry.objects.get().pk)
+    run_job(Inquiry.objects.get().pk)
     tried = operator.get(place)
     assert (tried["state"], tried["items"][0]["status"]) == ("answered", 200)
     assert tried["items"][0]["links"] == 1

@@ -32,7 +32,7 @@ def ask_clusters(
         "most": most,
         "moments": [moment_of(one) for one in (run, against) if one],
     }
-    return ask_once(InquiryKind.COPIES, question, by=by)
+    return ask_once(InquiryKind.COPIES, question, by=by, run=run)
 
 
 def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
@@ -41,7 +41,7 @@ def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
         raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
     if len(text.split()) < LEAST_WORDS:
         raise BadOrder({"text": f"It must have {LEAST_WORDS} words or more."})
-    return ask(InquiryKind.TEXT_COPIES, {"text": text, "run": run.pk}, by=by)
+    return ask(InquiryKind.TEXT_COPIES, {"text": text, "run": run.pk}, by=by, run=run)
 
 
 def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
@@ -77,7 +77,7 @@ def ask_passages(
         "other": other and other.pk,
         "text": question_of(text)["text"] if text else "",
     }
-    return ask_once(InquiryKind.PASSAGES, question, by=by)
+    return ask_once(InquiryKind.PASSAGES, question, by=by, run=page.run)
 
 
 def clusters_in(inquiry: Inquiry) -> Clusters | None:

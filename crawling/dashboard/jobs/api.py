@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Path, Query, Router, Status
 from pydantic import Field
 
-from crawling.cancelling.cancel import cancel_job, run_job_again
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     Cursor,
@@ -20,6 +19,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.api_schemas import CancellableOut
 from crawling.dashboard.jobs.job_list import STATES, job_facts, listed_jobs, rows_for
+from crawling.jobs.cancel import cancel_job, run_job_again
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.models import BackgroundJob

@@ -91,10 +91,13 @@ def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
     crawls = acted_on(user, {job.run.crawl_id for job in jobs if job.run})
     steers = user is None or user.has_perm(STEER)
 
-    def may_act(job: BackgroundJob) -> bool:
-        return job.run.crawl_id in crawls if job.run else may_end(user, job.by)
-
     kinds = job_kinds()
+
+    def may_act(job: BackgroundJob) -> bool:
+        if job.run is None or kinds[job.kind].is_of_asker:
+            return may_end(user, job.by)
+        return job.run.crawl_id in crawls
+
     return [JobRow(job, kinds[job.kind].label, steers and may_act(job)) for job in jobs]
 
 

@@ -193,7 +193,7 @@ def get_page_diff(
     """
     old, new = (get_page(crawl_id, one) for one in (old_id, new_id))
     question = {"old": old_id, "new": new_id}
-    inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user)
+    inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user, run=new.run)
     if inquiry.is_open:
         response["Retry-After"] = RETRY_AFTER
         here = f"/api/v1/crawls/{crawl_id}/changes/{old_id}/{new_id}"

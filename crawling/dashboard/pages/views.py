@@ -269,7 +269,8 @@ def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> 
     """The text of one URL in two runs, once a background job has compared it."""
     job = get_object_or_404(CrawlJob, pk=pk)
     pages = [wanted_page(pk, one) for one in (old, new)]
-    inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)
+    question, run = {"old": old, "new": new}, pages[1].run
+    inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user, run=run)
     here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}
     here |= {"lines": (inquiry.answer or {}).get("lines", [])}
     return render_live(request, "crawling/compare_page.html", "crawling/_diff.html", here)

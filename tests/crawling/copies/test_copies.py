@@ -17,7 +17,7 @@ from crawling.copies.near import TooManyNearCopies, near_pairs
 from crawling.copies.passages import compare_texts
 from crawling.copies.supplied import find_pages
 from crawling.dryrun import inquiry_answers
-from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.links.catch_up import catch_up
 from crawling.models import Inquiry, Page, Run
@@ -76,7 +76,7 @@ def found(*runs, near=True):
 def answered(address, viewer, **query):
     """What a page shows once its job is done."""
     assert "in the background" in viewer.get(address, query).content.decode()
-    answer_inquiry(Inquiry.objects.latest("pk").pk)
+    run_job(Inquiry.objects.latest("pk").pk)
     return soup(viewer.get(address, query))
 
 
@@ -185,7 +185,7 @@ def test_a_supplied_text_or_file_is_searched_for_and_compared(site, run):
     asked = viewer.post(
         f"/api/v1/crawls/{run.crawl_id}/copies/texts", {"text": WORDS}, "application/json"
     )
-    answer_inquiry(Inquiry.objects.latest("pk").pk)
+    run_job(Inquiry.objects.latest("pk").pk)
     items = viewer.get(asked.json()["result"]).json()["items"]
     assert len(items) == 3
     assert items[0]["similarity"] > 0.9

@@ -19,10 +19,10 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.robots_exceptions import end_exception, except_host
 from crawling.dashboard.inspect.url_decision import why
 from crawling.dryrun import inquiries
-from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.errors import WrongState
 from crawling.frontier.admit import refusals as verdicts
 from crawling.frontier.admit.crawl_rules import KeptBlocklist, current_blocklist
+from crawling.jobs.running import run_job
 from crawling.models import (
     ArchiveFile,
     BlocklistEntry,
@@ -54,7 +54,7 @@ def told(run, url):
     """What the run's crawl says of a URL, as one text by subject, once all is known."""
     _, (answer,) = why(url, crawl=run.crawl)
     if answer.is_pending:
-        answer_inquiry(Inquiry.objects.latest("pk").pk)
+        run_job(Inquiry.objects.latest("pk").pk)
         _, (answer,) = why(url, crawl=run.crawl)
     facts = {}
     for fact in answer.facts:
@@ -357,7 +357,7 @@ def test_no_more_questions_wait_for_background_jobs_than_are_answered_in_seconds
     assert int(refused["Retry-After"]) == int(page["Retry-After"]) == AGAIN_SECONDS
     assert Inquiry.objects.count() == 2
     assert operator.get("/api/v1/url-history", {"url": f"{site}/b"}).status_code == 200
-    answer_inquiry(Inquiry.objects.latest("pk").pk)
+    run_job(Inquiry.objects.latest("pk").pk)
     assert operator.get("/api/v1/url-history", {"url": f"{site}/c"}).status_code == 200
 
 
@@ -370,7 +370,7 @@ def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):
     why("http://127.0.0.1:8900/a", crawl=crawl)
     RobotsFile.objects.all().delete()
 
-    answer_inquiry(Inquiry.objects.get().pk)
+    run_job(Inquiry.objects.get().pk)
 
     assert Inquiry.objects.get().why_failed == "It was forgotten meanwhile."
 

@@ -17,11 +17,12 @@ from django.utils import timezone
 from allocation.models import Process
 from allocation.services import reap_expired, register_process
 from crawling.dryrun import seed_fetches as test_fetch
-from crawling.dryrun.inquiries import FAILURE_KEPT, ask, ask_once, tidy_inquiries
-from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.dryrun.inquiries import FAILURE_KEPT, ask, ask_once
 from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
 from crawling.encrypted_text import SealBroken
 from crawling.frontier.address_clock import borrow_hosts, return_host
+from crawling.jobs.retention import tidy_jobs
+from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import NoUnits, temporary_grant
 from crawling.models import (
     CrawlJob,
@@ -215,7 +216,7 @@ def test_a_real_site_is_not_tried_before_we_said_who_we_are(pool, loopback):
 def answer_all() -> None:
     """What the worker of the background jobs does."""
     for inquiry in Inquiry.objects.filter(ended_at=None):
-        answer_inquiry(inquiry.pk)
+        run_job(inquiry.pk)
 
 
 def test_without_scripts_the_form_comes_back_filled_in_with_the_answers(pool, loopback, make_site):
@@ -367,7 +368,7 @@ def test_what_a_killed_worker_left_is_ended_and_old_answers_go(pool, loopback):
     claim = {"memory": 3}
     process = register_process(pool=pool.pk, label="x", run_ref=reference, maximum=claim)
     Inquiry.objects.update(asked_at=timezone.now() - timezone.timedelta(minutes=5))
-    tidy_inquiries()
+    tidy_jobs()
 
     inquiry.refresh_from_db()
     assert inquiry.state == "failed"
@@ -378,7 +379,7 @@ def test_what_a_killed_worker_left_is_ended_and_old_answers_go(pool, loopback):
     assert ask_once(*question, by=None) != inquiry
 
     Inquiry.objects.update(asked_at=timezone.now() - timezone.timedelta(hours=2))
-    tidy_inquiries()
+    tidy_jobs()
     assert not Inquiry.objects.exists()
 
 

@@ -45,7 +45,7 @@ from crawling.imports.import_jobs import (
     offered_files,
 )
 from crawling.imports.importing import ImportTrouble, import_files
-from crawling.jobs.rq_jobs import BACKGROUND, IMPORT, IMPORTS, INQUIRY, MIRROR, WACZ
+from crawling.jobs.rq_jobs import BACKGROUND, IMPORT, IMPORTS, MIRROR, WACZ
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import lost_parts, pages_behind
 from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
@@ -590,7 +590,7 @@ def import_alone(pk):
 
 
 def test_an_import_does_not_stand_in_the_line_of_what_users_wait_for():
-    assert {job.queue for job in (IMPORT, WACZ, MIRROR, INQUIRY)} == {IMPORTS, BACKGROUND}
+    assert {job.queue for job in (IMPORT, WACZ, MIRROR)} == {IMPORTS, BACKGROUND}
     assert IMPORT.queue == IMPORTS
     processes = (Path(__file__).parents[3] / "Procfile").read_text().splitlines()
     (importer,) = (line for line in processes if "rqworker --skip-checks imports " in line)

@@ -12,6 +12,7 @@ from django.conf import settings
 from rq import Worker
 from rq.job import JobStatus
 
+from crawling.dryrun.jobs import QUESTIONS
 from crawling.extraction.jobs import EXTRACTION
 from crawling.jobs import rq_jobs
 from crawling.jobs.rq_jobs import (
@@ -21,7 +22,6 @@ from crawling.jobs.rq_jobs import (
     FORGETTING,
     IDLE,
     INDEX_REPAIR,
-    INQUIRY,
     LINK_GRAPH,
     LINKS,
     MIRROR,
@@ -56,7 +56,7 @@ def workers():
 
 
 def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
-    asked = (WACZ, MIRROR, INQUIRY, EXPERIMENT, LINK_GRAPH, EXTRACTION.job, CHECKPOINT)
+    asked = (WACZ, MIRROR, QUESTIONS[0].job, EXPERIMENT, LINK_GRAPH, EXTRACTION.job, CHECKPOINT)
     idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
     assert {job.queue for job in (*asked, WITHDRAWAL)} == {BACKGROUND}
     assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}

@@ -85,7 +85,7 @@ def background(transactional_db, pool, order, settings, tmp_path):
     Inquiry.objects.update(asked_at=ago)
     Checkpoint.objects.update(asked_at=ago)
     return sorted(
-        [f"experiment-{experiment.pk}", f"inquiry-{inquiry.pk}", f"checkpoint-{checkpoint.pk}"]
+        [f"experiment-{experiment.pk}", f"job-{inquiry.pk}", f"checkpoint-{checkpoint.pk}"]
     )
 
 
@@ -112,9 +112,9 @@ def test_background_jobs_that_failed_early_are_queued_again_but_a_checkpoint_is_
     assert sorted(queue.job_ids) == [name for name in background if "checkpoint" not in name]
 
 
-def test_background_jobs_of_rows_that_were_taken_up_are_not_queued_again(background):
+def test_background_jobs_that_are_done_or_at_work_are_not_queued_again(background):
     Experiment.objects.update(state=ExperimentState.RUNNING)
-    Inquiry.objects.update(began_at=timezone.now())
+    Inquiry.objects.update(ended_at=timezone.now(), result={})
     Checkpoint.objects.update(taken_at=timezone.now())
     queue = django_rq.get_queue(BACKGROUND)
     queue.connection.flushdb()

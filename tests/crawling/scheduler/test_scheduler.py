@@ -85,7 +85,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "start_idle_crawls",
         "start_scheduled",
         "take_over_hosts",
-        "tidy_inquiries",
+        "tidy_jobs",
         "total_minutes",
         "trim_robots",
         "wake_courier",

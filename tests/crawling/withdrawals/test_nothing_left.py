@@ -24,7 +24,6 @@ from crawling.alerts.listeners import save_listener
 from crawling.archive.files import remove_abandoned
 from crawling.crawls.share_links import create_share_link
 from crawling.dashboard.links.problem_counts import count_when_idle
-from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import ask_extraction
 from crawling.jobs.running import run_job
@@ -60,7 +59,7 @@ BEFORE = {
     "file wacz/.wacz-rest",
     "table crawling_delivery",
     "table crawling_extractedrow",
-    "table crawling_inquiry",
+    "table crawling_backgroundjob",
     "table crawling_page",
     "table crawling_watchevent",
 }
@@ -227,7 +226,7 @@ def made_of(runs, site) -> None:
     tried = {"name": "tried", "seeds": [f"{site.url}/secret"]}
     user.post("/api/v1/drafts/test-fetches", tried, content_type="application/json")
     for inquiry in Inquiry.objects.filter(ended_at=None):
-        answer_inquiry(inquiry.pk)
+        run_job(inquiry.pk)
     look(user, runs, site)
 
 

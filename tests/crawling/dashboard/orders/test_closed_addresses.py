@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl
-from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.jobs.running import run_job
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry
 from crawling.runs.seed_checks import may_be_allowed
 from tests.crawling.pages import browser, soup
@@ -104,7 +104,7 @@ def test_a_name_that_resolves_to_a_private_address_is_told_before_the_crawl_is_s
 ):
     dns_server.hosts = {"intranet.example": ["10.0.0.8"], "public.example": ["93.184.215.14"]}
     before = administrator.post(reverse("crawling:check"), NAMED).json()
-    answer_inquiry(Inquiry.objects.get().pk)
+    run_job(Inquiry.objects.get().pk)
 
     after = administrator.post(reverse("crawling:check"), NAMED).json()
     refused = administrator.post(reverse("crawling:new"), {**NAMED, "start": "1"})

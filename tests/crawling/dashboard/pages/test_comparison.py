@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.dryrun import run_comparison
-from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.jobs.running import run_job
 from crawling.models import Inquiry, Run
 from crawling.runs.start import start_run
 from crawling.watches.text_diff import diff
@@ -64,7 +64,7 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     place = page.find("a", attrs={"aria-label": f"diff of the text of {site.url}/changes"})["href"]
     waiting = viewer.get(place)
     assert "being compared in the background" in waiting.content.decode()
-    answer_inquiry(Inquiry.objects.get().pk)
+    run_job(Inquiry.objects.get().pk)
     changed = soup(viewer.get(place))
     assert [line.get_text() for line in changed.select(".diff del, .diff ins")] == ["two", "three"]
 
@@ -122,7 +122,7 @@ def test_large_runs_are_compared_by_a_job_that_page_json_and_command_wait_for(
 
     def answer(*_):
         for inquiry in Inquiry.objects.filter(began_at=None):
-            answer_inquiry(inquiry.pk)
+            run_job(inquiry.pk)
 
     waiting = soup(viewer.get(place))
     assert waiting.find(attrs={"role": "status"}).get_text() == (

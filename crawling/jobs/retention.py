@@ -1,0 +1,31 @@
+"""Give up jobs that a user no longer waits for, and remove old answers."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from crawling.jobs.job_rows import end_job, open_jobs
+from crawling.jobs.kinds import JobKind, job_kinds
+from crawling.jobs.removal import clear_job_files, forget, remove_forgotten
+from crawling.models import BackgroundJob
+
+
+def tidy_jobs() -> None:
+    """End those that have not ended within the time of their kind, and remove those that are kept
+    no longer. Safe to repeat.
+    """
+    for kind in job_kinds().values():
+        if kind.within:
+            _end_late(kind)
+        if kind.kept:
+            old = timezone.now() - kind.kept
+            forget(BackgroundJob.objects.filter(kind=kind.name, asked_at__lt=old))
+    remove_forgotten()
+
+
+def _end_late(kind: JobKind) -> None:
+    assert kind.within
+    late = open_jobs().filter(kind=kind.name, asked_at__lt=timezone.now() - kind.within)
+    for job in late:
+        end_job(job, trouble=kind.late)
+        clear_job_files(kind, job)

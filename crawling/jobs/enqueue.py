@@ -60,11 +60,11 @@ def open_job(
 def jobs_of(kind: JobKind, run: Run) -> QuerySet[BackgroundJob]:
     """Those for a run, or its crawl if the kind is of crawls, the latest first."""
     found = seen_jobs().filter(kind=kind.name)
-    whose = {"run__crawl": run.crawl_id} if kind.scope is JobScope.CRAWL else {"run": run}
+    whose = {"run__crawl": run.crawl_id} if kind.is_of_crawl else {"run": run}
     return found.filter(**whose)
 
 
 def _subject(kind: JobKind, run: Run | None) -> str:
     if run is None or kind.scope is JobScope.INSTALLATION:
         return ""
-    return f"crawl {run.crawl_id}" if kind.scope is JobScope.CRAWL else f"run {run.pk}"
+    return f"crawl {run.crawl_id}" if kind.is_of_crawl else f"run {run.pk}"

@@ -118,6 +118,10 @@ class JobKind:
         )
 
     @property
+    def is_of_crawl(self) -> bool:
+        return self.scope is JobScope.CRAWL
+
+    @property
     def broken_off(self) -> str:
         return BROKEN_OFF.format("once" if self.attempts == 1 else f"{self.attempts} times")
 

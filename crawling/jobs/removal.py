@@ -85,8 +85,7 @@ def _checked(kind: JobKind, job: BackgroundJob) -> bool:
 def forget_older(kind: JobKind, job: BackgroundJob) -> None:
     """Those that a job of the kind takes the place of."""
     if job.run is not None:
-        of_crawl = kind.scope is JobScope.CRAWL
-        whose = Q(run__crawl=job.run.crawl_id) if of_crawl else Q(run=job.run)
+        whose = Q(run__crawl=job.run.crawl_id) if kind.is_of_crawl else Q(run=job.run)
         forget(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
         remove_forgotten()
 

@@ -13,7 +13,7 @@ from crawling.checkpoints.checkpoint_store import clear_checkpoint
 from crawling.exports.rows import JOBS, clear_export
 from crawling.extraction.jobs import EXTRACTION
 from crawling.imports.import_jobs import clear_import
-from crawling.jobs.kinds import JobKind, JobScope
+from crawling.jobs.kinds import JobKind
 from crawling.jobs.removal import clear_job_files
 from crawling.jobs.rq_jobs import (
     CHECKPOINT,
@@ -84,7 +84,7 @@ def of_kind(kind: JobKind) -> CancellableKind:
     """Its jobs in the table of background jobs."""
 
     def clear(number: int) -> None:
-        job = BackgroundJob.objects.filter(pk=number).first()
+        job = BackgroundJob.objects.filter(pk=number, kind=kind.name).first()
         if job is not None:
             clear_job_files(kind, job)
 
@@ -96,7 +96,7 @@ def of_kind(kind: JobKind) -> CancellableKind:
         clear,
         held_as=HELD_AS if kind.memory else "",
         of=Q(kind=kind.name),
-        is_of_crawl=kind.scope is JobScope.CRAWL,
+        is_of_crawl=kind.is_of_crawl,
     )
 
 

@@ -12,9 +12,11 @@ class CrawlingConfig(AppConfig):
         from crawling.dryrun.jobs import QUESTIONS
         from crawling.extraction.jobs import EXTRACTION
         from crawling.jobs.kinds import register as register_jobs
+        from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
+        from crawling.wacz.jobs import WACZ
 
         register(check_extensions)
-        register_jobs([EXTRACTION, *QUESTIONS])
+        register_jobs([EXTRACTION, LATEST_MIRROR, MIRROR, WACZ, *QUESTIONS])
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

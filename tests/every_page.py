@@ -31,7 +31,7 @@ from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
-from crawling.mirror.packing import write_asked
+from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import (
     ArchiveFile,
     ArchiveImport,
@@ -44,7 +44,6 @@ from crawling.models import (
     Run,
     Team,
 )
-from crawling.models.datasets import ExportKind
 from crawling.models.inquiries import InquiryKind
 from crawling.revisits.planner import plan_crawl
 from crawling.runs.start import start_run
@@ -189,8 +188,8 @@ def use_pages(page: Page, *, by: User) -> None:
     pages: mirrors, tables, watches, sources of seeds, extracted fields, clusters of copies.
     """
     run = page.run
-    for kind in (ExportKind.MIRROR, ExportKind.LATEST_MIRROR):
-        write_asked(ask_export(run, kind, by=by).pk)
+    for kind in (MIRROR, LATEST_MIRROR):
+        run_job(ask_export(run, kind, by=by).pk)
     clusters = ask_clusters(run, None, near=True, skip=0, most=ROWS, by=by)
     for asked in (ask_tables(page, by=by), clusters):
         run_job(asked.pk)

@@ -10,7 +10,6 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from crawling.checkpoints.checkpoint_store import clear_checkpoint
-from crawling.exports.rows import JOBS, clear_export
 from crawling.extraction.jobs import EXTRACTION
 from crawling.imports.import_jobs import clear_import
 from crawling.jobs.kinds import JobKind
@@ -24,19 +23,18 @@ from crawling.jobs.rq_jobs import (
 )
 from crawling.jobs.running import HELD_AS
 from crawling.link_graph.graphs import clear_graph
+from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import (
     ArchiveImport,
     BackgroundJob,
     Checkpoint,
     LinkGraph,
-    RunExport,
 )
 from crawling.models.cancelling import Cancellable
-from crawling.models.datasets import ExportKind
 from crawling.models.experiments import Experiment, ExperimentState
+from crawling.wacz.jobs import WACZ
 
 UNENDED = Q(ended_at=None)
-UNWRITTEN = Q(written_at=None, trouble="")
 WAITS = Q(state=ExperimentState.QUEUED)
 ENDED: Mapping[str, Any] = {"ended_at": Now()}
 
@@ -67,19 +65,6 @@ class CancellableKind:
         return self.model._default_manager.filter(self.of)
 
 
-def _export(kind: ExportKind) -> CancellableKind:
-    return CancellableKind(
-        kind.label,
-        JOBS[kind],
-        RunExport,
-        UNWRITTEN,
-        clear_export,
-        of=Q(kind=kind),
-        ends={},
-        is_of_crawl=kind.is_of_crawl,
-    )
-
-
 def of_kind(kind: JobKind) -> CancellableKind:
     """Its jobs in the table of background jobs."""
 
@@ -102,7 +87,9 @@ def of_kind(kind: JobKind) -> CancellableKind:
 
 #: of a run, by the words of addresses and of the command line
 OF_RUNS: Mapping[str, CancellableKind] = {
-    **{str(kind): _export(kind) for kind in ExportKind},
+    WACZ.name: of_kind(WACZ),
+    MIRROR.name: of_kind(MIRROR),
+    LATEST_MIRROR.name: of_kind(LATEST_MIRROR),
     "link-graph": CancellableKind(
         "link graph", LINK_GRAPH, LinkGraph, UNENDED, clear_graph, "link-graph-{}"
     ),

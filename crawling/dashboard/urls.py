@@ -31,8 +31,9 @@ from crawling.dashboard.pages import views as pages
 from crawling.dashboard.pages.replay import replay
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
-from crawling.models.datasets import ExportKind
+from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.runs.verbs import VERBS
+from crawling.wacz.jobs import WACZ
 
 app_name = "crawling"
 urlpatterns = [
@@ -98,23 +99,21 @@ urlpatterns = [
     ),
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
-    path("<int:pk>/wacz/", export_views.show, {"export": ExportKind.WACZ}, name="wacz"),
+    path("<int:pk>/wacz/", export_views.show, {"export": WACZ}, name="wacz"),
     path("<int:pk>/replay/", replay, name="replay"),
-    path("<int:pk>/run.wacz", export_views.file, {"export": ExportKind.WACZ}, name="wacz-file"),
-    path("<int:pk>/mirror/", export_views.show, {"export": ExportKind.MIRROR}, name="mirror"),
-    path(
-        "<int:pk>/mirror.zip", export_views.file, {"export": ExportKind.MIRROR}, name="mirror-file"
-    ),
+    path("<int:pk>/run.wacz", export_views.file, {"export": WACZ}, name="wacz-file"),
+    path("<int:pk>/mirror/", export_views.show, {"export": MIRROR}, name="mirror"),
+    path("<int:pk>/mirror.zip", export_views.file, {"export": MIRROR}, name="mirror-file"),
     path(
         "<int:pk>/latest-mirror/",
         export_views.show,
-        {"export": ExportKind.LATEST_MIRROR},
+        {"export": LATEST_MIRROR},
         name="latest-mirror",
     ),
     path(
         "<int:pk>/latest-mirror.zip",
         export_views.file,
-        {"export": ExportKind.LATEST_MIRROR},
+        {"export": LATEST_MIRROR},
         name="latest-mirror-file",
     ),
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),

@@ -6,18 +6,10 @@ copied into it: only what is around them is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from tempfile import SpooledTemporaryFile
 from typing import Any
-
-from crawling.archive.reader import CommittedBytes, opened, pieces
-from crawling.archive.records import record_id
-from crawling.archive.removed_records import TooNarrow, filler
-from crawling.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, RunExport
-from crawling.storage import storage
 
 #: as the source of a segment: the stored rest. A positive source is the id of a file of the
 #: archive, a negative one takes the place of withdrawn records of that file.
@@ -41,10 +33,6 @@ class Layout:
     runs: list[int] = field(default_factory=list)
     #: source, offset there, and length of each segment
     segments: list[list[int]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, row: RunExport) -> Layout:
-        return cls(**row.layout)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -95,53 +83,3 @@ class LayoutWriter:
     def close(self) -> None:
         """What was not taken is lost."""
         self._kept.close()
-
-
-def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
-    """What takes the place of records of a file. Raises ArchiveTrouble."""
-    try:
-        return filler(length, record_id(row.namespace, begin), at)
-    except TooNarrow as error:
-        raise ArchiveTrouble(f"{row.name}: {error}.") from error
-
-
-def read(row: RunExport, begin: int, end: int) -> Iterator[bytes]:
-    """The bytes of an export from `begin` up to `end`, piece by piece.
-
-    Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble there.
-    """
-    segments = Layout.of(row).segments
-    files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})
-    return _read(row, files, segments, begin, end)
-
-
-def _read(
-    row: RunExport,
-    files: Mapping[int, ArchiveFile],
-    segments: Iterable[Sequence[int]],
-    begin: int,
-    end: int,
-) -> Iterator[bytes]:
-    at = 0
-    for source, offset, length in segments:
-        first, last = max(begin - at, 0), min(end - at, length)
-        if first < last and source < REST:
-            whole = filled(files[-source], offset, length, row.asked_at)
-            yield from _part(whole, first, last)
-        elif first < last:
-            yield from _stored(row, files.get(source), offset + first, last - first)
-        at += length
-
-
-def _stored(row: RunExport, file: ArchiveFile | None, offset: int, length: int) -> Iterator[bytes]:
-    source = opened(file, offset) if file else storage().open(row.name, offset)
-    return pieces(CommittedBytes(source, length))
-
-
-def _part(whole: Iterator[bytes], first: int, last: int) -> Iterator[bytes]:
-    at = 0
-    for piece in whole:
-        part = piece[max(first - at, 0) : max(last - at, 0)]
-        at += len(piece)
-        if part:
-            yield part

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from html import escape
 from itertools import chain
 from pathlib import Path
@@ -21,13 +20,12 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from crawling.archive.selection import files_here, foreign_payloads
 from crawling.errors import ArchiveTrouble
 from crawling.exports.layout import Layout, LayoutWriter
-from crawling.exports.rows import exported_runs, pending_withdrawals, write_asked_export
+from crawling.exports.run_export import pending_withdrawals
 from crawling.links.stored_documents import stored_document
 from crawling.mirror.directory_on_disk import zip_file
 from crawling.mirror.file_paths import FilePaths, relative
 from crawling.mirror.rewriter import PAGES, Rewriter
 from crawling.models import ArchiveFile, Page, Run
-from crawling.models.datasets import ExportKind
 from crawling.process.work_folders import work_folder
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
@@ -42,16 +40,6 @@ MOVED = """<!doctype html><meta charset="utf-8">{refresh}<title>Moved</title>
 <p>This page has moved to <a href="{link}">{link}</a>.</p>
 """
 REFRESH = '<meta http-equiv="refresh" content="0; url={link}">'
-
-
-def write_asked(export_id: int) -> None:
-    """What RQ runs."""
-    for kind in (ExportKind.MIRROR, ExportKind.LATEST_MIRROR):
-        write_asked_export(export_id, kind, partial(_package, kind))
-
-
-def _package(kind: ExportKind, run: Run, at: datetime) -> MirrorPackage:
-    return MirrorPackage(run, at, exported_runs(run, kind), is_of_crawl=kind.is_of_crawl)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from crawling.models.access import (
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
 from crawling.models.background_jobs import BackgroundJob
-from crawling.models.datasets import LinkGraph, LinksPart, RunExport
+from crawling.models.datasets import LinkGraph, LinksPart
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -105,7 +105,6 @@ __all__ = [
     "RobotsFile",
     "Run",
     "RunCount",
-    "RunExport",
     "RunProcess",
     "RunState",
     "RunStatusCount",

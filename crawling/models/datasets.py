@@ -1,10 +1,9 @@
 """What is derived from stored pages. Parts of the links dataset are written by `crawling.links`,
-exports of runs by `crawling.exports`, link graphs by `crawling.link_graph`.
+link graphs by `crawling.link_graph`.
 """
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -13,7 +12,6 @@ from crawling.models.jobs import Run
 
 #: of a file in the storage: its run's folder, and a name that is never used again
 NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
-EXPORT_NAME = r"^(wacz|mirror|latest-mirror)[0-9]{1,19}/[0-9a-f]{32}[.](wacz-rest|zip)$"
 GRAPH_NAME = r"^graph[0-9]{1,19}/[0-9a-f]{32}$"
 
 
@@ -84,63 +82,6 @@ class LinksPart(models.Model):
     def reading_names(self) -> tuple[str, str, str]:
         """Of the files that a second reading of its pages writes."""
         return self.findings_name, self.texts_name, self.structured_name
-
-
-class ExportKind(models.TextChoices):
-    """What a run is made into, or the latest pages of all runs of its crawl."""
-
-    WACZ = "wacz", "WACZ file"
-    MIRROR = "mirror", "mirror"
-    LATEST_MIRROR = "latest-mirror", "mirror of the latest pages"
-
-    @property
-    def is_of_crawl(self) -> bool:
-        """Whether a crawl has one for all its runs; its row is that of the latest run."""
-        return self is ExportKind.LATEST_MIRROR
-
-
-class RunExport(Cancellable):
-    """A run as one file, of which only what is not in the archive is stored.
-
-    It is there once it has `written_at`, and never will be once it has `trouble`. Without a run its
-    file is to be removed.
-    """
-
-    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="exports")
-    kind = models.CharField(max_length=20, choices=ExportKind)
-    name = models.CharField(max_length=80, unique=True, help_text="of what is stored")
-    machine = models.CharField(max_length=64)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.SET_NULL,
-        null=True,
-        related_name="+",
-        help_text="empty: the command line",
-    )
-    asked_at = models.DateTimeField(auto_now_add=True)
-    began_at = models.DateTimeField(null=True, help_text="when a job began to write it")
-    written_at = models.DateTimeField(null=True)
-    pages = models.BigIntegerField(db_default=0)
-    bytes = models.BigIntegerField(db_default=0, help_text="of the whole file")
-    layout = models.JSONField(
-        default=dict, help_text="of which files its bytes are: `crawling.exports.layout.Layout`"
-    )
-    trouble = models.TextField(blank=True, db_default="", help_text="why it could not be written")
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(name__regex=EXPORT_NAME), name="exports_named_as_ours"
-            ),
-            models.UniqueConstraint(
-                fields=["run", "kind"],
-                condition=Q(written_at=None, trouble=""),
-                name="exports_asked_once",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class LinkGraph(Cancellable):

@@ -21,7 +21,6 @@ from rq.job import JobStatus
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.cancelling.cancel import clear_cancelled
-from crawling.exports.rows import JOBS, longest
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import (
@@ -49,7 +48,7 @@ from crawling.jobs.rq_jobs import (
 from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
-from crawling.models import ArchiveImport, Checkpoint, Delivery, RunExport
+from crawling.models import ArchiveImport, Checkpoint, Delivery
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.revisits.plans import crawls_to_plan
 from crawling.runs.grants import RUN_REF
@@ -181,7 +180,7 @@ def resend_background() -> None:
     """
     clear_cancelled()
     now = timezone.now()
-    for job, rows in (*_asked_for(now), *_exports_asked_for(now)):
+    for job, rows in _asked_for(now):
         job.enqueue_lost(rows.order_by("pk").values_list("pk", flat=True))
     lost = lost_parts().filter(opened_at__lt=now - RESEND_AFTER).values_list("run", flat=True)
     LINKS.enqueue_lost({*collected_parts().values_list("run", flat=True), *lost})
@@ -198,7 +197,7 @@ def resend_background() -> None:
 
 
 def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
-    """Rows of what users have asked for that should be taken up by now, but for exports."""
+    """Rows of what users have asked for that should be taken up by now."""
     late = now - RESEND_AFTER
     taken_up = Q(asked_at__lt=late) | Q(began_at__isnull=False)
     for kind in job_kinds().values():
@@ -218,14 +217,6 @@ def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
         ),
         (IMPORT, ArchiveImport.objects.filter(ended_at=None, asked_at__lt=late)),
     )
-
-
-def _exports_asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
-    unwritten = RunExport.objects.filter(
-        run__isnull=False, written_at=None, trouble="", asked_at__lt=now - RESEND_AFTER
-    )
-    for kind, job in JOBS.items():
-        yield job, unwritten.filter(kind=kind, asked_at__gt=now - longest(kind))
 
 
 def wake_courier() -> None:

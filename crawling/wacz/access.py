@@ -12,10 +12,10 @@ from django.core import signing
 from django.core.cache import cache
 
 from crawling.errors import NotFound
-from crawling.exports.rows import is_readable
-from crawling.models import RunExport
-from crawling.models.datasets import ExportKind
+from crawling.exports.rows import made_export
+from crawling.exports.run_export import RunExport
 from crawling.teams.permissions import may_act
+from crawling.wacz.jobs import WACZ
 
 #: as for a WARC file: answers are in it as they came, with the cookies that they set
 PERMISSION = "crawling.change_crawljob"
@@ -28,19 +28,19 @@ EXPIRED = "The link has expired; open the replay from the dashboard again."
 CHANGED = "The archive has changed; open the replay from the dashboard again."
 
 
-def ticket_for(user: User, row: RunExport) -> str:
+def ticket_for(user: User, export: RunExport) -> str:
     """What stands in one address, until it is exchanged."""
-    return signing.dumps([user.pk, row.pk, token_urlsafe(9)], salt=TICKET)
+    return signing.dumps([user.pk, export.id, token_urlsafe(9)], salt=TICKET)
 
 
 def redeem(ticket: str) -> tuple[str, RunExport]:
     """Exchange a ticket for a grant of its file. A second time it is refused. Raises NotFound."""
-    user_id, row_id, nonce = _signed(ticket, TICKET, TICKET_LASTS)
-    row = _file(user_id, row_id)
+    user_id, job_id, nonce = _signed(ticket, TICKET, TICKET_LASTS)
+    export = _file(user_id, job_id)
     # longer than the ticket lasts, for clocks of the two servers differ
     if not cache.add(f"{TICKET}:{nonce}", True, 2 * TICKET_LASTS.total_seconds()):
         raise NotFound(EXPIRED)
-    return signing.dumps([user_id, row_id], salt=GRANT), row
+    return signing.dumps([user_id, job_id], salt=GRANT), export
 
 
 def wacz_by(granted: str) -> RunExport:
@@ -58,16 +58,15 @@ def _signed(text: str, salt: str, lasts: timedelta) -> list[int]:
     return values
 
 
-def _file(user_id: int, row_id: int) -> RunExport:
+def _file(user_id: int, job_id: int) -> RunExport:
     user = User.objects.filter(pk=user_id, is_active=True).first()
     if user is None or not user.has_perm(PERMISSION):
         raise NotFound("You may not see this archive.")
-    rows = RunExport.objects.filter(kind=ExportKind.WACZ, written_at__isnull=False)
-    row = rows.select_related("run__crawl").filter(pk=row_id).first()
-    if row is None or row.run is None:
+    export = made_export(WACZ, job_id)
+    if export is None:
         raise NotFound(CHANGED)
-    if not may_act(user, row.run.crawl):
+    if not may_act(user, export.run.crawl):
         raise NotFound("You may not see this archive.")
-    if not is_readable(row):
+    if not export.is_readable:
         raise NotFound(CHANGED)
-    return row
+    return export

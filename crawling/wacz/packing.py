@@ -25,10 +25,10 @@ from crawling.archive.records import packed, warcinfo
 from crawling.archive.rewriting import joined, ranges_of
 from crawling.archive.selection import FOREIGN, files_here, foreign_payloads
 from crawling.errors import ArchiveTrouble
-from crawling.exports.layout import Layout, LayoutWriter, filled
-from crawling.exports.rows import pending_withdrawals, write_asked_export
+from crawling.exports.layout import Layout, LayoutWriter
+from crawling.exports.reading import filled
+from crawling.exports.run_export import pending_withdrawals
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
-from crawling.models.datasets import ExportKind
 from crawling.wacz.record_headers import header_at, header_of
 from crawling.wacz.search_index import (
     BEGINNING,
@@ -48,11 +48,6 @@ HTML = ("text/html", "application/xhtml+xml")
 COLUMNS = ("url__url", "url__depth", "status", "content_type", "title", "archive_offset")
 #: where a piece is: source and offset there, as of a segment
 Place = tuple[int, int]
-
-
-def write_asked(export_id: int) -> None:
-    """What RQ runs."""
-    write_asked_export(export_id, ExportKind.WACZ, WaczPackage)
 
 
 @dataclass

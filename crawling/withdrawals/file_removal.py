@@ -26,7 +26,6 @@ from crawling.archive.files import seal_all
 from crawling.archive.moved_exchanges import MovedExchanges, MovedPage
 from crawling.archive.rewriting import ranges_of, rewrite
 from crawling.errors import ArchiveTrouble
-from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import move
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget_jobs
@@ -181,8 +180,7 @@ def _remove_exports(withdrawal: Withdrawal) -> None:
     """Those of other machines, whose files are there, too; and those that could not be removed when
     the pages were withdrawn.
     """
-    left = remove_unreadable_exports(withdrawal.crawl_id)
-    if left := left + check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
+    if left := check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
 
 

@@ -18,7 +18,6 @@ from redis.exceptions import RedisError
 
 from crawling.audit import note
 from crawling.errors import BadOrder, NotFound, WrongState
-from crawling.exports.rows import remove_unreadable_exports
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget, forget_jobs
@@ -151,7 +150,6 @@ def withdraw(
         _forget_copies(crawl, runs, rule)
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
-    remove_unreadable_exports(crawl.pk)
     check_jobs(JobEvent.WITHDRAWN, crawl.pk)
     if at_once:
         _wake(withdrawal)

@@ -17,8 +17,8 @@ from urllib.parse import parse_qs, quote, urlencode
 from django.db import close_old_connections
 
 from crawling.errors import NotFound
-from crawling.exports.layout import read
-from crawling.models import RunExport
+from crawling.exports.reading import read
+from crawling.exports.run_export import RunExport
 from crawling.wacz.access import GRANT_LASTS, redeem, wacz_by
 from crawling.wacz.origins import origin_of, run_asked, site
 from crawlsite.replay.policies import (
@@ -135,14 +135,15 @@ def _open(run: int, environ: dict[str, Any], start_response: StartResponse) -> I
         return _refuse(start_response, HTTPStatus.METHOD_NOT_ALLOWED, ONLY_GET)
     close_old_connections()
     try:
-        granted, row = redeem(str(environ["PATH_INFO"]).removeprefix(OPEN))
-        if row.run is None or row.run.pk != run:
+        granted, export = redeem(str(environ["PATH_INFO"]).removeprefix(OPEN))
+        if export.run.pk != run:
             raise NotFound(NOTHING)
     except NotFound as error:
         return _refuse(start_response, HTTPStatus.NOT_FOUND, str(error))
     finally:
         close_old_connections()
-    name, query = f"crawl-{row.run.crawl_id}-run-{row.run.number}.wacz", environ["QUERY_STRING"]
+    query = environ["QUERY_STRING"]
+    name = f"crawl-{export.run.crawl_id}-run-{export.run.number}.wacz"
     lasts = int(GRANT_LASTS.total_seconds())
     cookie = f"{COOKIE}={granted}; Path={ARCHIVE}{run}/; Max-Age={lasts}; HttpOnly; SameSite=Strict"
     about = {
@@ -160,18 +161,18 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
     """The WACZ file, or the part of it that is asked for, at `/archive/RUN/NAME`."""
     close_old_connections()
     try:
-        row = _granted(run, str(environ.get("HTTP_COOKIE", "")))
-        span = asked_range(str(environ.get("HTTP_RANGE", "")), row.bytes)
-        begin, end = span or (0, row.bytes)
+        export = _granted(run, str(environ.get("HTTP_COOKIE", "")))
+        span = asked_range(str(environ.get("HTTP_RANGE", "")), export.bytes)
+        begin, end = span or (0, export.bytes)
         is_wanted = environ["REQUEST_METHOD"] == "GET"
-        content: Iterable[bytes] = read(row, begin, end) if is_wanted else ()
+        content: Iterable[bytes] = read(export, begin, end) if is_wanted else ()
     except NotFound as error:
         return _refuse(start_response, HTTPStatus.NOT_FOUND, str(error))
     finally:
         close_old_connections()
     if begin >= end:
         status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-        return _refuse(start_response, status, f"It has {row.bytes} bytes.")
+        return _refuse(start_response, status, f"It has {export.bytes} bytes.")
     status = HTTPStatus.PARTIAL_CONTENT if span else HTTPStatus.OK
     about = {
         "Content-Type": "application/wacz",
@@ -180,7 +181,7 @@ def _archive(run: int, environ: dict[str, Any], start_response: StartResponse) -
         "Cache-Control": "no-store",
     }
     if span:
-        about["Content-Range"] = f"bytes {begin}-{end - 1}/{row.bytes}"
+        about["Content-Range"] = f"bytes {begin}-{end - 1}/{export.bytes}"
     start_response(f"{status.value} {status.phrase}", [*about.items(), *player_headers().items()])
     return content
 
@@ -191,10 +192,10 @@ def _granted(run: int, cookies: str) -> RunExport:
         found = SimpleCookie(cookies).get(COOKIE)
     except CookieError:
         found = None
-    row = wacz_by(found.value if found else "")
-    if row.run_id != run:
+    export = wacz_by(found.value if found else "")
+    if export.run.pk != run:
         raise NotFound(NOTHING)
-    return row
+    return export
 
 
 def asked_range(text: str, size: int) -> tuple[int, int] | None:

@@ -26,12 +26,13 @@ from crawling.errors import WrongState
 from crawling.experiments import store
 from crawling.imports.import_jobs import ask_import, import_asked
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
-from crawling.jobs.rq_jobs import IMPORT, IMPORTS, WACZ, remove
-from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice, RunExport
-from crawling.models.datasets import ExportKind
+from crawling.jobs.rq_jobs import IMPORT, IMPORTS, remove
+from crawling.jobs.running import run_job
+from crawling.mirror.jobs import MIRROR
+from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.scheduler.messages import resend_background
-from crawling.wacz.packing import write_asked as write_wacz
+from crawling.wacz.jobs import WACZ
 from tests.crawling.imports.warc_files import answer, warc
 from tests.crawling.pages import browser, log_in, soup
 from tests.stack import (
@@ -232,21 +233,20 @@ def is_done(kind: str) -> bool:
 
 
 def test_a_job_that_has_ended_cannot_be_cancelled_and_none_is_cancelled_twice(place, run, ada):
-    write_wacz(RunExport.objects.get(pk=asked_wacz(ada, run)).pk)
+    run_job(asked_wacz(ada, run))
     late = cancel(ada, run, "wacz")
     ask(ada, run, "mirror")
     first, second = cancel(ada, run, "mirror"), cancel(another("administrator"), run, "mirror")
 
     assert [late.status_code, first.status_code, second.status_code] == [409, 200, 409]
     assert "has ended, or was cancelled before" in second.json()["detail"]
-    assert row_of("wacz").written_at
-    assert not row_of("wacz").cancelled_at
+    assert row_of("wacz").state == "done"
     assert row_of("mirror").cancelled_by.username == "operator"
 
 
 def asked_wacz(client, run) -> int:
     ask(client, run, "wacz")
-    return RunExport.objects.latest("pk").pk
+    return row_of("wacz").pk
 
 
 def test_what_a_job_has_made_as_it_was_cancelled_is_removed(place, run, ada, monkeypatch):
@@ -262,10 +262,10 @@ def test_what_a_job_has_made_as_it_was_cancelled_is_removed(place, run, ada, mon
         return size
 
     monkeypatch.setattr(type(storage_of()), "put", put_and_cancel)
-    write_wacz(number)
+    run_job(number)
 
     assert done.is_set()
-    assert (row_of("wacz").written_at, left_on_disk(place, run)) == (None, [])
+    assert (row_of("wacz").result, left_on_disk(place, run)) == (None, [])
 
 
 def storage_of():
@@ -291,7 +291,7 @@ def test_a_worker_that_was_killed_leaves_nothing_once_its_job_is_cancelled(place
 
     assert (left_on_disk(place, run), jobs_in_redis()) == ([], [])
     resend_background()
-    assert not [one for one in jobs_in_redis() if one.startswith("wacz")]
+    assert not [one for one in jobs_in_redis() if one.startswith("job")]
 
 
 def is_alone(kind: str) -> bool:
@@ -316,13 +316,13 @@ def test_the_scheduler_removes_what_a_job_left_that_was_killed_as_it_was_cancell
 
 def test_a_job_that_another_process_has_removed_stops_no_worker(queue):
     """The scheduler and the worker both remove a job that was cancelled."""
-    WACZ.enqueue(-1)
-    job = queue.fetch_job("wacz--1")
+    WACZ.job.enqueue(-1)
+    job = queue.fetch_job("job--1")
 
     remove(job)
     remove(job)
 
-    assert queue.fetch_job("wacz--1") is None
+    assert queue.fetch_job("job--1") is None
 
 
 def test_a_work_process_ends_with_its_worker(place, run, ada):
@@ -334,7 +334,7 @@ def test_a_work_process_ends_with_its_worker(place, run, ada):
         worker.kill()
         child.wait(60)
     assert left_on_disk(place, run) == []
-    assert not row_of("wacz").trouble  # the scheduler has it begun anew
+    assert row_of("wacz").state == "waiting"  # the scheduler has it begun anew
 
 
 @pytest.mark.parametrize("words", [("wacz",), ("mirror", "--run", "1")])
@@ -443,7 +443,7 @@ def test_a_job_that_waits_for_its_worker_is_not_cancelled_by_a_viewer(place, run
     assert cancel(viewer, run, "wacz").status_code == 403
     assert "Cancel" not in page(viewer, run, "wacz")
     with pytest.raises(WrongState):
-        cancel_of_run(run, ExportKind.MIRROR, by=None)
+        cancel_of_run(run, MIRROR.name, by=None)
 
 
 def test_a_button_without_scripts_leads_back_to_its_page(place, run, ada):

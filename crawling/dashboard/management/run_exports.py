@@ -8,7 +8,8 @@ import json
 import os
 import shutil
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -16,47 +17,45 @@ from zipfile import ZipFile
 from django.core.management.base import CommandError
 
 from crawling.dashboard.base.requests import get_run
-from crawling.errors import ArchiveTrouble
-from crawling.exports.layout import read
-from crawling.exports.rows import ask_export
+from crawling.errors import ArchiveTrouble, WrongState
+from crawling.exports.reading import read
+from crawling.exports.rows import open_export
+from crawling.exports.run_export import RunExport
 from crawling.exports.state import ExportState, state_of
-from crawling.mirror.packing import write_asked as write_mirror
-from crawling.models import CrawlJob, RunExport
-from crawling.models.datasets import ExportKind
-from crawling.wacz.packing import write_asked as write_wacz
+from crawling.jobs.kinds import JobKind
+from crawling.jobs.running import work_here
+from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.models import CrawlJob
+from crawling.wacz.jobs import WACZ
 
-WRITERS: dict[str, Callable[[int], None]] = {
-    ExportKind.WACZ: write_wacz,
-    ExportKind.MIRROR: write_mirror,
-    ExportKind.LATEST_MIRROR: write_mirror,
-}
 OUTPUT = {
-    ExportKind.WACZ: ("FILE", "default: its name, here"),
-    ExportKind.MIRROR: ("PLACE", "a FILE.zip, or a folder that is new; default: its name, here"),
+    WACZ.name: ("FILE", "default: its name, here"),
+    MIRROR.name: ("PLACE", "a FILE.zip, or a folder that is new; default: its name, here"),
 }
 
 
-def add_export_arguments(parser: ArgumentParser, kind: ExportKind) -> None:
+def add_export_arguments(parser: ArgumentParser, kind: JobKind) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--run", type=int, help="its number; the latest without it")
-    if kind == ExportKind.MIRROR:
+    if kind is MIRROR:
         which.add_argument(
             "--all-runs", action="store_true", help="the newest document of each URL over all runs"
         )
-    place, about = OUTPUT[kind]
+    place, about = OUTPUT[kind.name]
     parser.add_argument("--output", type=Path, metavar=place, help=about)
 
 
-def export_run(crawl: CrawlJob, kind: ExportKind, options: dict[str, Any]) -> str:
+def export_run(crawl: CrawlJob, kind: JobKind, options: dict[str, Any]) -> str:
     """Write the file or folder and return what to print. Raises CrawlError and CommandError."""
     run = get_run(crawl.pk, options["run"])
-    kind = ExportKind.LATEST_MIRROR if options.get("all_runs") else kind
-    WRITERS[kind](ask_export(run, kind).pk)
+    kind = LATEST_MIRROR if options.get("all_runs") else kind
+    with suppress(WrongState):  # the state says what is wrong
+        work_here(open_export(run, kind))
     state = state_of(run, kind)
     if state.file is None:
         raise ArchiveTrouble(state.trouble or "Another process writes it; ask again in a moment.")
     place = options["output"] or Path(state.name)
-    is_folder = kind != ExportKind.WACZ and place.suffix != ".zip"
+    is_folder = kind is not WACZ and place.suffix != ".zip"
     try:
         (_write_folder if is_folder else _write_file)(state.file, place)
     except OSError as error:
@@ -64,16 +63,16 @@ def export_run(crawl: CrawlJob, kind: ExportKind, options: dict[str, Any]) -> st
     return _said(state, state.file, place, as_json=options["json"])
 
 
-def _said(state: ExportState, row: RunExport, place: Path, *, as_json: bool) -> str:
+def _said(state: ExportState, export: RunExport, place: Path, *, as_json: bool) -> str:
     if as_json:
-        facts = {"file": str(place), "bytes": row.bytes, "pages": row.pages}
+        facts = {"file": str(place), "bytes": export.bytes, "pages": export.pages}
         return json.dumps({**facts, "missing": state.missing})
     missing = f"; {state.missing:,} are not in this server's archive" if state.missing else ""
-    return f"{place}: {row.pages:,} pages, {row.bytes:,} bytes{missing}"
+    return f"{place}: {export.pages:,} pages, {export.bytes:,} bytes{missing}"
 
 
-def _write_file(row: RunExport, place: Path) -> None:
-    write_whole(place, read(row, 0, row.bytes))
+def _write_file(export: RunExport, place: Path) -> None:
+    write_whole(place, read(export, 0, export.bytes))
 
 
 def write_rows(place: Path, pieces: Iterable[bytes | str]) -> str:
@@ -97,7 +96,7 @@ def write_whole(place: Path, pieces: Iterable[bytes]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _write_folder(row: RunExport, place: Path) -> None:
+def _write_folder(export: RunExport, place: Path) -> None:
     """It appears as a whole or not at all. Raises OSError and CommandError."""
     if place.exists():
         raise CommandError(f"--output: {place} is there already; name a folder that is new.")
@@ -106,7 +105,7 @@ def _write_folder(row: RunExport, place: Path) -> None:
         place.with_name(place.name + ".unfinished"),
     )
     try:
-        _write_file(row, packed)
+        _write_file(export, packed)
         with ZipFile(packed) as package:
             package.extractall(unfinished)
         unfinished.rename(place)

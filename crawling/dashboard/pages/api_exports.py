@@ -17,16 +17,18 @@ from crawling.dashboard.pages.export_views import TYPES, export_file
 from crawling.errors import ArchiveTrouble, WrongState
 from crawling.exports.rows import ask_export
 from crawling.exports.state import ExportState, state_of
-from crawling.models.datasets import ExportKind
+from crawling.jobs.kinds import JobKind
+from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.wacz.jobs import WACZ
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
 
 exports = Router()
 
 
-def _file(kind: ExportKind) -> dict[str, Any]:
+def _file(kind: JobKind) -> dict[str, Any]:
     schema = {"type": "string", "format": "binary"}
-    content = {TYPES[kind]: {"schema": schema}}
+    content = {TYPES[kind.name]: {"schema": schema}}
     return {"responses": {200: {"description": f"A {kind.label}", "content": content}}}
 
 
@@ -48,7 +50,7 @@ class ExportOut(CancellableOut):
 def get_crawl_wacz(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
-    return export_row(state_of(get_run(crawl_id, run), ExportKind.WACZ))
+    return export_row(state_of(get_run(crawl_id, run), WACZ))
 
 
 @exports.get("/{crawl_id}/mirror", response=ExportOut, summary="Get the state of a run's mirror")
@@ -56,7 +58,7 @@ def get_crawl_wacz(
 def get_crawl_mirror(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
-    return export_row(state_of(get_run(crawl_id, run), ExportKind.MIRROR))
+    return export_row(state_of(get_run(crawl_id, run), MIRROR))
 
 
 @exports.get(
@@ -67,7 +69,7 @@ def get_crawl_mirror(
 @may_view
 def get_latest_mirror(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """It has the newest stored document of each URL over all runs of the crawl."""
-    return export_row(state_of(get_run(crawl_id, None), ExportKind.LATEST_MIRROR))
+    return export_row(state_of(get_run(crawl_id, None), LATEST_MIRROR))
 
 
 @exports.post(
@@ -80,7 +82,7 @@ def create_crawl_wacz(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> Status[dict[str, Any]]:
     """409 if nothing of the run is archived on this machine."""
-    return _asked(request, crawl_id, run, ExportKind.WACZ)
+    return _asked(request, crawl_id, run, WACZ)
 
 
 @exports.post(
@@ -93,7 +95,7 @@ def create_crawl_mirror(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> Status[dict[str, Any]]:
     """409 if nothing of the run is archived on this machine."""
-    return _asked(request, crawl_id, run, ExportKind.MIRROR)
+    return _asked(request, crawl_id, run, MIRROR)
 
 
 @exports.post(
@@ -106,11 +108,11 @@ def create_latest_mirror(
     request: AuthenticatedRequest, crawl_id: CrawlId
 ) -> Status[dict[str, Any]]:
     """409 if nothing of the crawl is archived on this machine."""
-    return _asked(request, crawl_id, None, ExportKind.LATEST_MIRROR)
+    return _asked(request, crawl_id, None, LATEST_MIRROR)
 
 
 def _asked(
-    request: AuthenticatedRequest, crawl_id: int, run: int | None, kind: ExportKind
+    request: AuthenticatedRequest, crawl_id: int, run: int | None, kind: JobKind
 ) -> Status[dict[str, Any]]:
     one = get_run(crawl_id, run)
     try:
@@ -122,7 +124,7 @@ def _asked(
 
 @exports.get(
     "/{crawl_id}/wacz/export",
-    openapi_extra=_file(ExportKind.WACZ),
+    openapi_extra=_file(WACZ),
     summary="Export a run as a WACZ file",
 )
 @may_change
@@ -130,12 +132,12 @@ def export_crawl_wacz(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> StreamingHttpResponse:
     """404 until it is made."""
-    return _sent(crawl_id, run, ExportKind.WACZ)
+    return _sent(crawl_id, run, WACZ)
 
 
 @exports.get(
     "/{crawl_id}/mirror/export",
-    openapi_extra=_file(ExportKind.MIRROR),
+    openapi_extra=_file(MIRROR),
     summary="Export a run as a mirror: a ZIP file with pages for a browser",
 )
 @may_change
@@ -143,21 +145,21 @@ def export_crawl_mirror(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> StreamingHttpResponse:
     """404 until it is made."""
-    return _sent(crawl_id, run, ExportKind.MIRROR)
+    return _sent(crawl_id, run, MIRROR)
 
 
 @exports.get(
     "/{crawl_id}/latest-mirror/export",
-    openapi_extra=_file(ExportKind.LATEST_MIRROR),
+    openapi_extra=_file(LATEST_MIRROR),
     summary="Export the latest pages of a crawl as a mirror: a ZIP file with pages for a browser",
 )
 @may_change
 def export_latest_mirror(request: AuthenticatedRequest, crawl_id: CrawlId) -> StreamingHttpResponse:
     """404 until it is made."""
-    return _sent(crawl_id, None, ExportKind.LATEST_MIRROR)
+    return _sent(crawl_id, None, LATEST_MIRROR)
 
 
-def _sent(crawl_id: int, run: int | None, kind: ExportKind) -> StreamingHttpResponse:
+def _sent(crawl_id: int, run: int | None, kind: JobKind) -> StreamingHttpResponse:
     try:
         return send(export_file(state_of(get_run(crawl_id, run), kind)))
     except ArchiveTrouble as trouble:

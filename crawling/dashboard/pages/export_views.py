@@ -13,26 +13,27 @@ from crawling.dashboard.base.requests import wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.player import no_player
 from crawling.errors import ArchiveTrouble
-from crawling.exports.layout import read
+from crawling.exports.reading import read
 from crawling.exports.rows import ask_export
 from crawling.exports.state import ExportState, state_of
+from crawling.jobs.kinds import JobKind
 from crawling.models import Run
-from crawling.models.datasets import ExportKind
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, send
 from serving.requests import render_live
 
-TYPES: dict[str, str] = {
-    ExportKind.WACZ: "application/wacz",
-    ExportKind.MIRROR: "application/zip",
-    ExportKind.LATEST_MIRROR: "application/zip",
+#: by the names of kinds
+TYPES = {
+    "wacz": "application/wacz",
+    "mirror": "application/zip",
+    "latest-mirror": "application/zip",
 }
 #: why a crawl that was never started has nothing here
 HAS_NOTHING = "nothing of it is archived"
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResponse:
+def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponse:
     """The state of an export of a run, or of the crawl; a POST has it made."""
     run = _run(request, pk, export)
     if request.method == "POST":
@@ -44,27 +45,27 @@ def show(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResp
         "place": address_of(run, export),
         "file_place": address_of(run, export, of="-file"),
     }
-    if export == ExportKind.WACZ:
+    if export.name == "wacz":
         here["no_replay"] = no_player(request)
-    page = f"crawling/{export.replace('-', '_')}.html"
+    page = f"crawling/{export.name.replace('-', '_')}.html"
     return render_live(request, page, "crawling/_export.html", here)
 
 
-def _run(request: AuthenticatedRequest, pk: int, export: ExportKind) -> Run:
+def _run(request: AuthenticatedRequest, pk: int, export: JobKind) -> Run:
     """The run asked for, or of an export of the whole crawl the latest."""
     run = wanted_run(request, pk, HAS_NOTHING)
     return (run.crawl.runs.first() or run) if export.is_of_crawl else run
 
 
 @needs("crawling.change_crawljob")
-def _ask(request: AuthenticatedRequest, run: Run, export: ExportKind) -> HttpResponse:
+def _ask(request: AuthenticatedRequest, run: Run, export: JobKind) -> HttpResponse:
     with errors_told(request, ArchiveTrouble):
         ask_export(run, export, by=request.user)
     return redirect(address_of(run, export))
 
 
 @authenticated(needs="crawling.change_crawljob")
-def file(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResponseBase:
+def file(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponseBase:
     """The file of an export of a run, if it was made."""
     run = _run(request, pk, export)
     with errors_told(request, ArchiveTrouble):
@@ -74,15 +75,15 @@ def file(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResp
 
 def export_file(state: ExportState) -> Download:
     """Raises ArchiveTrouble if there is none."""
-    row = state.file
-    if row is None:
+    file = state.file
+    if file is None:
         whose = "crawl" if state.kind.is_of_crawl else "run"
         missing = f"The {state.kind.label} of this {whose} has not been made yet."
         raise ArchiveTrouble(state.trouble or missing)
-    return Download(state.name, TYPES[state.kind], read(row, 0, row.bytes), row.bytes)
+    return Download(state.name, TYPES[state.kind.name], read(file, 0, file.bytes), file.bytes)
 
 
-def address_of(run: Run, export: ExportKind, *, of: str = "") -> str:
+def address_of(run: Run, export: JobKind, *, of: str = "") -> str:
     """Of the page about an export of a run, or of="-file" of its file."""
-    address = reverse(f"crawling:{export}{of}", args=[run.crawl_id])
+    address = reverse(f"crawling:{export.name}{of}", args=[run.crawl_id])
     return address if export.is_of_crawl else f"{address}?run={run.number}"

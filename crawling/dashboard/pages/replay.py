@@ -10,8 +10,8 @@ from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_r
 from crawling.dashboard.pages.export_views import HAS_NOTHING, address_of
 from crawling.dashboard.pages.player import no_player, player_address
 from crawling.exports.state import state_of
-from crawling.models.datasets import ExportKind
 from crawling.wacz.access import PERMISSION, ticket_for
+from crawling.wacz.jobs import WACZ
 from serving.access import AuthenticatedRequest, authenticated
 
 NOT_MADE = "ReplayWeb.page reads the WACZ file of the run; make it first."
@@ -23,8 +23,8 @@ def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     number = asked_number(request, "page")
     page = wanted_page(pk, number) if number else None
     run = page.run if page else wanted_run(request, pk, HAS_NOTHING)
-    row, trouble = state_of(run, ExportKind.WACZ).file, no_player(request)
-    if row is None or trouble:
+    file, trouble = state_of(run, WACZ).file, no_player(request)
+    if file is None or trouble:
         messages.error(request, trouble or NOT_MADE)
-        return redirect(address_of(run, ExportKind.WACZ))
-    return redirect(player_address(run, ticket_for(request.user, row), page))
+        return redirect(address_of(run, WACZ))
+    return redirect(player_address(run, ticket_for(request.user, file), page))

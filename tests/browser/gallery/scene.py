@@ -20,11 +20,12 @@ from crawling.dashboard.copies.asked import ask_text
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.idle.second_readings import read_when_idle
 from crawling.installation import set_identity
+from crawling.jobs.job_rows import open_jobs
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
-from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount, RunExport
+from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount
 from crawling.models.inquiries import InquiryKind
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.preresolver.slots import is_any_taken
@@ -310,8 +311,7 @@ def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:
     kinds = (InquiryKind.COPIES, InquiryKind.TEXT_COPIES, InquiryKind.PASSAGES)
     asked_for = Inquiry.objects.filter(kind__in=kinds)
     wait_until(lambda: not asked_for.filter(ended_at=None).exists())
-    exports = RunExport.objects.filter(written_at=None, trouble="")
-    wait_until(lambda: not exports.exists())
+    wait_until(lambda: not open_jobs().exists())
     return text.pk
 
 

@@ -48,7 +48,6 @@ LEFT_BEHIND = {
     "crawling_withdrawal",
     "crawling_watchevent",
     "crawling_withdrawnpage",  # what is withdrawn stays behind
-    "crawling_runexport",  # derived from what the files say
 }
 
 

@@ -36,7 +36,7 @@ from crawling.crawls.teams import set_team_rule
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import BadOrder
-from crawling.exports.layout import read
+from crawling.exports.reading import read
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.run_removal import remove_rows
 from crawling.imports.import_jobs import (
@@ -45,11 +45,13 @@ from crawling.imports.import_jobs import (
     offered_files,
 )
 from crawling.imports.importing import ImportTrouble, import_files
-from crawling.jobs.rq_jobs import BACKGROUND, IMPORT, IMPORTS, MIRROR, WACZ
+from crawling.jobs.rq_jobs import BACKGROUND, IMPORT, IMPORTS
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import lost_parts, pages_behind
+from crawling.mirror.jobs import MIRROR
 from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
 from crawling.process.work_folders import remove_abandoned_folders, work_folder
+from crawling.wacz.jobs import WACZ
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.imports.warc_files import HOME, answer, warc
@@ -590,7 +592,7 @@ def import_alone(pk):
 
 
 def test_an_import_does_not_stand_in_the_line_of_what_users_wait_for():
-    assert {job.queue for job in (IMPORT, WACZ, MIRROR)} == {IMPORTS, BACKGROUND}
+    assert {job.queue for job in (IMPORT, WACZ.job, MIRROR.job)} == {IMPORTS, BACKGROUND}
     assert IMPORT.queue == IMPORTS
     processes = (Path(__file__).parents[3] / "Procfile").read_text().splitlines()
     (importer,) = (line for line in processes if "rqworker --skip-checks imports " in line)

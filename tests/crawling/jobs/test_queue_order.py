@@ -24,17 +24,17 @@ from crawling.jobs.rq_jobs import (
     INDEX_REPAIR,
     LINK_GRAPH,
     LINKS,
-    MIRROR,
     PROBLEM_COUNTS,
     REVISITS,
     SECOND_READING,
     SEED_SOURCE,
-    WACZ,
     WATCHES,
     WITHDRAWAL,
     RowJob,
 )
+from crawling.mirror.jobs import MIRROR
 from crawling.seed_sources.sources import SeedSourceFields, create_source
+from crawling.wacz.jobs import WACZ
 from tests.stack import BACKGROUND_WORKER, background_queue, running_stack, wait_until
 
 
@@ -56,7 +56,8 @@ def workers():
 
 
 def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
-    asked = (WACZ, MIRROR, QUESTIONS[0].job, EXPERIMENT, LINK_GRAPH, EXTRACTION.job, CHECKPOINT)
+    kinds = (EXTRACTION.job, MIRROR.job, WACZ.job, QUESTIONS[0].job)
+    asked = (*kinds, EXPERIMENT, LINK_GRAPH, CHECKPOINT)
     idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
     assert {job.queue for job in (*asked, WITHDRAWAL)} == {BACKGROUND}
     assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}
@@ -89,8 +90,8 @@ def test_a_users_job_begins_at_once_while_idle_jobs_work_and_wait(
         try:
             assert asked.wait(60)
             wait_until(lambda: Worker.count(queue=background))
-            WACZ.enqueue(-1)
-            job = background.fetch_job("wacz--1")
+            WACZ.job.enqueue(-1)
+            job = background.fetch_job("job--1")
             wait_until(lambda: job.get_status(refresh=True) == JobStatus.FINISHED)
         finally:
             answers.set()

@@ -14,14 +14,12 @@ from django.urls import reverse
 from crawling.exports.rows import ask_export, readable_export
 from crawling.exports.state import state_of
 from crawling.housekeeping.run_removal import remove_run
-from crawling.mirror.packing import write_asked
-from crawling.models import RunExport
-from crawling.models.datasets import ExportKind
+from crawling.jobs.running import run_job
+from crawling.mirror.jobs import LATEST_MIRROR
+from crawling.models import BackgroundJob
 from crawling.runs.start import start_run
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
-
-LATEST = ExportKind.LATEST_MIRROR
 
 
 @pytest.fixture
@@ -72,8 +70,8 @@ def test_each_url_has_the_document_that_was_stored_last(runs, tmp_path, capsys):
     assert "4 pages" in capsys.readouterr().out
     call_command("crawl", "mirror", str(first.crawl_id), "--output", str(tmp_path / "one.zip"))
     assert "gone.html" not in files((tmp_path / "one.zip").read_bytes())
-    row = readable_export(latest, LATEST)
-    assert row.layout["runs"] == [latest.pk, first.pk]
+    row = readable_export(latest, LATEST_MIRROR)
+    assert row.layout.runs == [latest.pk, first.pk]
 
 
 def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_off):
@@ -85,9 +83,9 @@ def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_o
     assert viewer.post(place).status_code == 403
     operator.post(f"{place}?run=1")
     assert operator.post(api).json()["is_under_way"]
-    (asked,) = RunExport.objects.all()
+    (asked,) = BackgroundJob.objects.all()
     assert asked.run == latest
-    write_asked(asked.pk)
+    run_job(asked.pk)
 
     content = b"".join(operator.get(f"{api}/export").streaming_content)
     assert "second" in files(content)["kept.html"]
@@ -103,8 +101,8 @@ def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_o
     shown = soup(operator.get(place)).get_text()
     assert "the crawl has archived more since" in " ".join(shown.split())
     operator.post(place)
-    write_asked(RunExport.objects.latest("pk").pk)
-    (row,) = RunExport.objects.all()  # the one before is removed
+    run_job(BackgroundJob.objects.latest("pk").pk)
+    (row,) = BackgroundJob.objects.all()  # the one before is removed
     got = operator.get(place.replace("mirror/", "mirror.zip")).streaming_content
     assert "third" in files(b"".join(got))["kept.html"]
     assert row.run.number == 3
@@ -112,16 +110,16 @@ def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_o
 
 def test_one_with_pages_that_were_withdrawn_or_deleted_is_not_given_out(runs):
     first, latest = runs
-    write_asked(ask_export(latest, LATEST).pk)
-    assert readable_export(latest, LATEST) is not None
+    run_job(ask_export(latest, LATEST_MIRROR).pk)
+    assert readable_export(latest, LATEST_MIRROR) is not None
     withdraw(first.crawl, None, kind="pattern", text="/gone$", reason="x", by=None)
-    assert "withdrawn since" in state_of(latest, LATEST).trouble
-    write_asked(ask_export(latest, LATEST).pk)
-    row = readable_export(latest, LATEST)
+    assert "withdrawn since" in state_of(latest, LATEST_MIRROR).trouble
+    run_job(ask_export(latest, LATEST_MIRROR).pk)
+    row = readable_export(latest, LATEST_MIRROR)
     assert row.pages == 3
 
     remove_run(first, by=None)
 
-    assert readable_export(latest, LATEST) is None
-    write_asked(ask_export(latest, LATEST).pk)
-    assert readable_export(latest, LATEST).layout["runs"] == [latest.pk]
+    assert readable_export(latest, LATEST_MIRROR) is None
+    run_job(ask_export(latest, LATEST_MIRROR).pk)
+    assert readable_export(latest, LATEST_MIRROR).layout.runs == [latest.pk]

@@ -17,20 +17,19 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from crawling.exports.rows import INTERRUPTED, KILLED, ask_export, readable_export
+from crawling.exports.rows import ask_export, readable_export
 from crawling.exports.state import state_of
+from crawling.jobs.running import INTERRUPTED, run_job
 from crawling.mirror import packing
 from crawling.mirror.file_paths import FilePaths
-from crawling.mirror.packing import write_asked
+from crawling.mirror.jobs import MIRROR
 from crawling.mirror.rewriter import Rewriter
 from crawling.mirror.rewriting import DocumentLinks
-from crawling.models import Run, RunExport
-from crawling.models.datasets import ExportKind
+from crawling.models import BackgroundJob, Run
 from crawling.web.document_stream import DocumentStream
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 
-MIRROR = ExportKind.MIRROR
 PAGE = """<!doctype html><meta charset="iso-8859-1"><title>Caf\xe9</title><base href="/docs/">
 <link rel=stylesheet href="s.css" integrity="sha256-x" crossorigin>
 <link rel=preconnect href=//x.test>
@@ -84,7 +83,7 @@ def test_a_command_that_is_interrupted_leaves_no_mirror_that_is_being_made(
     told = state_of(run, MIRROR)
     assert (told.under_way, told.file, told.trouble) == (None, None, INTERRUPTED)
     assert not [*Path(settings.ARCHIVE_DIR).rglob("*.unfinished"), *tmp_path.glob("mirror*")]
-    write_asked(ask_export(run, MIRROR).pk)
+    run_job(ask_export(run, MIRROR).pk)
     assert state_of(run, MIRROR).file is not None
 
 
@@ -145,7 +144,7 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
     operator.post(place)
     assert operator.post(api).json()["is_under_way"]
     assert "waits for a background" in soup(operator.get(place)).get_text()
-    write_asked(RunExport.objects.get().pk)
+    run_job(BackgroundJob.objects.get().pk)
     content = b"".join(operator.get(f"{api}/export").streaming_content)
     names = ZipFile(BytesIO(content)).namelist()
     assert any(name.endswith("docs/b.html") for name in names)
@@ -156,15 +155,15 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
 
     assert operator.get(f"{api}/export").status_code == 404
     assert "withdrawn since" in soup(operator.get(place)).get_text()
-    write_asked(ask_export(run, MIRROR).pk)
+    run_job(ask_export(run, MIRROR).pk)
     content = b"".join(operator.get(place.replace("mirror/", "mirror.zip")).streaming_content)
     assert not any(name.endswith("docs/b.html") for name in ZipFile(BytesIO(content)).namelist())
     assert b"docs/b" not in ZipFile(BytesIO(content)).read("index.html")
 
     killed = ask_export(run, MIRROR)
-    RunExport.objects.filter(pk=killed.pk).update(began_at=killed.asked_at)
-    write_asked(killed.pk)
-    assert state_of(run, MIRROR).trouble == KILLED
+    BackgroundJob.objects.filter(pk=killed.pk).update(attempts=1)
+    run_job(killed.pk)
+    assert state_of(run, MIRROR).trouble == MIRROR.broken_off
     assert readable_export(run, MIRROR) is not None
 
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from crawling.exports.layout import read
+from crawling.exports.reading import read
 from crawling.models import CrawlJob, Page, Run
 from crawling.wacz import access
 from crawling.wacz.access import ticket_for

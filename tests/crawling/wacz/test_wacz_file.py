@@ -16,22 +16,23 @@ from django.core.management import call_command
 from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.exports.layout import read
+from crawling.exports.reading import read
 from crawling.exports.rows import ask_export, readable_export
+from crawling.exports.run_export import RunExport
 from crawling.exports.state import state_of
 from crawling.housekeeping.run_removal import remove_run
-from crawling.models import ArchiveFile, Page, Run, RunExport
-from crawling.models.datasets import ExportKind
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.running import run_job
+from crawling.models import ArchiveFile, BackgroundJob, Page, Run
 from crawling.runs.start import start_run
 from crawling.storage import storage
 from crawling.wacz import search_index
-from crawling.wacz.packing import write_asked
+from crawling.wacz.jobs import WACZ
 from crawling.wacz.search_index import SortedLines, blocks, search_key
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
 
-WACZ = ExportKind.WACZ
 SECRET = "the secret of Mrs Miller"
 SHARED = Random(7).randbytes(600).hex()
 KEYS = {
@@ -65,9 +66,9 @@ def run(crawled, db):
 
 
 def made(run) -> RunExport:
-    write_asked(ask_export(run, WACZ).pk)
+    run_job(ask_export(run, WACZ).pk)
     row = readable_export(run, WACZ)
-    assert row, RunExport.objects.latest("pk").trouble
+    assert row, BackgroundJob.objects.latest("pk").trouble
     return row
 
 
@@ -207,14 +208,14 @@ def test_a_payload_that_a_withdrawn_page_shares_stays_with_the_others(run):
 def test_it_is_made_once_and_goes_with_its_run(run):
     first = ask_export(run, WACZ)
     assert ask_export(run, WACZ) == first
-    write_asked(first.pk)
-    write_asked(first.pk)
+    run_job(first.pk)
+    run_job(first.pk)
     second = made(run)
 
-    assert list(RunExport.objects.all()) == [second]
+    assert [job.pk for job in BackgroundJob.objects.all()] == [second.id]
     assert list(storage().list(f"wacz{run.pk}")) == [second.name.partition("/")[2]]
     remove_run(run, by=None, for_good=True)
-    assert not RunExport.objects.exists()
+    assert not BackgroundJob.objects.exists()
     assert not storage().list(f"wacz{run.pk}")
 
 
@@ -225,9 +226,9 @@ def test_without_its_stored_part_or_an_archive_file_it_is_not_given_out(run):
     assert made(run) != row
 
     storage().delete(ArchiveFile.objects.get().stored_name)
-    broken = RunExport.objects.create(run=run, kind=WACZ, name=f"wacz{run.pk}/{'0' * 32}.wacz-rest")
-    write_asked(broken.pk)
-    assert "is not on this machine" in RunExport.objects.get(pk=broken.pk).trouble
+    broken = open_job(WACZ, run, by=None)
+    run_job(broken.pk)
+    assert "is not on this machine" in BackgroundJob.objects.get(pk=broken.pk).trouble
 
 
 def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
@@ -244,7 +245,7 @@ def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
     assert "waits for a background" in soup(operator.get(place)).get_text()
     assert operator.get(api).json()["is_under_way"]
     assert operator.post(api).status_code == 202
-    write_asked(RunExport.objects.get().pk)
+    run_job(BackgroundJob.objects.get().pk)
     name = f"crawl-{run.crawl_id}-run-1.wacz"
     assert name in soup(viewer.get(place)).get_text()
     facts = operator.get(api).json()
@@ -304,7 +305,7 @@ def test_the_wacz_tool_finds_it_valid(run, tmp_path):
 
 def test_a_file_that_another_machine_has_goes_with_the_records(run):
     path = storage().path(made(run).name)
-    moved = path.rename(path.with_suffix(".elsewhere"))
+    moved = path.rename(path.with_name("elsewhere"))
 
     withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None, at_once=True)
     moved.rename(path)

@@ -31,13 +31,12 @@ from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph, remove_abandoned_graphs
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import remove_abandoned_parts
-from crawling.mirror.packing import write_asked as write_mirror
+from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import Inquiry, InquiryKind, Page
-from crawling.models.datasets import ExportKind
 from crawling.runs.start import start_run
 from crawling.search.folder import index_folder
 from crawling.search.index import forget_abandoned
-from crawling.wacz.packing import write_asked as write_wacz
+from crawling.wacz.jobs import WACZ
 from crawling.watches.comparing import compare_watched
 from crawling.watches.watching import WatchFields, create_watch
 from crawling.withdrawals.file_removal import remove_records
@@ -49,14 +48,14 @@ from tests.crawling.reading import read_to_the_end
 MARKER = "qzxwithdrawnmarker"
 #: where it is before: each is a kind of copy that a withdrawal must reach
 BEFORE = {
-    "file latest-mirror/.zip",
+    "file latest-mirror/.rest",
     "file links/.parquet",
     "file links/.structured.parquet",
     "file links/.texts.parquet",
-    "file mirror/.zip",
+    "file mirror/.rest",
     "file run/.warc.gz",
     "file search-/.store",
-    "file wacz/.wacz-rest",
+    "file wacz/.rest",
     "table crawling_delivery",
     "table crawling_extractedrow",
     "table crawling_backgroundjob",
@@ -218,9 +217,8 @@ def made_of(runs, site) -> None:
         read_to_the_end(run)
         count_when_idle(run.pk)
         compute(open_graph(run).pk)
-    for kind in ExportKind:
-        write = write_wacz if kind == ExportKind.WACZ else write_mirror
-        write(ask_export(second, kind).pk)
+    for kind in (WACZ, MIRROR, LATEST_MIRROR):
+        run_job(ask_export(second, kind).pk)
     run_job(ask_extraction(first, {"all": "p", "cell": "td"}, by=None).pk)
     look(user, runs, site)
     tried = {"name": "tried", "seeds": [f"{site.url}/secret"]}

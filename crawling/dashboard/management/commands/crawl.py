@@ -26,10 +26,7 @@ from crawling.dashboard.management import (
     page_tables,
     structured_data,
 )
-from crawling.dashboard.management.archive_import import (
-    add_import_arguments,
-    import_archive,
-)
+from crawling.dashboard.management.archive_import import add_import_arguments, import_archive
 from crawling.dashboard.management.capacity_plan import (
     add_plan_arguments,
     plan_from,
@@ -53,10 +50,11 @@ from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table, harmless
 from crawling.dashboard.management.watches import add_watch_arguments, watch
 from crawling.errors import BadOrder
+from crawling.mirror.jobs import MIRROR
 from crawling.models import CrawlJob
-from crawling.models.datasets import ExportKind
 from crawling.runs.failure_causes import failure_causes
 from crawling.runs.start import start_run
+from crawling.wacz.jobs import WACZ
 
 PROGRAM = "./crawl"
 EPILOG = """examples:
@@ -156,9 +154,9 @@ class Command(BaseCommand):
             add("share", "create, list or revoke links that show its report", self._share)
         )
         wacz = add("wacz", "write a run as a WACZ file", self._wacz)
-        add_export_arguments(wacz, ExportKind.WACZ)
+        add_export_arguments(wacz, WACZ)
         mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
-        add_export_arguments(mirror, ExportKind.MIRROR)
+        add_export_arguments(mirror, MIRROR)
 
     def _add_jobs_and_watches(self, add: Commands) -> None:
         add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
@@ -289,10 +287,10 @@ class Command(BaseCommand):
         self.stdout.write(cancelling.cancel(options))
 
     def _wacz(self, options: dict[str, Any]) -> None:
-        self.stdout.write(export_run(find_crawl(options["crawl"]), ExportKind.WACZ, options))
+        self.stdout.write(export_run(find_crawl(options["crawl"]), WACZ, options))
 
     def _mirror(self, options: dict[str, Any]) -> None:
-        self.stdout.write(export_run(find_crawl(options["crawl"]), ExportKind.MIRROR, options))
+        self.stdout.write(export_run(find_crawl(options["crawl"]), MIRROR, options))
 
     def _watch(self, options: dict[str, Any]) -> None:
         try:

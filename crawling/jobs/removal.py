@@ -11,7 +11,6 @@ from django.db.models import Q, QuerySet
 
 from crawling.archive.files import this_machine
 from crawling.errors import ArchiveTrouble
-from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobScope, job_kinds
 from crawling.models import BackgroundJob, Run
 from crawling.storage import storage
@@ -51,15 +50,15 @@ def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
 
 def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
     """Of the kinds that check it: remove from this machine what may not be given out any more of a
-    crawl; the row says why there is none.
+    crawl, and of its runs that can be restored; the row says why there is none.
 
     To be called once the event is committed. Safe to repeat. Returns the names of those that could
     not be removed.
     """
     left: list[str] = []
     for kind in _affected(event, JobEffect.CHECK):
-        jobs = seen_jobs().filter(kind=kind.name, run__crawl=crawl_id, trouble="")
-        done = jobs.exclude(ended_at=None).select_related("run__crawl")
+        jobs = BackgroundJob.objects.filter(kind=kind.name, run__crawl=crawl_id, trouble="")
+        done = jobs.filter(is_forgotten=False, ended_at__isnull=False).select_related("run__crawl")
         left += [job.name or str(job) for job in done if not _checked(kind, job)]
     return left
 

@@ -315,6 +315,15 @@ def test_a_file_that_another_machine_has_goes_with_the_records(run):
     assert "pages withdrawn" in state_of(run, WACZ).trouble
 
 
+def test_a_withdrawal_deletes_the_file_of_a_run_that_can_be_restored(run):
+    row = made(run)
+    remove_run(run, by=None)
+
+    withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
+
+    assert storage().size(row.name) is None
+
+
 def test_a_withdrawal_deletes_the_file_and_says_why(run):
     row = made(run)
     assert storage().size(row.name) is not None

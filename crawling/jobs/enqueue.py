@@ -53,6 +53,9 @@ def open_job(
     if not subject:
         row.save()
         return row
+    open_ones = BackgroundJob.objects.filter(kind=kind.name, subject=subject, ended_at=None)
+    # of a crawl: it would be open until its run is restored, or gone
+    open_ones.filter(run__removal_asked_at__isnull=False).update(is_forgotten=True)
     BackgroundJob.objects.bulk_create([row], ignore_conflicts=True)
     return open_jobs().select_related("run__crawl").get(kind=kind.name, subject=subject)
 

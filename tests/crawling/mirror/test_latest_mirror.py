@@ -14,7 +14,7 @@ from django.urls import reverse
 from crawling.exports.rows import ask_export, readable_export
 from crawling.exports.state import state_of
 from crawling.housekeeping.run_removal import remove_run
-from crawling.jobs.running import run_job
+from crawling.jobs.running import NOT_WANTED, run_job
 from crawling.mirror.jobs import LATEST_MIRROR
 from crawling.models import BackgroundJob
 from crawling.runs.start import start_run
@@ -106,6 +106,19 @@ def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_o
     got = operator.get(place.replace("mirror/", "mirror.zip")).streaming_content
     assert "third" in files(b"".join(got))["kept.html"]
     assert row.run.number == 3
+
+
+def test_one_that_waits_makes_room_for_another_once_its_run_is_deleted(runs):
+    first, latest = runs
+    lost = ask_export(latest, LATEST_MIRROR)
+    remove_run(latest, by=None)
+
+    job = ask_export(first, LATEST_MIRROR)
+
+    assert job != lost
+    assert run_job(lost.pk) == NOT_WANTED
+    assert run_job(job.pk) == LATEST_MIRROR.done
+    assert readable_export(first, LATEST_MIRROR).layout.runs == [first.pk]
 
 
 def test_one_with_pages_that_were_withdrawn_or_deleted_is_not_given_out(runs):

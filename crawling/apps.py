@@ -12,11 +12,12 @@ class CrawlingConfig(AppConfig):
         from crawling.dryrun.jobs import QUESTIONS
         from crawling.extraction.jobs import EXTRACTION
         from crawling.jobs.kinds import register as register_jobs
+        from crawling.link_graph.jobs import LINK_GRAPH
         from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
         from crawling.wacz.jobs import WACZ
 
         register(check_extensions)
-        register_jobs([EXTRACTION, LATEST_MIRROR, MIRROR, WACZ, *QUESTIONS])
+        register_jobs([EXTRACTION, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ, *QUESTIONS])
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

@@ -31,7 +31,6 @@ from crawling.encrypted_text import SealBroken, seal, unseal
 from crawling.errors import CheckpointTrouble
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import forget_jobs
-from crawling.link_graph.graphs import graphs_restored
 from crawling.links.parts import parts_restored
 from crawling.models import ArchiveFile, CrawlJob
 from crawling.scheduler.leader import is_somebody_leading
@@ -213,7 +212,6 @@ def restore(folder: Path) -> BackupManifest:
             _load(folder, manifest)
             own_restored(manifest.files)
             parts_restored()
-            graphs_restored()
             forget_jobs(JobEvent.RESTORED)
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:

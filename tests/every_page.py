@@ -26,9 +26,9 @@ from crawling.experiments.store import make_experiment
 from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import open_extraction
 from crawling.housekeeping.deletion import delete_crawl
+from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import run_job, work_here
-from crawling.link_graph.computation import compute
-from crawling.link_graph.graphs import open_graph
+from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
 from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
@@ -164,7 +164,7 @@ def furnish(site, *, by: User, data: str = "") -> dict[str, object]:
     second = do_shifts(start_run(crawl, by=by))
     catch_up(second.pk)
     read_again(second.pk)
-    compute(open_graph(second).pk)
+    work_here(open_job(LINK_GRAPH, second, by=None))
     plan_crawl(crawl.pk)
     edit_crawl(crawl, {"max_pages": 100}, by=by)
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)

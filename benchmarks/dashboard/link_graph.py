@@ -70,7 +70,8 @@ def main() -> None:
     from benchmarks.dashboard.page_jobs import fill_crawl
     from benchmarks.dashboard.times import show, show_files
     from benchmarks.database import database_of_pages
-    from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
+    from crawling.jobs.kinds import JobEvent
+    from crawling.jobs.removal import forget_jobs, remove_forgotten
     from crawling.models import Run
 
     reader = argparse.ArgumentParser(description=__doc__)
@@ -88,8 +89,8 @@ def main() -> None:
             show_files(list(_files(run)))
         finally:
             forget_links()
-            forget_graphs(Run.objects.values_list("pk", flat=True))
-            remove_abandoned_graphs()
+            forget_jobs(JobEvent.DELETED)
+            remove_forgotten()
 
 
 def _compute(run: Any) -> None:
@@ -99,22 +100,24 @@ def _compute(run: Any) -> None:
     from django.db import connection
 
     from benchmarks.dashboard.times import forget_peak, peak_memory, resident_memory
-    from crawling.idle.link_graphs import mebibytes_of
-    from crawling.link_graph.graphs import computed_graph, open_graph
+    from crawling.jobs.enqueue import open_job
+    from crawling.jobs.running_job import RunningJob
+    from crawling.link_graph.graphs import computed_graph
+    from crawling.link_graph.jobs import LINK_GRAPH, mebibytes_of
     from crawling.link_graph.tables import TABLES
     from crawling.storage import storage
 
-    graph = open_graph(run)
+    job = open_job(LINK_GRAPH, run, by=None)
     connection.close()
     if (pid := os.fork()) == 0:
-        before, steps = resident_memory(), _Steps(f"graph{run.pk}")
+        before, steps = resident_memory(), _Steps(job.name.partition("/")[0])
         forget_peak()
         began, used = time.perf_counter(), time.process_time()
-        from crawling.link_graph.computation import compute_steps
+        from crawling.link_graph.computation import compute
 
-        compute_steps(graph.pk, steps.goes_on)
+        compute(RunningJob(job, steps.goes_on))
         wall, here = time.perf_counter() - began, time.process_time() - used
-        more, granted = (peak_memory() - before) / 2**20, mebibytes_of(run)
+        more, granted = (peak_memory() - before) / 2**20, mebibytes_of(job)
         print(
             f"{wall:.0f} s, {here:.0f} s of the processor; {more:.0f} MB more, of {granted:,} MiB "
             "granted; longest steps:"
@@ -123,8 +126,6 @@ def _compute(run: Any) -> None:
             print(f"{seconds:8.1f} s  {', '.join(files)}", flush=True)
         os._exit(0)
     os.waitpid(pid, 0)
-    graph.refresh_from_db()
-    assert not graph.trouble, graph.trouble
     computed = computed_graph(run)
     assert computed is not None
     print(f"{computed.pages:,} pages, {computed.links:,} links, {computed.hosts:,} hosts")
@@ -155,28 +156,31 @@ def _give_back(run: Any) -> None:
     """
     from django.db import connection
 
-    from crawling.idle.link_graphs import compute_when_idle
-    from crawling.link_graph.graphs import lost_graphs, open_graph
+    from crawling.jobs.enqueue import open_job
+    from crawling.jobs.job_rows import open_jobs
+    from crawling.jobs.running import run_job
+    from crawling.link_graph.jobs import LINK_GRAPH
     from crawling.pools import default_pool
 
-    graph, chance, waited = open_graph(run), np.random.default_rng(2), list[float]()
+    job = open_job(LINK_GRAPH, run, by=None)
+    chance, waited = np.random.default_rng(2), list[float]()
     classes = default_pool().classes.values_list("key", flat=True)
     free = dict(zip(classes, default_pool().available, strict=True))["memory"]
     began = time.monotonic()
-    while lost_graphs().filter(pk=graph.pk).exists():
+    while open_jobs().filter(pk=job.pk).exists():
         connection.close()
         if (pid := os.fork()) == 0:
-            compute_when_idle(graph.pk)
+            run_job(job.pk)
             os._exit(0)
         # what is measured is a request at any moment of the computation, which goes on meanwhile
         time.sleep(chance.uniform(*BETWEEN_REQUESTS))
         waited.append(_wait_for_memory(free))
         os.waitpid(pid, 0)
-    graph.refresh_from_db()
+    job.refresh_from_db()
     print(
         f"{len(waited)} requests for all memory, {BETWEEN_REQUESTS[0]} to {BETWEEN_REQUESTS[1]} s "
         f"apart: granted after {np.median(waited):.1f} s, {max(waited):.1f} at most; "
-        f"{graph.trouble or 'computed'} after {time.monotonic() - began:.0f} s"
+        f"{job.trouble or 'computed'} after {time.monotonic() - began:.0f} s"
     )
 
 

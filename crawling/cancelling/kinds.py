@@ -14,21 +14,14 @@ from crawling.extraction.jobs import EXTRACTION
 from crawling.imports.import_jobs import clear_import
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.removal import clear_job_files
-from crawling.jobs.rq_jobs import (
-    CHECKPOINT,
-    EXPERIMENT,
-    IMPORT,
-    LINK_GRAPH,
-    RowJob,
-)
+from crawling.jobs.rq_jobs import CHECKPOINT, EXPERIMENT, IMPORT, RowJob
 from crawling.jobs.running import HELD_AS
-from crawling.link_graph.graphs import clear_graph
+from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import (
     ArchiveImport,
     BackgroundJob,
     Checkpoint,
-    LinkGraph,
 )
 from crawling.models.cancelling import Cancellable
 from crawling.models.experiments import Experiment, ExperimentState
@@ -90,9 +83,7 @@ OF_RUNS: Mapping[str, CancellableKind] = {
     WACZ.name: of_kind(WACZ),
     MIRROR.name: of_kind(MIRROR),
     LATEST_MIRROR.name: of_kind(LATEST_MIRROR),
-    "link-graph": CancellableKind(
-        "link graph", LINK_GRAPH, LinkGraph, UNENDED, clear_graph, "link-graph-{}"
-    ),
+    LINK_GRAPH.name: of_kind(LINK_GRAPH),
     EXTRACTION.name: of_kind(EXTRACTION),
     "checkpoint": CancellableKind(
         "checkpoint",

@@ -21,7 +21,6 @@ from crawling.errors import WrongState
 from crawling.housekeeping.retention_view import loss_of, needed_by_others, references
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import forget_jobs, remove_forgotten
-from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
 from crawling.links.parts import remove_abandoned_parts
 from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
@@ -177,7 +176,6 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
         _drop_crawl(crawl)
     remove_abandoned()
     remove_abandoned_parts()
-    remove_abandoned_graphs()
     remove_forgotten()
     return is_all
 
@@ -200,7 +198,6 @@ def _step(run_id: int) -> bool | None:
     # files go after the run's row, and until then their rows say which
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
-    forget_graphs([run_id])
     forget_jobs(JobEvent.DELETED, [run_id])
     run.delete()
     return False

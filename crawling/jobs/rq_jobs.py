@@ -176,7 +176,6 @@ INDEX_REPAIR = RowJob(
 IMPORT = RowJob(
     "import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60, queue=IMPORTS
 )
-LINK_GRAPH = RowJob("link-graph", "crawling.idle.link_graphs.compute_when_idle", seconds=60 * 60)
 
 #: of a crawl, by its id
 WATCHES = RowJob(

@@ -6,19 +6,19 @@ It is done step by step, and may be ended after any of them: what later ones nee
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Generator, Iterator
 from functools import partial
 
 import duckdb
 import numpy as np
 
-from crawling.errors import CrawlError, WrongState
-from crawling.jobs.rq_jobs import LINK_GRAPH
+from crawling.errors import CrawlError
+from crawling.jobs.kinds import JobResult
+from crawling.jobs.running_job import RunningJob
 from crawling.link_graph.drawing_steps import are_summed, drawing_steps, sum_steps
 from crawling.link_graph.edges import Edges, edge_steps, node_steps
 from crawling.link_graph.files import component_step, link_steps, page_steps
-from crawling.link_graph.graphs import delete_files, end_graph, give_back, step_done, take_up
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.host_graph import host_steps
 from crawling.link_graph.measures import (
     KINDS,
@@ -31,11 +31,9 @@ from crawling.link_graph.measures import (
 )
 from crawling.link_graph.steps import Step, arrays_of, arrays_step, delete_kept
 from crawling.link_graph.tables import ask
-from crawling.models import LinkGraph, Run
-from crawling.process.child_process import GoesOn
+from crawling.links.parts import pages_behind
+from crawling.models import Run
 from crawling.storage import storage
-
-logger = logging.getLogger(__name__)
 
 NO_MEMORY = "The machine of the background worker has too little memory for it."
 COUNTS = """
@@ -45,51 +43,49 @@ FROM pages
 """
 
 
-def compute(graph_id: int) -> None:
-    """Compute it in this process, without a grant. Raises WrongState if a background job does."""
-    with LINK_GRAPH.alone(graph_id) as is_alone:
-        if not is_alone:
-            raise WrongState("A background job computes the link graph; see its page.")
-        compute_steps(graph_id, lambda: True)
+class GraphTrouble(CrawlError):
+    """The link graph cannot be computed."""
 
 
-def compute_steps(graph_id: int, goes_on: GoesOn) -> str:
-    """Go on until the turn or the work ends, but for one step at least; returns what became of it.
-    The caller is alone.
+def compute(job: RunningJob) -> JobResult:
+    """Go on until the turn or the work ends, but for one step at least. Raises CrawlError
+    with the reason why it cannot be computed, JobGone.
     """
-    graph = take_up(graph_id)
-    if graph is None or graph.run is None:
-        return "there is nothing to do"
-    counts, trouble, is_first = {}, "", True
+    if "behind" not in job.progress:
+        job.note(behind=pages_behind(job.run))
+    graph = LinkGraph.of(job.row)
+    counts = _computed(job, graph)
+    if counts is not None:
+        job.finish(counts)
+        delete_kept(graph)
+    return counts
+
+
+def _computed(job: RunningJob, graph: LinkGraph) -> JobResult:
+    """Raises CrawlError with the reason why it cannot be computed, JobGone."""
     try:
-        for step in _steps(graph, graph.run):
-            if step.is_done:
-                continue
-            if not (is_first or goes_on()):
-                return give_back(graph)
-            step.work()
-            is_first = False
-            if not step_done(graph):
-                break  # it is not wanted any more
-        else:
-            counts = _counts(graph)
-    except MemoryError:
-        trouble = NO_MEMORY
-    except (CrawlError, OSError, duckdb.Error) as error:
-        trouble = str(error)
-        if isinstance(error, OSError) and error.strerror:
-            trouble = f"Its files cannot be written: {error.strerror}."
-        said = {"run": graph.run_id, "error": trouble}
-        logger.warning("a link graph cannot be computed", extra=said)
-    return _end(graph, counts, trouble)
+        return _counts(graph) if _are_done(job, graph) else None
+    except MemoryError as error:
+        raise GraphTrouble(NO_MEMORY) from error
+    except OSError as error:
+        why = f"Its files cannot be written: {error.strerror}." if error.strerror else str(error)
+        raise GraphTrouble(why) from error
+    except duckdb.Error as error:
+        raise GraphTrouble(str(error)) from error
 
 
-def _end(graph: LinkGraph, counts: dict[str, int], trouble: str) -> str:
-    if not end_graph(graph, counts, trouble=trouble) or trouble:
-        delete_files(graph.name)
-        return trouble or "it is not wanted any more"
-    delete_kept(graph)
-    return "it is computed"
+def _are_done(job: RunningJob, graph: LinkGraph) -> bool:
+    """Do the steps that are to be done, until others wait; whether all are."""
+    is_first = True
+    for step in _steps(graph, job.run):
+        if step.is_done:
+            continue
+        if not (is_first or job.goes_on()):
+            return False
+        step.work()
+        is_first = False
+        job.bookmark(step.file)
+    return True
 
 
 def _steps(graph: LinkGraph, run: Run) -> Iterator[Step]:

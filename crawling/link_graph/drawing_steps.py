@@ -24,12 +24,12 @@ from crawling.link_graph.drawings import (
     first_lines,
     lines_of,
 )
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.host_graph import SLICE, sums
 from crawling.link_graph.layout import positions
 from crawling.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
 from crawling.link_graph.tables import drawn_hosts
 from crawling.links.parquet import put_query
-from crawling.models import LinkGraph
 
 #: the name of the sums of links
 SUMS = "drawn-sums"

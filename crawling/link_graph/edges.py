@@ -13,10 +13,11 @@ from functools import partial
 import numpy as np
 
 from crawling.errors import CrawlError
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.steps import Step, arrays_of, arrays_step
 from crawling.links.parts import links_written
 from crawling.links.query import each_columns
-from crawling.models import LinkGraph, Page, Run
+from crawling.models import Page, Run
 
 #: What leads from a page to another: links, frames, and what has no element, which are redirects
 #: and the links of documents that are no HTML. Images and styles lead nowhere.

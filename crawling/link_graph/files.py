@@ -12,9 +12,10 @@ from functools import partial
 import numpy as np
 
 from crawling.link_graph.edges import SLICE_LINKS, Edges
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.steps import NOTHING, Step, merge_step, slice_file
 from crawling.links.parquet import put_query
-from crawling.models import LinkGraph, Page
+from crawling.models import Page
 from crawling.storage import storage
 
 #: pages whose addresses are in memory at a time

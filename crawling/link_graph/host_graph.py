@@ -14,12 +14,13 @@ import numpy as np
 
 from crawling.link_graph.drawings import Lines
 from crawling.link_graph.edges import LEADING, SECONDS, Edges, page_slices
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.measures import KINDS, components
 from crawling.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
 from crawling.link_graph.tables import drawn_hosts, page_hosts
 from crawling.links.parquet import engine, put_query, rows_in
 from crawling.links.query import each_columns
-from crawling.models import LinkGraph, Run
+from crawling.models import Run
 from crawling.storage import storage
 from crawling.web.addresses import dns_name
 from crawling.web.public_suffixes import domain_of

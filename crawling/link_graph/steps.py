@@ -7,17 +7,21 @@ the last step whose file is there.
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from crawling.errors import ArchiveTrouble
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.tables import TABLES
 from crawling.links.parquet import put_query
 from crawling.links.query import source_of
-from crawling.models import LinkGraph
 from crawling.storage import pieces_of, storage
+
+logger = logging.getLogger(__name__)
 
 NOTHING: Mapping[str, np.ndarray] = {"nothing": np.empty(0, np.int64)}
 
@@ -62,12 +66,16 @@ def merge_step(graph: LinkGraph, table: str, slices: int) -> Step:
 
 
 def delete_kept(graph: LinkGraph) -> None:
-    """Delete what later steps needed; the tables stay. Raises OSError."""
+    """Delete what later steps needed; the tables stay."""
     folder, _, own = graph.name.partition("/")
     tables = {graph.file(table).partition("/")[2] for table in TABLES}
-    for file in storage().list(folder):
-        if file.startswith(f"{own}.") and file not in tables:
-            storage().delete(f"{folder}/{file}")
+    try:
+        for file in storage().list(folder):
+            if file.startswith(f"{own}.") and file not in tables:
+                storage().delete(f"{folder}/{file}")
+    except (OSError, ArchiveTrouble) as error:  # they go with the graph
+        facts = {"graph": graph.name, "error": str(error)}
+        logger.warning("what a link graph does not need any more is kept", extra=facts)
 
 
 def _arrays_file(graph: LinkGraph, name: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 
 from crawling.errors import ArchiveTrouble
+from crawling.link_graph.graphs import LinkGraph
 from crawling.links.parquet import engine
 from crawling.links.query import SECONDS, limited
-from crawling.models import LinkGraph
 from crawling.storage import storage
 
 #: by name; each is a file

@@ -10,7 +10,7 @@ from crawling.models.access import (
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
 from crawling.models.background_jobs import BackgroundJob
-from crawling.models.datasets import LinkGraph, LinksPart
+from crawling.models.datasets import LinksPart
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -86,7 +86,6 @@ __all__ = [
     "InquiryKind",
     "LambdaRow",
     "Level",
-    "LinkGraph",
     "LinksPart",
     "Listener",
     "LogLine",

@@ -30,7 +30,6 @@ from crawling.jobs.rq_jobs import (
     EXPERIMENT_SHIFTS,
     FORGETTING,
     IMPORT,
-    LINK_GRAPH,
     LINKS,
     REVISITS,
     RUN_SHIFT,
@@ -45,7 +44,6 @@ from crawling.jobs.rq_jobs import (
     remove,
     waits,
 )
-from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
 from crawling.models import ArchiveImport, Checkpoint, Delivery
@@ -205,7 +203,6 @@ def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
     yield from (
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
-        (LINK_GRAPH, lost_graphs().filter(asked_at__lt=late)),
         (
             CHECKPOINT,
             Checkpoint.objects.filter(

@@ -22,7 +22,6 @@ from crawling.frontier.change.withdrawn_pages import put_back, take_out
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget, forget_jobs
 from crawling.jobs.rq_jobs import WITHDRAWAL
-from crawling.link_graph.graphs import forget_graphs
 from crawling.links.progress import read_later
 from crawling.models import (
     ArchiveFile,
@@ -172,7 +171,6 @@ def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
     forget_withdrawn(crawl, rule)
     forget_revisits(crawl, rule)
     ids = [one.pk for one in runs]
-    forget_graphs(ids)
     forget_jobs(JobEvent.WITHDRAWN, ids)
 
 
@@ -194,7 +192,6 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     put_back(withdrawal.pk)
     read_later(parts)
     ids = list(_runs(crawl, withdrawal.run).values_list("pk", flat=True))
-    forget_graphs(ids)
     forget_jobs(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()

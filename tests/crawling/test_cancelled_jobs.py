@@ -158,7 +158,7 @@ def left_on_disk(place, run) -> list[str]:
     folders = [
         *Path(project.ARCHIVE_DIR).glob("wacz*/*"),
         *Path(project.ARCHIVE_DIR).glob("*mirror*/*"),
-        *Path(project.ARCHIVE_DIR).glob("graph*/*"),
+        *Path(project.ARCHIVE_DIR).glob("link-graph*/*"),
         *(place / "checkpoints").glob("*"),
         *(place / "checkpoints").glob(".*"),
         *(place / "state" / "jobs-at-work").glob("*"),

@@ -33,7 +33,7 @@ from crawling.dashboard.graph.ranked_lists import (
     list_pages,
 )
 from crawling.link_graph.drawings import MOST_LINES, MOST_NODES
-from crawling.link_graph.graphs import ask_graph
+from crawling.link_graph.jobs import ask_graph
 from crawling.links.parts import MOST_BEHIND
 from crawling.models import Run
 from serving.access import AuthenticatedRequest
@@ -184,7 +184,7 @@ def compute_link_graph(
 ) -> Status:
     """A background job does it; until it is done the lists show the graph before."""
     one = get_run(crawl_id, run)
-    ask_graph(one)
+    ask_graph(one, by=request.user)
     return Status(202, _told(one))
 
 

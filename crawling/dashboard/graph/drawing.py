@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from crawling.errors import NotFound
 from crawling.link_graph.drawings import NodeKind
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.tables import ask
-from crawling.models import LinkGraph
 
 NODES = """
 SELECT node, kind, name, hosts, pages, in_links, out_links, nullif(opens, 0), x, y, joined

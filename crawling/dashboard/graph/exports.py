@@ -18,8 +18,8 @@ from crawling.dashboard.graph.ranked_lists import (
     each_host,
     each_page,
 )
+from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.tables import each_row, path_of
-from crawling.models import LinkGraph
 from crawling.storage import pieces_of, storage
 from serving.downloads import Download, row_file
 

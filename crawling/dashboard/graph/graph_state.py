@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from crawling.errors import NotFound
-from crawling.link_graph.graphs import computed_graph, latest_attempt
+from crawling.jobs.kinds import state_of as state_of_job
+from crawling.link_graph.graphs import LinkGraph, computed_graph, latest_attempt
 from crawling.links.parts import MOST_BEHIND
-from crawling.models import LinkGraph, Page, Run
+from crawling.models import BackgroundJob, Page, Run
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class GraphState:
     #: pages that were fetched since; MOST_BEHIND: so many or more
     newer_pages: int = 0
     #: the latest, if a user has cancelled it
-    cancelled: LinkGraph | None = None
+    cancelled: BackgroundJob | None = None
 
     @property
     def is_open(self) -> bool:
@@ -49,7 +50,7 @@ class GraphState:
 def state_of(run: Run) -> GraphState:
     latest, graph = latest_attempt(run), computed_graph(run)
     state, trouble, waits = (
-        (latest.state, latest.trouble, latest.waits) if latest else ("none", "", "")
+        (state_of_job(latest), latest.trouble, latest.waits) if latest else ("none", "", "")
     )
     cancelled = latest if latest and latest.cancelled_at else None
     if graph is None:

@@ -13,10 +13,10 @@ from typing import Any
 from django.db.models import TextChoices
 
 from crawling.errors import ArchiveTrouble, BadOrder
-from crawling.link_graph.graphs import computed_graph
+from crawling.link_graph.graphs import LinkGraph, computed_graph
 from crawling.link_graph.tables import ask, each_row
 from crawling.links.query import LinkSearchTookTooLong
-from crawling.models import LinkGraph, Page
+from crawling.models import Page
 
 PAGES = """
 SELECT page_id, url, host, in_links, out_links, pagerank, hub, authority, weak, strong

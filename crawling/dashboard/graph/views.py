@@ -24,10 +24,11 @@ from crawling.dashboard.graph.ranked_lists import (
     list_pages,
 )
 from crawling.errors import ArchiveTrouble, BadOrder, NotFound
-from crawling.link_graph.graphs import ask_graph, computed_graph
+from crawling.link_graph.graphs import LinkGraph, computed_graph
+from crawling.link_graph.jobs import ask_graph
 from crawling.links.parts import MOST_BEHIND
 from crawling.links.query import LinkSearchTookTooLong
-from crawling.models import LinkGraph, Run
+from crawling.models import Run
 from serving.access import AuthenticatedRequest, needs
 from serving.downloads import send
 from serving.list_choices import choices_of
@@ -79,7 +80,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @needs("crawling.change_crawljob")
 def _compute(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     with errors_told(request, RedisError):
-        ask_graph(run)
+        ask_graph(run, by=request.user)
     return redirect(f"{reverse('crawling:graph', args=[run.crawl_id])}?run={run.number}")
 
 

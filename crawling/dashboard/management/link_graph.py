@@ -14,7 +14,7 @@ from django.core.management.base import CommandError, OutputWrapper
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.graph.exports import SHOWN, graph_file
-from crawling.dashboard.graph.graph_state import state_of, wanted_graph
+from crawling.dashboard.graph.graph_state import wanted_graph
 from crawling.dashboard.graph.ranked_lists import (
     ComponentKind,
     RankFilter,
@@ -24,8 +24,12 @@ from crawling.dashboard.graph.ranked_lists import (
     list_pages,
 )
 from crawling.dashboard.management.run_exports import write_rows
-from crawling.link_graph.graphs import open_graph
-from crawling.models import LinkGraph, Run
+from crawling.errors import CrawlError
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.running import work_here
+from crawling.link_graph.graphs import LinkGraph
+from crawling.link_graph.jobs import LINK_GRAPH
+from crawling.models import Run
 
 WORDS = "rank the pages and hosts of a run by their links, and list its connected components"
 ENDINGS = ("csv", "jsonl", "parquet", "graphml")
@@ -76,12 +80,14 @@ def show_graph(options: dict[str, Any], out: OutputWrapper) -> None:
 
 
 def _compute(run: Run) -> None:
-    # it imports SciPy, which other commands do not need
-    from crawling.link_graph.computation import compute
-
-    compute(open_graph(run).pk)
-    if trouble := state_of(run).trouble:
-        raise CommandError(f"The link graph could not be computed. {trouble}")
+    job = open_job(LINK_GRAPH, run, by=None)
+    try:
+        work_here(job)
+    except CrawlError as error:
+        job.refresh_from_db()
+        if not job.trouble:  # a background job is at it
+            raise
+        raise CommandError(f"The link graph could not be computed. {job.trouble}") from error
 
 
 def _rows(graph: LinkGraph, options: dict[str, Any]) -> Iterator[dict[str, Any]]:

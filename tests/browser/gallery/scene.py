@@ -20,9 +20,10 @@ from crawling.dashboard.copies.asked import ask_text
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.idle.second_readings import read_when_idle
 from crawling.installation import set_identity
+from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import open_jobs
-from crawling.link_graph.computation import compute
-from crawling.link_graph.graphs import open_graph
+from crawling.jobs.running import work_here
+from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
 from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount
@@ -296,7 +297,7 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
         )
         if at_once:
             remove_records(withdrawal.pk)
-    compute(open_graph(latest).pk)  # a withdrawal forgets it
+    work_here(open_job(LINK_GRAPH, latest, by=None))  # a withdrawal forgets it
 
 
 def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:

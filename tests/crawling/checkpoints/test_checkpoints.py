@@ -38,7 +38,6 @@ LEFT_BEHIND = {
     "crawling_archiveimport",
     "crawling_linkspart",  # made anew of the archive
     "crawling_backgroundjob",  # what was made of pages is made anew
-    "crawling_linkgraph",  # computed anew of that
     "crawling_runprocess",
     "crawling_logline",
     "crawling_checkpoint",

@@ -22,7 +22,6 @@ from crawling.jobs.rq_jobs import (
     FORGETTING,
     IDLE,
     INDEX_REPAIR,
-    LINK_GRAPH,
     LINKS,
     PROBLEM_COUNTS,
     REVISITS,
@@ -32,6 +31,7 @@ from crawling.jobs.rq_jobs import (
     WITHDRAWAL,
     RowJob,
 )
+from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.mirror.jobs import MIRROR
 from crawling.seed_sources.sources import SeedSourceFields, create_source
 from crawling.wacz.jobs import WACZ
@@ -56,8 +56,8 @@ def workers():
 
 
 def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
-    kinds = (EXTRACTION.job, MIRROR.job, WACZ.job, QUESTIONS[0].job)
-    asked = (*kinds, EXPERIMENT, LINK_GRAPH, CHECKPOINT)
+    kinds = (EXTRACTION.job, LINK_GRAPH.job, MIRROR.job, WACZ.job, QUESTIONS[0].job)
+    asked = (*kinds, EXPERIMENT, CHECKPOINT)
     idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
     assert {job.queue for job in (*asked, WITHDRAWAL)} == {BACKGROUND}
     assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.running import work_here
 from crawling.link_graph import drawings
-from crawling.link_graph.computation import compute
 from crawling.link_graph.drawings import (
     MOST_NODES,
     HostNodes,
@@ -21,7 +22,7 @@ from crawling.link_graph.drawings import (
     first_lines,
     lines_of,
 )
-from crawling.link_graph.graphs import open_graph
+from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.link_graph.layout import positions
 from crawling.links.catch_up import catch_up
 from crawling.models import Run
@@ -120,7 +121,7 @@ def crawl(crawled, db, monkeypatch):
     """With drawings of three nodes."""
     monkeypatch.setattr(drawings, "MOST_NODES", 3)
     run = Run.objects.get(pk=crawled.pk)
-    compute(open_graph(run).pk)
+    work_here(open_job(LINK_GRAPH, run, by=None))
     return run.crawl
 
 

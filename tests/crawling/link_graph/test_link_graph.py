@@ -9,13 +9,14 @@ import json
 import shutil
 import xml.etree.ElementTree as ET
 from itertools import product
+from pathlib import Path
 
 import django_rq
 import duckdb
 import numpy as np
 import pytest
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -25,15 +26,18 @@ from crawling.dashboard.graph.ranked_lists import (
     list_hosts,
     list_pages,
 )
-from crawling.errors import BadOrder
+from crawling.errors import BadOrder, WrongState
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.jobs.rq_jobs import BACKGROUND, LINK_GRAPH
-from crawling.link_graph import computation, edges, graphs
-from crawling.link_graph.computation import compute
-from crawling.link_graph.graphs import ask_graph, computed_graph, open_graph
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.removal import remove_forgotten
+from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB
+from crawling.jobs.running import work_here
+from crawling.link_graph import computation, edges
+from crawling.link_graph.graphs import LinkGraph, computed_graph
+from crawling.link_graph.jobs import LINK_GRAPH, ask_graph
 from crawling.link_graph.tables import TABLES
 from crawling.links.catch_up import catch_up
-from crawling.models import LinkGraph, Page, Run
+from crawling.models import BackgroundJob, Page, Run
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.link_graph.definitions import components, hubs_and_authorities, pagerank
@@ -67,7 +71,7 @@ def site(shared):
 def crawled(site, shared, crawl_once) -> Run:
     run = crawl_once(f"{site.url}/")
     shared.do(catch_up, run.pk)
-    shared.do(lambda: compute(open_graph(run).pk))
+    shared.do(lambda: work_here(open_job(LINK_GRAPH, run, by=None)))
     return run
 
 
@@ -84,9 +88,13 @@ def graph(run) -> LinkGraph:
 @pytest.fixture
 def bare(run) -> Run:
     """The run before it had a graph."""
-    LinkGraph.objects.all().delete()
-    shutil.rmtree(settings.ARCHIVE_DIR / f"graph{run.pk}")
+    BackgroundJob.objects.all().delete()
+    shutil.rmtree(folder(run))
     return run
+
+
+def folder(run) -> Path:
+    return settings.ARCHIVE_DIR / f"link-graph{run.pk}"
 
 
 @pytest.fixture
@@ -231,58 +239,57 @@ def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(bare,
     operator.post(address)
     operator.post(f"/api/v1/crawls/{bare.crawl_id}/graph/compute")
 
-    (graph,) = LinkGraph.objects.all()  # both asked for one
-    assert graph.state == "waiting"
+    (job,) = BackgroundJob.objects.all()  # both asked for one
+    assert operator.get(f"/api/v1/crawls/{bare.crawl_id}/graph").json()["state"] == "waiting"
     assert "waits for a worker" in operator.get(address).content.decode()
-    assert background.job_ids == [f"link-graph-{graph.pk}"]
-    job = background.fetch_job(f"link-graph-{graph.pk}")
-    assert (job.func_name, job.args) == (LINK_GRAPH.function, [graph.pk])
-    compute(graph.pk)
-    assert computed_graph(bare) == graph
+    assert background.job_ids == [f"job-{job.pk}"]
+    asked = background.fetch_job(f"job-{job.pk}")
+    assert (asked.func_name, asked.args) == (RUN_JOB, [job.pk])
+    work_here(job)
+    assert computed_graph(bare) == LinkGraph.of(BackgroundJob.objects.get())
     Page.objects.filter(url__url__endswith="/a").update(fetched_at=timezone.now())
     assert "1\n  page of the run is newer" in operator.get(address).content.decode()
 
 
 def test_a_killed_job_continues_and_leaves_no_file_behind(bare, background, monkeypatch):
-    graph = open_graph(bare)
+    job = open_job(LINK_GRAPH, bare, by=None)
 
     def killed(*args):
-        raise KeyboardInterrupt
+        raise SystemExit
 
     with monkeypatch.context() as during:
         during.setattr(computation, "host_steps", killed)
-        with pytest.raises(KeyboardInterrupt):
-            compute(graph.pk)
+        with pytest.raises(SystemExit):
+            work_here(job)
     assert computed_graph(bare) is None
-    LinkGraph.objects.update(asked_at=graph.asked_at.replace(year=2020))
     resend_background()
-    assert f"link-graph-{graph.pk}" in background.job_ids
+    assert f"job-{job.pk}" in background.job_ids
 
     monkeypatch.setattr(edges, "_nodes", killed)  # what was done is not done again
-    compute(graph.pk)
+    work_here(job)
 
-    assert computed_graph(bare).pk == graph.pk
-    assert len(list((settings.ARCHIVE_DIR / f"graph{bare.pk}").iterdir())) == len(TABLES)
+    assert computed_graph(bare).name == job.name
+    assert len(list(folder(bare).iterdir())) == len(TABLES)
 
 
 def test_a_job_that_was_killed_again_and_again_is_given_up(bare, background):
-    graph = open_graph(bare)
-    LinkGraph.objects.update(attempts=graphs.MOST_ATTEMPTS)
+    job = open_job(LINK_GRAPH, bare, by=None)
+    BackgroundJob.objects.update(attempts=LINK_GRAPH.attempts)
 
-    compute(graph.pk)
+    with pytest.raises(CommandError, match=r"could not be computed\. It was broken off 3 times"):
+        call_command("crawl", "graph", str(bare.crawl_id), "--compute")
 
-    graph.refresh_from_db()
-    assert (graph.state, graph.trouble) == ("failed", graphs.BROKEN_OFF)
-    assert ask_graph(bare).pk != graph.pk
+    job.refresh_from_db()
+    assert (job.state, job.trouble) == ("failed", LINK_GRAPH.broken_off)
+    assert ask_graph(bare, by=None).pk != job.pk
 
 
 def test_a_new_graph_takes_the_place_of_the_old(run, graph):
-    compute(open_graph(run).pk)
+    job = work_here(open_job(LINK_GRAPH, run, by=None))
 
-    assert computed_graph(run).pk > graph.pk
-    graphs.remove_abandoned_graphs()
-    assert LinkGraph.objects.count() == 1
-    assert len(list((settings.ARCHIVE_DIR / f"graph{run.pk}").iterdir())) == len(TABLES)
+    assert (computed_graph(run).name, job.name != graph.name) == (job.name, True)
+    assert BackgroundJob.objects.get() == job
+    assert len(list(folder(run).iterdir())) == len(TABLES)
 
 
 def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
@@ -293,9 +300,9 @@ def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
     assert computed_graph(run) is None
     viewer = browser("viewer")
     assert viewer.get(f"/api/v1/crawls/{run.crawl_id}/graph/pages").status_code == 404
-    graphs.remove_abandoned_graphs()
-    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
-    compute(open_graph(run).pk)
+    remove_forgotten()
+    assert not folder(run).exists()
+    work_here(open_job(LINK_GRAPH, run, by=None))
     rows, _ = list_pages(computed_graph(run), RankSort.PAGERANK, RankFilter(), most=10)
     assert {row.url.removeprefix(site.url) for row in rows} == set(WEB) - {"/b"}
     assert "/b" not in str(rows)
@@ -310,24 +317,25 @@ def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, bar
         return steps(*args)
 
     monkeypatch.setattr(computation, "host_steps", late)
-    compute(open_graph(bare).pk)
+    with pytest.raises(WrongState, match="no longer wanted"):
+        work_here(open_job(LINK_GRAPH, bare, by=None))
 
     assert computed_graph(bare) is None
-    assert not (settings.ARCHIVE_DIR / f"graph{bare.pk}").exists()
+    assert not folder(bare).exists()
 
 
 def test_a_graph_goes_with_its_run(run, graph):
     delete_crawl(run.crawl, by=None, for_good=True)
 
-    assert not LinkGraph.objects.exists()
-    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
+    assert not BackgroundJob.objects.exists()
+    assert not folder(run).exists()
 
 
 def test_a_run_of_one_page_without_links_has_a_graph(make_site, crawl_to_the_end):
     run = crawl_to_the_end(f"{make_site({'/': 'alone'}).url}/")
     catch_up(run.pk)
 
-    compute(open_graph(run).pk)
+    work_here(open_job(LINK_GRAPH, run, by=None))
 
     (row,) = list_pages(computed_graph(run), RankSort.PAGERANK, RankFilter(), most=10)[0]
     assert (row.pagerank, row.in_links, row.weak, row.strong) == (pytest.approx(1), 0, 1, 1)

@@ -26,9 +26,10 @@ from crawling.crawls.share_links import create_share_link
 from crawling.dashboard.links.problem_counts import count_when_idle
 from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import ask_extraction
-from crawling.jobs.running import run_job
-from crawling.link_graph.computation import compute
-from crawling.link_graph.graphs import open_graph, remove_abandoned_graphs
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.removal import remove_forgotten
+from crawling.jobs.running import run_job, work_here
+from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import remove_abandoned_parts
 from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
@@ -216,7 +217,7 @@ def made_of(runs, site) -> None:
         catch_up(run.pk)
         read_to_the_end(run)
         count_when_idle(run.pk)
-        compute(open_graph(run).pk)
+        work_here(open_job(LINK_GRAPH, run, by=None))
     for kind in (WACZ, MIRROR, LATEST_MIRROR):
         run_job(ask_export(second, kind).pk)
     run_job(ask_extraction(first, {"all": "p", "cell": "td"}, by=None).pk)
@@ -265,7 +266,7 @@ def test_what_a_withdrawn_page_said_is_nowhere_once_its_records_are_removed(runs
     remove_records(withdraw(crawl, None, **asked, at_once=True).pk)
     remove_abandoned()
     remove_abandoned_parts()
-    remove_abandoned_graphs()
+    remove_forgotten()
     forget_abandoned(0)
 
     assert places() == set()

@@ -18,22 +18,19 @@ from django.db import connections
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.errors import WrongState
-from crawling.idle.link_graphs import LEAST_MIB, compute_when_idle
 from crawling.jobs import turns
-from crawling.jobs.rq_jobs import LINK_GRAPH
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.running import run_job, work_here
+from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import IDLE
 from crawling.jobs.turns import IdleTurn
 from crawling.link_graph import computation, drawing_steps
 from crawling.link_graph.drawings import HostNodes
-from crawling.link_graph.graphs import (
-    MOST_BROKEN,
-    NO_TIME,
-    computed_graph,
-    note_broken_step,
-    open_graph,
-)
+from crawling.link_graph.graphs import computed_graph
+from crawling.link_graph.jobs import LEAST_MIB, LINK_GRAPH
 from crawling.link_graph.tables import TABLES, ask
 from crawling.links.catch_up import catch_up
+from crawling.models import BackgroundJob
 from crawling.process.child_process import ChildLost
 from tests.crawling.pages import browser
 from tests.stack import background_queue, wait_until
@@ -50,12 +47,12 @@ def run(make_site, crawl_to_the_end):
 
 
 @pytest.fixture
-def graph(run):
-    return open_graph(run)
+def job(run):
+    return open_job(LINK_GRAPH, run, by=None)
 
 
 @pytest.fixture
-def background(graph):
+def background(job):
     with background_queue() as queue:
         yield queue
 
@@ -82,65 +79,66 @@ def graph_page(run):
 
 
 def files(run):
-    return len(list((settings.ARCHIVE_DIR / f"graph{run.pk}").iterdir()))
+    return len(list((settings.ARCHIVE_DIR / f"link-graph{run.pk}").iterdir()))
 
 
 def test_it_waits_for_memory_that_no_crawl_needs_and_says_so(
-    run, graph, background, wants, monkeypatch
+    run, job, background, wants, monkeypatch
 ):
     monkeypatch.setattr(turns, "WAIT_SECONDS", 0.1)
     crawl, seen = wants(), set()
-    assert "could not spare" in compute_when_idle(graph.pk)
+    assert "could not spare" in run_job(job.pk)
     assert f"it waits for {LEAST_MIB} MiB of memory that no crawl needs" in graph_page(run)
     finish_process(process=crawl)
 
     def left(self):
-        process = Process.objects.get(run_ref=f"moment/link-graph-{graph.pk}", state="active")
+        process = Process.objects.get(run_ref=f"moment/job-{job.pk}", state="active")
         seen.add((process.priority, sum(process.allocated)))
         return math.inf
 
     monkeypatch.setattr(IdleTurn, "seconds_left", left)
-    assert compute_when_idle(graph.pk) == "it is computed"
+    assert run_job(job.pk) == "computed"
 
     assert seen == {(IDLE, LEAST_MIB)}
-    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="link").exists()
-    assert (computed_graph(run).waits, files(run)) == ("", len(TABLES))
+    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="job-").exists()
+    job.refresh_from_db()
+    assert (job.waits, files(run)) == ("", len(TABLES))
 
 
 def test_each_turn_does_a_step_although_others_want_the_memory_at_once(
-    run, graph, background, wants, monkeypatch
+    run, job, background, wants, monkeypatch
 ):
-    steps = computation.compute_steps
+    compute = computation.compute
 
-    def steps_with_others(graph_id, goes_on):
+    def compute_with_others(running):
         wants()
-        while goes_on():
+        while running.goes_on():
             time.sleep(0.01)  # until the job has seen them
-        return steps(graph_id, goes_on)
+        return compute(running)
 
     with monkeypatch.context() as during:
-        during.setattr(computation, "compute_steps", steps_with_others)
+        during.setattr(computation, "compute", compute_with_others)
         for turn in range(1, 4):
-            assert compute_when_idle(graph.pk) == "others wait"
+            assert run_job(job.pk) == "others wait"
             crawl = Process.objects.filter(label="c").latest("pk").pk
             assert has_memory(crawl)
             assert files(run) == turn
             finish_process(process=crawl)
     assert "continues then" in graph_page(run)
 
-    assert compute_when_idle(graph.pk) == "it is computed"
+    assert run_job(job.pk) == "computed"
     assert ask(computed_graph(run), "SELECT count(*) FROM links") == [(10,)]
     assert files(run) == len(TABLES)
 
 
 def test_others_have_the_memory_within_5_s_whatever_a_step_is_at(
-    run, graph, background, wants, monkeypatch
+    run, job, background, wants, monkeypatch
 ):
     with monkeypatch.context() as during:
         during.setattr(computation, "components", endless)
-        with forked_job(graph) as job:
+        with forked_job(job) as worker:
             wait_until(lambda: table_file(run, "links"), seconds=30)
-            (child,) = psutil.Process(job).children()
+            (child,) = psutil.Process(worker).children()
             asked_at, crawl = time.monotonic(), wants()
             wait_until(lambda: has_memory(crawl), seconds=20)
             took = time.monotonic() - asked_at
@@ -148,16 +146,16 @@ def test_others_have_the_memory_within_5_s_whatever_a_step_is_at(
     kept = table_file(run, "links").stat().st_mtime_ns
 
     assert took < 5
-    assert f"its next step was broken off 1 of at most {MOST_BROKEN} times" in graph_page(run)
+    assert f"its next step was broken off 1 of at most {LINK_GRAPH.breaks} times" in graph_page(run)
     finish_process(process=crawl)
-    assert compute_when_idle(graph.pk) == "it is computed"
+    assert run_job(job.pk) == "computed"
     assert table_file(run, "links").stat().st_mtime_ns == kept
-    row = computed_graph(run)
-    assert (row.attempts, row.broken_steps, row.waits, files(run)) == (0, 0, "", len(TABLES))
+    job.refresh_from_db()
+    assert (job.attempts, job.breaks, job.waits, files(run)) == (0, 0, "", len(TABLES))
 
 
 def test_what_leads_to_the_first_drawing_is_kept_although_each_turn_is_killed_in_it(
-    run, graph, background, wants, monkeypatch
+    run, job, background, wants, monkeypatch
 ):
     monkeypatch.setattr(drawing_steps, "SLICE", 1)
     monkeypatch.setattr(turns, "STEP_SECONDS", 2.0)
@@ -172,34 +170,32 @@ def test_what_leads_to_the_first_drawing_is_kept_although_each_turn_is_killed_in
     monkeypatch.setattr(HostNodes, "pairs", one_then_endless)
     kept = {}
     for turn in (1, 2):
-        with forked_job(graph):
+        with forked_job(job):
             wait_until(lambda turn=turn: len(added_slices(run)) == turn, seconds=30)
             crawl = wants()
             wait_until(lambda crawl=crawl: has_memory(crawl), seconds=20)
         assert kept.items() <= added_slices(run).items()
         kept = added_slices(run)
-        graph.refresh_from_db()
-        assert (len(kept), graph.broken_steps) == (turn, 1)
+        job.refresh_from_db()
+        assert (len(kept), job.breaks) == (turn, 1)
         finish_process(process=crawl)
 
-    assert compute_when_idle(graph.pk) == "it is computed"
+    assert run_job(job.pk) == "computed"
     drawn = "SELECT count(*), sum(links) FROM drawn_lines"
     assert ask(computed_graph(run), drawn) == [(3, 3)]
 
 
-def test_a_step_that_others_never_leave_the_time_for_is_given_up(
-    run, graph, background, monkeypatch
-):
+def test_a_step_that_others_never_leave_the_time_for_is_given_up(run, job, background, monkeypatch):
     monkeypatch.setattr(computation, "components", endless)
     monkeypatch.setattr(IdleTurn, "seconds_left", lambda self: 0.0)
-    for broken in range(1, MOST_BROKEN):
-        assert note_broken_step(graph.pk) == "others wait"
-        graph.refresh_from_db()
-        assert f"broken off {broken} of" in graph.waits
+    BackgroundJob.objects.update(breaks=LINK_GRAPH.breaks - 2)
+    assert run_job(job.pk) == "others wait"
+    job.refresh_from_db()
+    assert f"broken off {LINK_GRAPH.breaks - 1} of at most {LINK_GRAPH.breaks}" in job.waits
 
-    assert compute_when_idle(graph.pk) == NO_TIME
-    assert NO_TIME in graph_page(run)
-    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
+    assert run_job(job.pk) == LINK_GRAPH.no_time
+    assert LINK_GRAPH.no_time in graph_page(run)
+    assert not (settings.ARCHIVE_DIR / f"link-graph{run.pk}").exists()
 
 
 def test_a_step_ends_in_time_to_give_back_within_five_seconds():
@@ -207,33 +203,33 @@ def test_a_step_ends_in_time_to_give_back_within_five_seconds():
 
 
 def test_a_job_whose_child_is_killed_gives_its_units_back_and_is_continued(
-    run, graph, background, monkeypatch
+    run, job, background, monkeypatch
 ):
     with monkeypatch.context() as during:
-        during.setattr(computation, "step_done", lambda graph: os.kill(os.getpid(), signal.SIGKILL))
+        during.setattr(RunningJob, "bookmark", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
         with pytest.raises(ChildLost):
-            compute_when_idle(graph.pk)
-    graph.refresh_from_db()
-    assert (graph.attempts, graph.broken_steps, files(run)) == (1, 0, 1)
-    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="link").exists()
+            run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.attempts, job.breaks, files(run)) == (1, 0, 1)
+    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="job-").exists()
 
-    assert compute_when_idle(graph.pk) == "it is computed"
+    assert run_job(job.pk) == "computed"
 
 
 def test_a_killed_job_takes_its_child_along_and_its_units_come_back(
-    run, graph, background, monkeypatch
+    run, job, background, monkeypatch
 ):
     with monkeypatch.context() as during:
         during.setattr(computation, "components", endless)
-        with forked_job(graph) as job:
+        with forked_job(job) as worker:
             wait_until(lambda: table_file(run, "links"), seconds=30)
-            (child,) = psutil.Process(job).children()
-            os.kill(job, signal.SIGKILL)
+            (child,) = psutil.Process(worker).children()
+            os.kill(worker, signal.SIGKILL)
     wait_until(lambda: not child.is_running() or child.status() == "zombie", seconds=5)
-    left = Process.objects.get(state=ProcessState.ACTIVE, run_ref__contains="link-graph")
+    left = Process.objects.get(state=ProcessState.ACTIVE, run_ref__contains="job-")
     assert sum(left.allocated) == LEAST_MIB
 
-    assert compute_when_idle(graph.pk) == "it is computed"
+    assert run_job(job.pk) == "computed"
 
     left.refresh_from_db()
     assert left.state == ProcessState.FINISHED
@@ -241,22 +237,22 @@ def test_a_killed_job_takes_its_child_along_and_its_units_come_back(
 
 
 @contextmanager
-def forked_job(graph):
+def forked_job(job):
     """A process that does the job, as a worker's does; gives its number."""
     connections.close_all()
-    if (job := os.fork()) == 0:
+    if (worker := os.fork()) == 0:
         try:
-            compute_when_idle(graph.pk)
+            run_job(job.pk)
         finally:
             os._exit(0)
     try:
-        yield job
+        yield worker
     except BaseException:
-        os.kill(job, signal.SIGKILL)  # it might be at a step that never ends
+        os.kill(worker, signal.SIGKILL)  # it might be at a step that never ends
         raise
     finally:
         with suppress(ProcessLookupError):
-            os.waitpid(job, 0)
+            os.waitpid(worker, 0)
 
 
 def endless(_edges, _kind):
@@ -265,21 +261,21 @@ def endless(_edges, _kind):
 
 def added_slices(run):
     """The files with the links of a slice of the lines between hosts, and when each was written."""
-    found = (settings.ARCHIVE_DIR / f"graph{run.pk}").glob("*.drawn-0*.npz")
+    found = (settings.ARCHIVE_DIR / f"link-graph{run.pk}").glob("*.drawn-0*.npz")
     return {file.name: file.stat().st_mtime_ns for file in found}
 
 
 def table_file(run, table):
     """None: no job has written it yet."""
-    found = (settings.ARCHIVE_DIR / f"graph{run.pk}").glob(f"*.{table}.parquet")
+    found = (settings.ARCHIVE_DIR / f"link-graph{run.pk}").glob(f"*.{table}.parquet")
     return next(found, None)
 
 
-def test_one_job_at_a_time_computes_it(graph, background):
-    with ThreadPoolExecutor(1) as other, LINK_GRAPH.alone(graph.pk):
-        assert "another worker" in other.submit(in_a_thread, compute_when_idle, graph.pk).result()
+def test_one_job_at_a_time_computes_it(job, background):
+    with ThreadPoolExecutor(1) as other, LINK_GRAPH.job.alone(job.pk):
+        assert "another worker" in other.submit(in_a_thread, run_job, job.pk).result()
         with pytest.raises(WrongState):
-            other.submit(in_a_thread, computation.compute, graph.pk).result()
+            other.submit(in_a_thread, work_here, job).result()
 
 
 def in_a_thread(function, *args):

@@ -110,17 +110,12 @@ def _begin(kind: JobKind, job_id: int) -> str:
         if job.attempts >= kind.attempts:
             _give_up(kind, job, kind.broken_off)
             return kind.broken_off
-        anew: dict[str, Any] = {}
+        begins: dict[str, Any] = {"began_at": Coalesce(F("began_at"), Now())}
         if kind.has_files and job.machine != this_machine():
             name = file_name(kind.name, job.run_id or 0)
-            anew = {"name": name, "machine": this_machine(), "bookmark": None, "progress": {}}
-        wanted(job).update(
-            attempts=F("attempts") + 1,
-            began_at=Coalesce(F("began_at"), Now()),
-            heartbeat_at=Now(),
-            waits="",
-            **anew,
-        )
+            begins = {"name": name, "machine": this_machine(), "began_at": Now()}
+            begins |= {"bookmark": None, "progress": {}}
+        wanted(job).update(attempts=F("attempts") + 1, heartbeat_at=Now(), waits="", **begins)
     return ""
 
 

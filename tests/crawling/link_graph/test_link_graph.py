@@ -8,6 +8,7 @@ import io
 import json
 import shutil
 import xml.etree.ElementTree as ET
+from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
@@ -270,6 +271,18 @@ def test_a_killed_job_continues_and_leaves_no_file_behind(bare, background, monk
 
     assert computed_graph(bare).name == job.name
     assert len(list(folder(bare).iterdir())) == len(TABLES)
+
+
+def test_another_machine_computes_it_anew_and_of_the_pages_as_they_are_then(bare, background):
+    job, began_at = open_job(LINK_GRAPH, bare, by=None), timezone.now() - timedelta(days=1)
+    name, begun = job.name, {"began_at": began_at, "progress": {"behind": 7}}
+    BackgroundJob.objects.update(machine="another", **begun)
+
+    work_here(job)
+
+    told = browser("viewer").get(f"/api/v1/crawls/{bare.crawl_id}/graph").json()
+    assert (told["state"], told["newer_pages"], told["behind"]) == ("computed", 0, 0)
+    assert computed_graph(bare).name != name
 
 
 def test_a_job_that_was_killed_again_and_again_is_given_up(bare, background):

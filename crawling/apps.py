@@ -9,15 +9,24 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
+        from crawling.dashboard.links.jobs import PROBLEM_COUNTS
         from crawling.dryrun.jobs import QUESTIONS
         from crawling.extraction.jobs import EXTRACTION
         from crawling.jobs.kinds import register as register_jobs
         from crawling.link_graph.jobs import LINK_GRAPH
+        from crawling.links.jobs import LINKS
         from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
+        from crawling.revisits.jobs import REVISITS
+        from crawling.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
+        from crawling.seed_sources.jobs import SEED_SOURCE
         from crawling.wacz.jobs import WACZ
+        from crawling.watches.jobs import WATCHES
+        from crawling.withdrawals.jobs import WITHDRAWAL
 
         register(check_extensions)
-        register_jobs([EXTRACTION, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ, *QUESTIONS])
+        asked = (EXTRACTION, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ, *QUESTIONS)
+        due = (FORGETTING, LINKS, REVISITS, SECOND_READING, SEED_SOURCE, WATCHES, WITHDRAWAL)
+        register_jobs((*asked, *due, INDEX_REPAIR, PROBLEM_COUNTS))
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

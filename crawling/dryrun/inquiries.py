@@ -87,6 +87,6 @@ def question_of(inquiry: Inquiry) -> dict[str, Any]:
 
 def _enqueue(inquiry: Inquiry) -> None:
     try:
-        kind_of(inquiry).job.enqueue(inquiry.pk)
+        kind_of(inquiry).job.enqueue_if_lost(inquiry.pk)
     except RedisError:
         end_job(inquiry, trouble=NO_QUEUE)

@@ -7,7 +7,7 @@ Rooms above this one declare their kinds, and `crawling.apps` registers them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import Any
@@ -47,6 +47,28 @@ class JobScope(Enum):
     RUN = "run"
     CRAWL = "crawl"
     INSTALLATION = "installation"
+
+
+#: of jobs whose results are rows, or files, of the crawl, which follow these events themselves
+OF_ROWS = {
+    JobEvent.DELETED: JobEffect.FORGET,
+    JobEvent.WITHDRAWN: JobEffect.KEEP,
+    JobEvent.RESTORED: JobEffect.KEEP,
+    JobEvent.REWRITTEN: JobEffect.KEEP,
+}
+#: what a job that no user asks for has done is of interest for so long
+KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class DueJob:
+    """What is due though no user has asked for it."""
+
+    #: one job at a time is open for it
+    subject: str
+    #: id of a run
+    run: int | None = None
+    spec: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: What work returns: the result; None: it ended since others wait, and goes on later.
@@ -103,6 +125,8 @@ class JobKind:
     keeps_latest_only: bool = False
     #: whether what one has made may still be given out; for JobEffect.CHECK
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
+    #: what the scheduler asks for now; None: users ask
+    due: Callable[[], Iterable[DueJob]] | None = None
     #: removes what a job leaves that was killed, beside files in the storage; to be repeated
     clear: Callable[[BackgroundJob], None] = lambda job: None
 

@@ -76,9 +76,11 @@ class RowJob:
         )
 
     def ask(self, pk: int) -> None:
-        """Queue the job. Without Redis the scheduler does it later, which looks at the rows."""
+        """Queue the job, unless a worker will come to it. Without Redis the scheduler does it later,
+        which looks at the rows.
+        """
         try:
-            self.enqueue(pk)
+            self.enqueue_if_lost(pk)
         except RedisError as error:
             logger.warning("a job cannot be queued", extra={"job": self.name, "error": str(error)})
 
@@ -124,22 +126,31 @@ class RowJob:
         """Whether no other process does the work of the row; none begins to until the block
         ends.
         """
-        numbers: tuple[str, int] = (self.name, pk % 2**31)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s), %s)", numbers)
-            is_alone = cursor.fetchone()[0]
-        try:
+        with alone_at(self.name, pk) as is_alone:
             yield is_alone
-        finally:
-            if is_alone:
-                with connection.cursor() as cursor:
-                    cursor.execute("SELECT pg_advisory_unlock(hashtext(%s), %s)", numbers)
 
     def _queue(self) -> Queue:
         return django_rq.get_queue(self.queue)
 
     def _id(self, pk: int) -> str:
         return f"{self.name}-{pk}"
+
+
+@contextmanager
+def alone_at(name: str, number: int) -> Iterator[bool]:
+    """Whether no other process is in such a block with the same name and number; PostgreSQL notices
+    when one dies.
+    """
+    numbers: tuple[str, int] = (name, number % 2**31)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s), %s)", numbers)
+        is_alone = cursor.fetchone()[0]
+    try:
+        yield is_alone
+    finally:
+        if is_alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(hashtext(%s), %s)", numbers)
 
 
 EXPERIMENT = RowJob("experiment", "crawling.experiments.runner.run_queued", seconds=60 * 60)
@@ -150,45 +161,8 @@ CHECKPOINT = RowJob(
     seconds=60 * 60,
     retried=False,
 )
-#: of a run, by its id
-LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60, queue=IDLE)
-SECOND_READING = RowJob(
-    "read-again", "crawling.idle.second_readings.read_when_idle", seconds=60 * 60, queue=IDLE
-)
-PROBLEM_COUNTS = RowJob(
-    "count-problems",
-    "crawling.dashboard.links.problem_counts.count_when_idle",
-    seconds=60 * 60,
-    queue=IDLE,
-)
-#: of a part of the links dataset; it does the work of all that there are
-FORGETTING = RowJob(
-    "forget-texts",
-    "crawling.search.index.forget_abandoned",
-    seconds=15 * 60,
-    at_front=True,
-    queue=IDLE,
-)
-#: there is one index; its key is 0
-INDEX_REPAIR = RowJob(
-    "repair-index", "crawling.search.index.repair", seconds=15 * 60, at_front=True, queue=IDLE
-)
 IMPORT = RowJob(
     "import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60, queue=IMPORTS
-)
-
-#: of a crawl, by its id
-WATCHES = RowJob(
-    "watches", "crawling.watches.comparing.compare_ended_runs", seconds=60 * 60, queue=IDLE
-)
-REVISITS = RowJob(
-    "revisits", "crawling.idle.revisit_plans.plan_when_granted", seconds=60 * 60, queue=IDLE
-)
-SEED_SOURCE = RowJob(
-    "seed-source", "crawling.seed_sources.reading.read_due", seconds=15 * 60, queue=IDLE
-)
-WITHDRAWAL = RowJob(
-    "withdrawal", "crawling.withdrawals.file_removal.remove_records", seconds=6 * 60 * 60
 )
 #: all that workers call
 FUNCTIONS = frozenset(

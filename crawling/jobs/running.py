@@ -21,7 +21,7 @@ from crawling.errors import ArchiveTrouble, CrawlError, WrongState
 from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted
 from crawling.jobs.kinds import JobKind, kind_of
 from crawling.jobs.removal import clear_job_files, forget_older
-from crawling.jobs.running_job import JobGone, RunningJob
+from crawling.jobs.running_job import JobGone, JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits
 from crawling.jobs.turns import IdleTurn, idle_turn
 from crawling.models import BackgroundJob
@@ -136,27 +136,44 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     running = RunningJob(job, goes_on)
     try:
         result = kind.work(running)
-    except JobGone:
-        return _gone(kind, job)
-    except CrawlError as error:
-        logger.warning("a job has no result", extra={"job": str(job), "why": str(error)})
-        _give_up(kind, job, str(error))
-        return str(error)
-    except Exception:  # RQ keeps the traceback; the next attempt may succeed
-        if job.attempts >= kind.attempts:
-            _give_up(kind, job, FAULT)
-        raise
+    # whatever goes wrong, the row says so
+    except Exception as error:
+        return _stopped(kind, job, error)
     except KeyboardInterrupt:  # its worker ends, or a user has cancelled it
-        wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=WORKER_ENDED)
+        _pause(job, WORKER_ENDED)
         raise
     if result is None:
-        wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=OTHERS_WAIT)
+        _pause(job, OTHERS_WAIT)
         return "others wait"
     if not (running.is_finished or end_job(job, result)):
         return _gone(kind, job)
     if kind.keeps_latest_only:
         forget_older(kind, job)
     return kind.done
+
+
+def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
+    """What became of a job whose work raised this. A fault of ours is raised again: RQ keeps its
+    traceback, and the next attempt may succeed.
+    """
+    match error:
+        case JobGone():
+            return _gone(kind, job)
+        case JobWaits():
+            _pause(job, str(error))
+        case CrawlError():
+            logger.warning("a job has no result", extra={"job": str(job), "why": str(error)})
+            _give_up(kind, job, str(error))
+        case _:
+            if job.attempts >= kind.attempts:
+                _give_up(kind, job, FAULT)
+            raise error
+    return str(error)
+
+
+def _pause(job: BackgroundJob, why: str) -> None:
+    """Note why no process is at it, which is no attempt."""
+    wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
 
 
 def _broken_off(kind: JobKind, job_id: int) -> str:

@@ -17,6 +17,10 @@ class JobGone(CrawlError):
     """It is cancelled, or forgotten, or another machine does it anew."""
 
 
+class JobWaits(CrawlError):
+    """It continues later; the message says what it waits for."""
+
+
 class RunningJob:
     """Gives what is asked for, and takes what is done."""
 

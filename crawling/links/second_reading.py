@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from time import sleep
 
 from crawling.errors import ArchiveTrouble
-from crawling.jobs.rq_jobs import SECOND_READING
+from crawling.jobs.rq_jobs import alone_at
 from crawling.links.microformats import MicroformatsReader
 from crawling.links.parquet import (
     FINDINGS,
@@ -66,14 +66,6 @@ MAY_BE_FEEDS = (*json_feed.TYPES, *xml.TYPES)
 LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 
 
-def ask_reading(run: Run) -> int:
-    """Let a background job do it; returns how many parts wait. Raises RedisError."""
-    waiting = unread_parts(run).count()
-    if waiting:
-        SECOND_READING.enqueue_if_lost(run.pk)
-    return waiting
-
-
 def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
     """Read the pages of all parts that need it, and wait until parts that another process reads
     are done. After a kill it continues where it was.
@@ -104,7 +96,7 @@ def read_part(
     goes_on: is asked after each page; if it does not, what was read is kept, and the part continues
     there the next time.
     """
-    with SECOND_READING.alone(part.pk) as is_alone:
+    with alone_at("read-again", part.pk) as is_alone:
         if not is_alone:
             return None
         if not unread_parts(run).filter(pk=part.pk, name=part.name).exists():

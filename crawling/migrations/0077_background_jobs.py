@@ -6,125 +6,253 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('crawling', '0076_no_nu_messages'),
+        ("crawling", "0076_no_nu_messages"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.RemoveField(
-            model_name='inquiry',
-            name='by',
+            model_name="inquiry",
+            name="by",
         ),
         migrations.RemoveField(
-            model_name='inquiry',
-            name='cancelled_by',
+            model_name="inquiry",
+            name="cancelled_by",
         ),
         migrations.RemoveField(
-            model_name='linkgraph',
-            name='cancelled_by',
+            model_name="linkgraph",
+            name="cancelled_by",
         ),
         migrations.RemoveField(
-            model_name='linkgraph',
-            name='run',
+            model_name="linkgraph",
+            name="run",
         ),
         migrations.RemoveField(
-            model_name='runexport',
-            name='by',
+            model_name="runexport",
+            name="by",
         ),
         migrations.RemoveField(
-            model_name='runexport',
-            name='cancelled_by',
+            model_name="runexport",
+            name="cancelled_by",
         ),
         migrations.RemoveField(
-            model_name='runexport',
-            name='run',
+            model_name="runexport",
+            name="run",
         ),
         migrations.CreateModel(
-            name='BackgroundJob',
+            name="BackgroundJob",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('cancelled_at', models.DateTimeField(help_text='when a user cancelled it', null=True)),
-                ('kind', models.CharField(help_text='name of a `crawling.jobs.kinds.JobKind`', max_length=20)),
-                ('subject', models.CharField(blank=True, db_default='', help_text='of a kind, one job at a time is open for it; empty: any number', max_length=80)),
-                ('spec', models.JSONField(default=dict, help_text='what is asked for')),
-                ('asked_at', models.DateTimeField(auto_now_add=True)),
-                ('began_at', models.DateTimeField(null=True)),
-                ('heartbeat_at', models.DateTimeField(help_text='when its worker was last heard of', null=True)),
-                ('machine', models.CharField(blank=True, db_default='', help_text='that has its files', max_length=64)),
-                ('name', models.CharField(blank=True, db_default='', help_text='what the names of its files begin with; empty: its kind has none', max_length=80)),
-                ('attempts', models.SmallIntegerField(db_default=0, help_text='how often it was begun behind the bookmark')),
-                ('breaks', models.SmallIntegerField(db_default=0, help_text='how often it was broken off for others behind the bookmark')),
-                ('bookmark', models.JSONField(help_text='what is done; it continues behind it', null=True)),
-                ('progress', models.JSONField(default=dict, help_text='counts; `done` and `of` give the percent')),
-                ('waits', models.TextField(blank=True, db_default='', help_text='why no worker is at it; empty: one is, or none yet')),
-                ('result', models.JSONField(null=True)),
-                ('trouble', models.TextField(blank=True, db_default='', help_text='why there is no result')),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('is_forgotten', models.BooleanField(db_default=False, default=False, help_text='no one sees it; its files are to be removed')),
-                ('by', models.ForeignKey(help_text='empty: the command line, or the scheduler', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('cancelled_by', models.ForeignKey(help_text='empty: the command line, if it was cancelled', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='jobs', to='crawling.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "cancelled_at",
+                    models.DateTimeField(help_text="when a user cancelled it", null=True),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        help_text="name of a `crawling.jobs.kinds.JobKind`", max_length=20
+                    ),
+                ),
+                (
+                    "subject",
+                    models.CharField(
+                        blank=True,
+                        db_default="",
+                        help_text="of a kind, one job at a time is open for it; empty: any number",
+                        max_length=80,
+                    ),
+                ),
+                ("spec", models.JSONField(default=dict, help_text="what is asked for")),
+                ("asked_at", models.DateTimeField(auto_now_add=True)),
+                ("began_at", models.DateTimeField(null=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(help_text="when its worker was last heard of", null=True),
+                ),
+                (
+                    "machine",
+                    models.CharField(
+                        blank=True, db_default="", help_text="that has its files", max_length=64
+                    ),
+                ),
+                (
+                    "name",
+                    models.CharField(
+                        blank=True,
+                        db_default="",
+                        help_text="what the names of its files begin with; empty: its kind has none",
+                        max_length=80,
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.SmallIntegerField(
+                        db_default=0, help_text="how often it was begun behind the bookmark"
+                    ),
+                ),
+                (
+                    "breaks",
+                    models.SmallIntegerField(
+                        db_default=0,
+                        help_text="how often it was broken off for others behind the bookmark",
+                    ),
+                ),
+                (
+                    "bookmark",
+                    models.JSONField(help_text="what is done; it continues behind it", null=True),
+                ),
+                (
+                    "progress",
+                    models.JSONField(
+                        default=dict, help_text="counts; `done` and `of` give the percent"
+                    ),
+                ),
+                (
+                    "waits",
+                    models.TextField(
+                        blank=True,
+                        db_default="",
+                        help_text="why no worker is at it; empty: one is, or none yet",
+                    ),
+                ),
+                ("result", models.JSONField(null=True)),
+                (
+                    "trouble",
+                    models.TextField(blank=True, db_default="", help_text="why there is no result"),
+                ),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "is_forgotten",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="no one sees it; its files are to be removed",
+                    ),
+                ),
+                (
+                    "by",
+                    models.ForeignKey(
+                        help_text="empty: the command line, or the scheduler",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "cancelled_by",
+                    models.ForeignKey(
+                        help_text="empty: the command line, if it was cancelled",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="jobs",
+                        to="crawling.run",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.DeleteModel(
-            name='Extraction',
+            name="Extraction",
         ),
         migrations.DeleteModel(
-            name='Inquiry',
+            name="Inquiry",
         ),
         migrations.DeleteModel(
-            name='LinkGraph',
+            name="LinkGraph",
         ),
         migrations.DeleteModel(
-            name='RunExport',
+            name="RunExport",
         ),
         migrations.AddIndex(
-            model_name='backgroundjob',
-            index=models.Index(fields=['kind', 'id'], name='jobs_by_kind'),
+            model_name="backgroundjob",
+            index=models.Index(fields=["kind", "id"], name="jobs_by_kind"),
         ),
         migrations.AddIndex(
-            model_name='backgroundjob',
-            index=models.Index(condition=models.Q(('ended_at', None)), fields=['id'], name='jobs_open'),
+            model_name="backgroundjob",
+            index=models.Index(
+                condition=models.Q(("ended_at", None)), fields=["id"], name="jobs_open"
+            ),
         ),
         migrations.AddIndex(
-            model_name='backgroundjob',
-            index=models.Index(condition=models.Q(('is_forgotten', True)), fields=['id'], name='jobs_forgotten'),
+            model_name="backgroundjob",
+            index=models.Index(
+                condition=models.Q(("is_forgotten", True)), fields=["id"], name="jobs_forgotten"
+            ),
         ),
         migrations.AddIndex(
-            model_name='backgroundjob',
-            index=models.Index(condition=models.Q(('subject', ''), _negated=True), fields=['subject'], name='jobs_by_subject'),
+            model_name="backgroundjob",
+            index=models.Index(
+                condition=models.Q(("subject", ""), _negated=True),
+                fields=["subject"],
+                name="jobs_by_subject",
+            ),
         ),
         migrations.AddIndex(
-            model_name='backgroundjob',
-            index=models.Index(condition=models.Q(('cancelled_at__isnull', False)), fields=['cancelled_at'], name='jobs_cancelled'),
+            model_name="backgroundjob",
+            index=models.Index(
+                condition=models.Q(("cancelled_at__isnull", False)),
+                fields=["cancelled_at"],
+                name="jobs_cancelled",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='backgroundjob',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), ('name__regex', '^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$'), _connector='OR'), name='jobs_named_as_ours'),
+            model_name="backgroundjob",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("name", ""),
+                    ("name__regex", "^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"),
+                    _connector="OR",
+                ),
+                name="jobs_named_as_ours",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='backgroundjob',
-            constraint=models.UniqueConstraint(condition=models.Q(('name', ''), _negated=True), fields=('name',), name='one_job_for_each_name'),
+            model_name="backgroundjob",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("name", ""), _negated=True),
+                fields=("name",),
+                name="one_job_for_each_name",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='backgroundjob',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None), ('is_forgotten', False), models.Q(('subject', ''), _negated=True)), fields=('kind', 'subject'), name='one_open_job_for_a_subject'),
+            model_name="backgroundjob",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("ended_at", None),
+                    ("is_forgotten", False),
+                    models.Q(("subject", ""), _negated=True),
+                ),
+                fields=("kind", "subject"),
+                name="one_open_job_for_a_subject",
+            ),
         ),
         migrations.CreateModel(
-            name='Inquiry',
-            fields=[
-            ],
+            name="Inquiry",
+            fields=[],
             options={
-                'verbose_name_plural': 'inquiries',
-                'proxy': True,
-                'indexes': [],
-                'constraints': [],
+                "verbose_name_plural": "inquiries",
+                "proxy": True,
+                "indexes": [],
+                "constraints": [],
             },
-            bases=('crawling.backgroundjob',),
+            bases=("crawling.backgroundjob",),
         ),
     ]

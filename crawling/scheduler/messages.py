@@ -28,33 +28,20 @@ from crawling.jobs.rq_jobs import (
     CHECKPOINT,
     EXPERIMENT,
     EXPERIMENT_SHIFTS,
-    FORGETTING,
     IMPORT,
-    LINKS,
-    REVISITS,
     RUN_SHIFT,
-    SECOND_READING,
-    SEED_SOURCE,
     SEND_DUE,
     SHIFTS,
-    WATCHES,
-    WITHDRAWAL,
     RowJob,
     is_in_hand,
     remove,
     waits,
 )
-from crawling.links.parts import collected_parts, lost_parts
-from crawling.links.progress import abandoned_parts, unread_runs
 from crawling.models import ArchiveImport, Checkpoint, Delivery
 from crawling.models.experiments import Experiment, ExperimentState
-from crawling.revisits.plans import crawls_to_plan
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
-from crawling.seed_sources.reading import due_sources
-from crawling.watches.comparing import due_crawls
-from crawling.withdrawals.file_removal import due_withdrawals
 
 #: a start that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
@@ -180,18 +167,6 @@ def resend_background() -> None:
     now = timezone.now()
     for job, rows in _asked_for(now):
         job.enqueue_lost(rows.order_by("pk").values_list("pk", flat=True))
-    lost = lost_parts().filter(opened_at__lt=now - RESEND_AFTER).values_list("run", flat=True)
-    LINKS.enqueue_lost({*collected_parts().values_list("run", flat=True), *lost})
-    if (abandoned := abandoned_parts().first()) is not None:
-        FORGETTING.enqueue_if_lost(abandoned.pk)
-    for job, due in (
-        (SECOND_READING, unread_runs),
-        (WATCHES, due_crawls),
-        (REVISITS, crawls_to_plan),
-        (SEED_SOURCE, due_sources),
-        (WITHDRAWAL, due_withdrawals),
-    ):
-        job.enqueue_lost(due())
 
 
 def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:

@@ -31,6 +31,7 @@ from crawling.frontier.run_counts import total_minutes
 from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
+from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.retention import tidy_jobs
 from crawling.process.notices import StopEvent
 from crawling.process.work_folders import remove_abandoned_folders
@@ -107,6 +108,7 @@ def duties() -> list[Duty]:
         Duty(raise_ongoing_alerts, 10.0),
         Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
+        Duty(ask_for_due_jobs, 10.0),
         Duty(resend_background, 10.0),
         Duty(rank_anew, 1.0, IDLE_SECONDS),
         Duty(count_workers, 5.0, IDLE_SECONDS / 2),

@@ -99,9 +99,9 @@ def writing() -> Iterator[IndexWriter]:
             writer.wait_merging_threads()
 
 
-def repair(_index: int) -> None:
-    """Make the index usable if its files cannot be read: a background job. Safe to repeat; the
-    scheduler then lets other jobs add all texts again.
+def repair() -> None:
+    """Make the index usable if its files cannot be read. Safe to repeat; the scheduler then lets
+    jobs add all texts again.
     """
     with suppress(IndexBusy), writing():
         pass
@@ -117,8 +117,8 @@ def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> None:
             index.commit()
 
 
-def forget_abandoned(_first: int) -> None:
-    """Take all abandoned parts out of the index: a background job. Safe to repeat."""
+def forget_abandoned() -> None:
+    """Take all abandoned parts out of the index. Safe to repeat."""
     with suppress(IndexBusy), writing() as index:  # the scheduler asks again
         parts = list(abandoned_parts().values_list("pk", flat=True))
         index.remove_parts(parts)

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import tantivy
-from redis.exceptions import RedisError
 
 from crawling.errors import IndexBroken
-from crawling.jobs.rq_jobs import INDEX_REPAIR
 from crawling.search.file_checks import faults_as_damage
 from crawling.search.folder import FileChecks, index_folder, open_index
+from crawling.search.jobs import ask_repair
 from crawling.search.schema import OTHER
 from crawling.web.words import STEMMERS
 
@@ -72,16 +71,8 @@ class OpenIndex:
         except IndexBroken:
             with self._lock:
                 self._files, self._view = FileChecks(), None
-            _ask_repair()
+            ask_repair()
             raise
-
-
-def _ask_repair() -> None:
-    try:
-        INDEX_REPAIR.enqueue_if_lost(0)
-    except RedisError as error:  # the next question asks again
-        facts = {"error": str(error)}
-        logger.warning("the repair of the search index cannot be queued", extra=facts)
 
 
 def _view(files: FileChecks) -> IndexView | None:

@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db import connections
 from django.db.models import F
 from django.utils import timezone
 
 from allocation.errors import AllocationError
 from crawling.crawls.added_seeds import add_to_seeds
 from crawling.errors import BadSeeds, CrawlError
-from crawling.jobs.rq_jobs import SEED_SOURCE
 from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
 from crawling.orders.seeds import in_short
 from crawling.seed_sources.feed_fetch import fetch_feed
@@ -65,14 +63,6 @@ def due_sources() -> list[int]:
     """The ids of sources that are due."""
     due = SeedSource.objects.filter(next_at__lte=timezone.now(), crawl__removal_asked_at=None)
     return list(due.order_by("next_at").values_list("pk", flat=True))
-
-
-def read_due(source_id: int) -> None:
-    """What RQ runs."""
-    connections.close_all()  # a connection from before the fork belongs to the parent
-    with SEED_SOURCE.alone(source_id) as is_alone:
-        if is_alone:
-            read_source(source_id)
 
 
 def read_source(source_id: int) -> None:

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 import re2
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from allocation.wording import beginning
@@ -62,12 +62,6 @@ def due_crawls() -> list[int]:
 def _ended(crawl: Any, after: Any) -> QuerySet[Run]:
     ended = Run.objects.filter(crawl=crawl, state__in=ENDED_STATES, finished_at__gt=after)
     return ended.order_by("finished_at")
-
-
-def compare_ended_runs(crawl_id: int) -> None:
-    """What RQ runs."""
-    connections.close_all()  # a connection from before the fork belongs to the parent
-    compare_watched(crawl_id)
 
 
 def compare_watched(crawl_id: int) -> None:

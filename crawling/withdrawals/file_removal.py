@@ -100,8 +100,8 @@ ORDER BY r.archive_file_id, r.archive_offset, holder.id
 
 
 def remove_records(withdrawal_id: int) -> None:
-    """What RQ runs: nothing if this withdrawal is not due, otherwise all that are due, this one
-    first. What each has to wait for stands in its `trouble`.
+    """Remove those of all withdrawals that are due, this one first; nothing if this one is not due,
+    or another process is at it. What each has to wait for stands in its `trouble`.
     """
     with _alone() as is_alone:
         due = due_withdrawals() if is_alone else []

@@ -14,14 +14,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
-from redis.exceptions import RedisError
 
 from crawling.audit import note
 from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget, forget_jobs
-from crawling.jobs.rq_jobs import WITHDRAWAL
 from crawling.links.progress import read_later
 from crawling.models import (
     ArchiveFile,
@@ -45,6 +43,7 @@ from crawling.watches.watching import forget_withdrawn
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expression_texts import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
+from crawling.withdrawals.jobs import ask_removal_of
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +150,7 @@ def withdraw(
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
     check_jobs(JobEvent.WITHDRAWN, crawl.pk)
     if at_once:
-        _wake(withdrawal)
+        ask_removal_of(withdrawal)
     return withdrawal
 
 
@@ -224,7 +223,7 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
         withdrawal.rewrite_at = timezone.now()
         withdrawal.save(update_fields=["rewrite_at"])
         note(by, crawl, f"removed the records of withdrawal {number} from the files")
-    _wake(withdrawal)
+    ask_removal_of(withdrawal)
     return withdrawal
 
 
@@ -238,14 +237,6 @@ def _forget_test_fetches(rule: UrlRule) -> None:
         if rule.covers(one["url"]) or (one["final_url"] and rule.covers(one["final_url"]))
     ]
     forget(BackgroundJob.objects.filter(pk__in=gone))
-
-
-def _wake(withdrawal: Withdrawal) -> None:
-    """The scheduler looks for it, too."""
-    try:
-        WITHDRAWAL.enqueue(withdrawal.pk)
-    except RedisError as error:
-        logger.warning("a job cannot be queued", extra={"error": str(error)})
 
 
 def _read(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:

@@ -73,7 +73,9 @@ def list_jobs(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """Those that make something of a run, and imports, but for those of deleted runs."""
+    """Without `kind` and `state`, what is kept for an hour or a day is not listed: jobs that the
+    scheduler asks for again and again, and questions of pages. Nor are jobs of deleted runs.
+    """
     found = listed_jobs(kind=kind, state=state, crawl=crawl)
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": [job_facts(row) for row in rows_for(request.user, rows)], "next": following}

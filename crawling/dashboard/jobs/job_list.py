@@ -79,8 +79,13 @@ class JobRow:
 def listed_jobs(
     *, kind: str = "", state: str = "", crawl: int | None = None
 ) -> QuerySet[BackgroundJob]:
-    """Those of a kind, in a state, of a crawl, the latest first; "" and None: of all."""
-    found = seen_jobs().filter(kind__in=[kind] if kind else list(job_kinds()))
+    """Those of a kind, in a state, of a crawl, the latest first; "" and None: of all.
+
+    Without kind and state, those of kinds that are kept for a while only are left out: what the
+    scheduler asks for again and again, and questions of pages.
+    """
+    kinds = [one.name for one in job_kinds().values() if state or one.kept is None]
+    found = seen_jobs().filter(kind__in=[kind] if kind else kinds)
     found = found.filter(STATES[state]) if state else found
     found = found if crawl is None else found.filter(run__crawl=crawl)
     return found.select_related("run__crawl", "by", "cancelled_by").order_by("-pk")

@@ -36,7 +36,7 @@ def jobs(request: AuthenticatedRequest) -> HttpResponse:
         "rows": rows,
         "older": older,
         "before": before,
-        "kinds": kinds,
+        "kinds": sorted(kinds.items(), key=lambda one: one[1].lower()),
         "kind": kind,
         "states": list(STATES),
         "state": state,

@@ -29,8 +29,8 @@ from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.progress import dataset_states
-from crawling.links.second_reading import ask_reading
 from crawling.models import Run
+from crawling.search.jobs import ask_reading
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

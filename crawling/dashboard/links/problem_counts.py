@@ -16,12 +16,12 @@ from itertools import islice
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from allocation.errors import AllocationError
+from crawling.dashboard.links.jobs import PROBLEM_COUNTS
 from crawling.dashboard.links.link_check import each_found
 from crawling.dashboard.links.problem_kinds import ProblemKind
-from crawling.jobs.rq_jobs import PROBLEM_COUNTS
-from crawling.jobs.temporary_grant import NoUnits
-from crawling.jobs.turns import idle_turn
+from crawling.jobs.due_jobs import ask_unless_taken
+from crawling.jobs.kinds import DueJob, JobResult
+from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.links.progress import unread_parts
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import LinksPart, Run, WithdrawnPage
@@ -29,8 +29,6 @@ from crawling.models.jobs import ENDED_STATES
 
 #: so many or more
 MOST_COUNTED = 10_000
-#: DuckDB's limit, and what is read of the pages' rows
-MEMORY_MIB = 96
 KEPT_SECONDS = int(timedelta(days=90).total_seconds())
 
 
@@ -57,29 +55,24 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     with suppress(RedisError):  # then there are no numbers
         kept = cache.get(_key(run), kept)
         if any(kind not in kept for kind in countable(run)):
-            PROBLEM_COUNTS.enqueue_if_lost(run.pk)
+            ask_unless_taken(PROBLEM_COUNTS, DueJob(f"run {run.pk}", run.pk))
     known = {kind: kept.get(kind) for kind in ProblemKind}
     return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
 
 
-def count_when_idle(run_id: int) -> str:
-    """What RQ runs; returns what became of it. What was counted is not counted again."""
-    run = Run.objects.select_related("crawl").filter(pk=run_id, state__in=ENDED_STATES).first()
-    if run is None:
-        return "the run is not over, or was deleted"
-    name, label = f"problems-{run.pk}", f"problem counts of run {run.pk}"
-    try:
-        with idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
-            for kind in countable(run):
-                key = _key(run)
-                kept = cache.get(key, {})
-                if kind not in kept:
-                    cache.set(key, {**kept, kind: _counted(run, kind)}, timeout=KEPT_SECONDS)
-                if not turn.goes_on():
-                    return "others wait"
-    except (NoUnits, AllocationError) as error:
-        return str(error)
-    return "all is counted"
+def count_problems(job: RunningJob) -> JobResult:
+    """What the job does. What was counted is not counted again. Raises JobGone."""
+    run = job.run
+    if run.state not in ENDED_STATES:
+        raise JobGone
+    for kind in countable(run):
+        key = _key(run)
+        kept = cache.get(key, {})
+        if kind not in kept:
+            cache.set(key, {**kept, kind: _counted(run, kind)}, timeout=KEPT_SECONDS)
+        if not job.goes_on():
+            return None
+    return {}
 
 
 def _counted(run: Run, kind: ProblemKind) -> int | None:

@@ -35,8 +35,8 @@ from crawling.errors import BadOrder
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.progress import unread_parts
 from crawling.links.query import LinkSearchTookTooLong
-from crawling.links.second_reading import ask_reading
 from crawling.models import Run
+from crawling.search.jobs import ask_reading
 from serving.access import AuthenticatedRequest, needs
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of

@@ -18,7 +18,6 @@ from django.utils import timezone
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.copies.asked import ask_text
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.idle.second_readings import read_when_idle
 from crawling.installation import set_identity
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import open_jobs
@@ -36,6 +35,7 @@ from crawling.runs.steering import pause, stop
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import withdraw
 from tests.browser.house import MOST, make_crawl
+from tests.crawling.reading import read_when_idle
 from tests.every_page import furnish_others, use_pages
 from tests.nameserver import NameServer
 from tests.servers import Reply, Request, serve_site

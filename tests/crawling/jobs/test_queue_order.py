@@ -12,29 +12,28 @@ from django.conf import settings
 from rq import Worker
 from rq.job import JobStatus
 
+from crawling.dashboard.links.jobs import PROBLEM_COUNTS
 from crawling.dryrun.jobs import QUESTIONS
 from crawling.extraction.jobs import EXTRACTION
 from crawling.jobs import rq_jobs
+from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
     CHECKPOINT,
     EXPERIMENT,
-    FORGETTING,
     IDLE,
-    INDEX_REPAIR,
-    LINKS,
-    PROBLEM_COUNTS,
-    REVISITS,
-    SECOND_READING,
-    SEED_SOURCE,
-    WATCHES,
-    WITHDRAWAL,
     RowJob,
 )
 from crawling.link_graph.jobs import LINK_GRAPH
+from crawling.links.jobs import LINKS
 from crawling.mirror.jobs import MIRROR
+from crawling.revisits.jobs import REVISITS
+from crawling.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
+from crawling.seed_sources.jobs import SEED_SOURCE
 from crawling.seed_sources.sources import SeedSourceFields, create_source
 from crawling.wacz.jobs import WACZ
+from crawling.watches.jobs import WATCHES
+from crawling.withdrawals.jobs import WITHDRAWAL
 from tests.stack import BACKGROUND_WORKER, background_queue, running_stack, wait_until
 
 
@@ -59,7 +58,7 @@ def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
     kinds = (EXTRACTION.job, LINK_GRAPH.job, MIRROR.job, WACZ.job, QUESTIONS[0].job)
     asked = (*kinds, EXPERIMENT, CHECKPOINT)
     idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
-    assert {job.queue for job in (*asked, WITHDRAWAL)} == {BACKGROUND}
+    assert {job.queue for job in (*asked, WITHDRAWAL.job)} == {BACKGROUND}
     assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}
     for name, words in workers().items():
         assert [word for word in words if word in settings.RQ_QUEUES] == [name]
@@ -78,11 +77,11 @@ def test_a_users_job_begins_at_once_while_idle_jobs_work_and_wait(
 
     site = make_site({"/": "home", "/feed.json": slow})
     crawl = crawl_to_the_end(f"{site.url}/").crawl
-    source = create_source(crawl, SeedSourceFields("feed", f"{site.url}/feed.json"), by=None)
+    create_source(crawl, SeedSourceFields("feed", f"{site.url}/feed.json"), by=None)
     django_rq.get_queue(IDLE).empty()
-    SEED_SOURCE.enqueue(source.pk)
+    ask_for_due_jobs()
     for number in range(150):
-        SECOND_READING.enqueue(-1 - number)  # of no run
+        SECOND_READING.job.enqueue(-1 - number)  # of no run
     env = {"SEED_DIR": str(tmp_path / "seeds"), "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
     with running_stack(tmp_path, **env) as stack:
         for words in workers().values():
@@ -90,8 +89,8 @@ def test_a_users_job_begins_at_once_while_idle_jobs_work_and_wait(
         try:
             assert asked.wait(60)
             wait_until(lambda: Worker.count(queue=background))
-            WACZ.job.enqueue(-1)
-            job = background.fetch_job("job--1")
+            WACZ.job.enqueue(-1000)
+            job = background.fetch_job("job--1000")
             wait_until(lambda: job.get_status(refresh=True) == JobStatus.FINISHED)
         finally:
             answers.set()
@@ -102,15 +101,15 @@ def test_a_users_job_begins_at_once_while_idle_jobs_work_and_wait(
 
 def test_an_idle_job_that_a_worker_has_just_taken_is_not_queued_again(background, monkeypatch):
     queue = django_rq.get_queue(IDLE)
-    LINKS.enqueue(-1)
+    LINKS.job.enqueue(-1)
     queue.connection.lpop(queue.key)  # as RQ does for a worker with several queues
 
-    assert not LINKS.enqueue_if_lost(-1)
+    assert not LINKS.job.enqueue_if_lost(-1)
     assert queue.job_ids == []
 
     monkeypatch.setattr(rq_jobs, "ON_ITS_WAY", timedelta(0))
-    assert LINKS.enqueue_if_lost(-1)
-    assert queue.job_ids == ["links--1"]
+    assert LINKS.job.enqueue_if_lost(-1)
+    assert queue.job_ids == ["job--1"]
 
 
 def test_of_many_rows_only_those_are_looked_at_one_by_one_whose_job_waits_no_more(
@@ -120,12 +119,12 @@ def test_of_many_rows_only_those_are_looked_at_one_by_one_whose_job_waits_no_mor
     ask = RowJob.enqueue_if_lost
     rows = range(-50, 0)
     for row in rows[:-1]:
-        LINKS.enqueue(row)
+        LINKS.job.enqueue(row)
     monkeypatch.setattr(
         RowJob, "enqueue_if_lost", lambda job, row: (asked.append(row), ask(job, row))[1]
     )
 
-    LINKS.enqueue_lost(rows)
+    LINKS.job.enqueue_lost(rows)
 
-    assert queue.job_ids == [f"links-{row}" for row in rows]
+    assert queue.job_ids == [f"job-{row}" for row in rows]
     assert asked == [-1]

@@ -16,9 +16,9 @@ from allocation.models import RequestKind
 from allocation.services import register_process, request_resources
 from crawling.extraction.jobs import EXTRACTION
 from crawling.jobs import turns
-from crawling.jobs.rq_jobs import SECOND_READING
 from crawling.jobs.turns import idle_turn
 from crawling.process.priority import GROUP, IDLE_NICENESS
+from crawling.search.jobs import SECOND_READING
 from tests.stack import background_queue
 
 pytestmark = pytest.mark.skipif(
@@ -42,7 +42,7 @@ def come(transactional_db, pool, monkeypatch):
         yield {
             "a user": lambda: EXTRACTION.job.enqueue(1),
             "a crawl": crawl,
-            "an idle job": lambda: SECOND_READING.enqueue(1),
+            "an idle job": lambda: SECOND_READING.job.enqueue(1),
         }
 
 

@@ -12,15 +12,17 @@ from django.core.management import call_command
 from crawling.dashboard.links import reports
 from crawling.housekeeping.deletion import delete_crawl, restore_run
 from crawling.housekeeping.run_removal import remove_rows, remove_run
+from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import IDLE
 from crawling.links import catch_up as job
 from crawling.links import parts
 from crawling.links.catch_up import catch_up
+from crawling.links.jobs import LINKS
 from crawling.links.part_writer import PartWriter
 from crawling.links.parts import clear, collected_parts, lost_parts, pages_behind
 from crawling.links.query import LinkSearchTookTooLong, ask
-from crawling.models import LinksPart, Page, Run
-from crawling.scheduler.messages import resend_background
+from crawling.models import BackgroundJob, LinksPart, Page, Run
+from crawling.search.jobs import SECOND_READING
 from tests.crawling.pages import browser
 
 PAGE = """<title>t</title><link rel=canonical href="/">
@@ -227,13 +229,15 @@ def test_a_background_job_writes_what_shifts_have_collected(site, run):
     queue = django_rq.get_queue(IDLE)
     queue.empty()
 
-    resend_background()
-    resend_background()
+    ask_for_due_jobs()
+    ask_for_due_jobs()
 
-    assert queue.job_ids == [f"links-{run.pk}"]
-    queue.fetch_job(f"links-{run.pk}").perform()
+    job = BackgroundJob.objects.get()
+    assert (job.kind, queue.job_ids) == (LINKS.name, [f"job-{job.pk}"])
+    queue.fetch_job(f"job-{job.pk}").perform()
     assert links_of(site, run) == EXPECTED
     queue.empty()
-    resend_background()
-    assert queue.job_ids == [f"read-again-{run.pk}"]  # what comes next
+    ask_for_due_jobs()
+    following = BackgroundJob.objects.get(ended_at=None)  # what comes next
+    assert (following.kind, queue.job_ids) == (SECOND_READING.name, [f"job-{following.pk}"])
     queue.empty()

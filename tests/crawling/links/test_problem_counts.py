@@ -8,10 +8,13 @@ from django.core.cache import cache
 
 from crawling.crawls.share_links import create_share_link
 from crawling.dashboard.links import problem_changes, problem_counts
+from crawling.dashboard.links.jobs import PROBLEM_COUNTS
 from crawling.dashboard.links.link_check import list_problems
-from crawling.dashboard.links.problem_counts import count_when_idle, counts_of
+from crawling.dashboard.links.problem_counts import counts_of
 from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import IDLE
+from crawling.jobs.running import run_job
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
 from crawling.models import LinksPart, Run
@@ -60,7 +63,7 @@ def test_each_kind_is_counted_once_somebody_looks_and_shown_on_its_tab(runs, que
     assert not soup(viewer.get(page)).select("nav[aria-label='Kinds of problem'] .count")
 
     (job,) = queue.get_jobs()
-    assert job.perform() == "all is counted"
+    assert job.perform() == "counted"
 
     listed = {str(kind): len(list_problems(run, kind, most=50)[0]) for kind in ProblemKind}
     assert numbers(run) == listed
@@ -74,22 +77,22 @@ def test_each_kind_is_counted_once_somebody_looks_and_shown_on_its_tab(runs, que
 
 def test_what_changes_the_problems_has_them_counted_anew(runs, queue):
     _, run, _ = runs
-    count_when_idle(run.pk)
+    run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
     LinksPart.objects.filter(run=run).update(read_at=None)
 
     assert numbers(run) == {}
 
-    count_when_idle(run.pk)
+    run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
     assert numbers(run).keys() == set(ProblemKind) - {"fragment", "malformed", "html"}
     Run.objects.filter(pk=run.pk).update(state="running", finished_at=None)
     assert numbers(Run.objects.get(pk=run.pk)) == {}
-    assert count_when_idle(run.pk) == "the run is not over, or was deleted"
+    assert run_job(open_job(PROBLEM_COUNTS, run, by=None).pk) == "it is no longer wanted"
 
 
 def test_more_than_are_counted_are_told_as_so_many_or_more(runs, queue, monkeypatch):
     _, run, _ = runs
     monkeypatch.setattr(problem_counts, "MOST_COUNTED", 1)
-    count_when_idle(run.pk)
+    run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
 
     tab = soup(browser("viewer").get(f"/crawls/{run.crawl_id}/links/?run=1")).select_one(".count")
 
@@ -150,7 +153,7 @@ def test_changed_problems_come_in_pages(make_site, crawl_to_the_end, work_off):
 
 def test_a_share_link_shows_the_numbers_and_the_problems_of_a_kind(runs, queue, client):
     site, _, run = runs
-    count_when_idle(run.pk)
+    run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
     _, token = create_share_link(run.crawl, days=1, by=None)
     report = f"/shared/{token}/"
 

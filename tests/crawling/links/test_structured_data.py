@@ -12,7 +12,6 @@ from django.conf import settings
 from django.core.management import call_command
 
 from crawling.housekeeping.run_removal import remove_rows, remove_run
-from crawling.idle.second_readings import read_when_idle
 from crawling.jobs.turns import IdleTurn
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import STRUCTURED, rows_in
@@ -21,7 +20,7 @@ from crawling.models import LinksPart, Page, Run
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
-from tests.crawling.reading import read_to_the_end
+from tests.crawling.reading import read_to_the_end, read_when_idle
 
 SECRET = "secret@example.org"
 HOME = """<title>Home</title><a href=/lamp>l</a><a href=/secret>s</a>

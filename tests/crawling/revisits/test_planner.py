@@ -13,12 +13,13 @@ from django.utils import timezone
 from crawling.crawls.creation import create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
+from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import IDLE
-from crawling.models import Page, PlannedRevisit, RevisitPlan, Run, RunState
+from crawling.models import BackgroundJob, Page, PlannedRevisit, RevisitPlan, Run, RunState
+from crawling.revisits.jobs import REVISITS
 from crawling.revisits.planner import plan_crawl
 from crawling.revisits.plans import crawls_to_plan, store_plan, withdrawals_of
 from crawling.runs.start import start_run
-from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pipeline.test_crawl_path import links
 
@@ -280,9 +281,10 @@ def test_the_scheduler_queues_a_plan_after_each_run_of_such_a_crawl(site, crawl_
     queue = django_rq.get_queue(IDLE)
     queue.empty()
 
-    resend_background()
+    ask_for_due_jobs()
 
-    assert [name for name in queue.job_ids if "revisits" in name] == [f"revisits-{crawl.pk}"]
-    queue.fetch_job(f"revisits-{crawl.pk}").perform()
+    job = BackgroundJob.objects.get(kind=REVISITS.name)
+    assert job.run.crawl == crawl
+    queue.fetch_job(f"job-{job.pk}").perform()
     assert RevisitPlan.objects.get().pages == len(EVERY)
     assert crawls_to_plan() == []

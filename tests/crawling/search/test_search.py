@@ -210,7 +210,7 @@ def test_a_deleted_run_is_not_found_and_leaves_the_index(site, run):
     assert remove_rows(seconds=60)
     assert paths(site, "apple") == []
     assert abandoned_parts().exists()  # until a background job has taken it out
-    forget_abandoned(0)
+    forget_abandoned()
     remove_rows()
 
     assert OPEN_INDEX.look().searcher.num_docs == 0
@@ -220,7 +220,7 @@ def test_a_deleted_run_is_not_found_and_leaves_the_index(site, run):
 def test_a_rebuilt_dataset_and_a_rebuilt_index_have_each_page_once(site, run):
     clear(run.pk)
     index(run)
-    forget_abandoned(0)
+    forget_abandoned()
     assert paths(site, "apple") == ["/trees", "/pears"]
 
     assert rebuild() == 1

@@ -106,7 +106,7 @@ def test_an_index_of_earlier_forms_is_made_anew_and_searches_say_so(site, run, m
     with pytest.raises(IndexBroken):
         search_texts("office", ALL)
 
-    repair(0)
+    repair()
     read_to_the_end(run)
 
     assert "1" in found(site, "office")

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder, WrongState
-from crawling.jobs.rq_jobs import SEED_SOURCE
-from crawling.models import CrawlJob, Page, Run, SeedSource
-from crawling.scheduler.messages import resend_background
+from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.models import BackgroundJob, CrawlJob, Page, Run, SeedSource
 from crawling.seed_sources import reading
+from crawling.seed_sources.jobs import SEED_SOURCE
 from crawling.seed_sources.reading import due_sources, read_source
 from crawling.seed_sources.seed_files import READ
 from crawling.seed_sources.sources import SeedSourceFields, create_source, folder_of
@@ -204,8 +204,10 @@ def test_a_folder_that_cannot_be_made_is_said_before_anything_is_kept(ended, set
 def test_a_source_that_is_due_has_one_job(ended, queue):
     source = create_source(ended.crawl, SeedSourceFields("folder"), by=None)
     assert due_sources() == [source.pk]
-    resend_background()
-    assert not SEED_SOURCE.enqueue_if_lost(source.pk)
+    ask_for_due_jobs()
+    ask_for_due_jobs()
+    (job,) = BackgroundJob.objects.filter(kind=SEED_SOURCE.name)
+    assert not SEED_SOURCE.job.enqueue_if_lost(job.pk)
 
     read_source(source.pk)
     assert due_sources() == []

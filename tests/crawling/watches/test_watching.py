@@ -13,13 +13,13 @@ from django.test import Client
 from django.urls import reverse
 
 from crawling.alerts.wording import body_of
-from crawling.jobs.rq_jobs import WATCHES
-from crawling.models import Delivery, Listener, Watch, WatchEvent
+from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.models import BackgroundJob, Delivery, Listener, Watch, WatchEvent
 from crawling.runs.start import start_run
-from crawling.scheduler.messages import resend_background
 from crawling.watches import comparing, seen_text
 from crawling.watches.comparing import compare_watched, due_crawls
 from crawling.watches.feed import atom, feed_token
+from crawling.watches.jobs import WATCHES
 from crawling.watches.page_states import state_changes
 from crawling.watches.watching import WatchFields, create_watch
 from crawling.withdrawals.withdrawing import withdraw
@@ -330,12 +330,12 @@ def test_page_json_and_command_make_list_and_remove_watches(site, crawl, again):
 
 def test_the_scheduler_lets_a_job_compare_runs_that_have_ended(site, crawl, work_off, queue):
     watching(crawl, "/")
-    resend_background()
-    assert WATCHES.enqueue_if_lost(crawl.pk) is True
-    queue.connection.flushdb()
+    ask_for_due_jobs()
+    of_watches = BackgroundJob.objects.filter(kind=WATCHES.name)
+    assert not of_watches.exists()
     work_off(start_run(crawl))
 
-    resend_background()
+    ask_for_due_jobs()
 
     assert due_crawls() == [crawl.pk]
-    assert WATCHES.enqueue_if_lost(crawl.pk) is False  # a worker will come to it
+    assert WATCHES.job.enqueue_if_lost(of_watches.get().pk) is False  # a worker will come to it

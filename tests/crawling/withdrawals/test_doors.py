@@ -11,8 +11,8 @@ from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.urls import reverse
 
-from crawling.jobs.rq_jobs import WITHDRAWAL
-from crawling.models import Page, Withdrawal
+from crawling.models import BackgroundJob, Page, Withdrawal
+from crawling.withdrawals.jobs import WITHDRAWAL
 from tests.crawling.pages import browser, soup
 
 
@@ -68,7 +68,8 @@ def test_page_json_and_command_withdraw_and_undo(make_site, crawl_to_the_end):
         stdout=said,
     )
     last = Withdrawal.objects.latest("pk")
-    assert WITHDRAWAL.enqueue_if_lost(last.pk) is False  # a background worker will come to it
+    job = BackgroundJob.objects.get(kind=WITHDRAWAL.name, spec={"withdrawal": last.pk})
+    assert WITHDRAWAL.job.enqueue_if_lost(job.pk) is False  # a background worker will come to it
     call_command("withdrawals", "rewrite", str(crawl.pk), str(last.pk), "--json", stdout=said)
     assert json.loads(said.getvalue().splitlines()[-1])["state"] == "removed"
     call_command("withdrawals", "list", str(crawl.pk), stdout=said)

@@ -23,7 +23,7 @@ from redis import Redis
 from crawling.alerts.listeners import save_listener
 from crawling.archive.files import remove_abandoned
 from crawling.crawls.share_links import create_share_link
-from crawling.dashboard.links.problem_counts import count_when_idle
+from crawling.dashboard.links.jobs import PROBLEM_COUNTS
 from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import ask_extraction
 from crawling.jobs.enqueue import open_job
@@ -216,7 +216,7 @@ def made_of(runs, site) -> None:
     for run in runs:
         catch_up(run.pk)
         read_to_the_end(run)
-        count_when_idle(run.pk)
+        run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
         work_here(open_job(LINK_GRAPH, run, by=None))
     for kind in (WACZ, MIRROR, LATEST_MIRROR):
         run_job(ask_export(second, kind).pk)
@@ -267,7 +267,7 @@ def test_what_a_withdrawn_page_said_is_nowhere_once_its_records_are_removed(runs
     remove_abandoned()
     remove_abandoned_parts()
     remove_forgotten()
-    forget_abandoned(0)
+    forget_abandoned()
 
     assert places() == set()
 

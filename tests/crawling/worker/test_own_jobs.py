@@ -12,7 +12,7 @@ from rq import SimpleWorker, Webhook
 from rq.job import Callback, Job, JobStatus
 from rq.serializers import JSONSerializer, PickleSerializer
 
-from crawling.jobs.rq_jobs import BACKGROUND, FUNCTIONS, LINKS, SEND_DUE
+from crawling.jobs.rq_jobs import BACKGROUND, FUNCTIONS, RUN_JOB, SEND_DUE
 from crawling.worker.own_jobs import REFUSED, OwnSpawnWorker
 from tests.stack import background_queue
 
@@ -85,7 +85,7 @@ def work(worker_class=WorkerInPlace) -> None:
         lambda queue, mark: planted(queue, "os.getcwd"),
         lambda queue, mark: planted(queue, f"{SEND_DUE}.__globals__", 1),
         lambda queue, mark: planted(queue, SEND_DUE, kwargs={"seconds": 1}),
-        lambda queue, mark: planted(queue, LINKS.function, "1"),
+        lambda queue, mark: planted(queue, RUN_JOB, "1"),
         lambda queue, mark: planted(queue, "mkdir", str(mark), instance="os"),
         lambda queue, mark: planted(queue, "os.getcwd", Opened(mark), serializer=PickleSerializer),
     ],

@@ -14,11 +14,12 @@ from django.db import connections
 
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
-from crawling.idle import second_readings as job
-from crawling.idle.second_readings import read_when_idle
+from crawling.dashboard.links.jobs import PROBLEM_COUNTS
 from crawling.jobs import turns
+from crawling.jobs.due_jobs import ask_for_due_jobs
+from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import IDLE as IDLE_QUEUE
-from crawling.jobs.rq_jobs import SECOND_READING
+from crawling.jobs.rq_jobs import alone_at
 from crawling.jobs.temporary_grant import IDLE, TEMPORARY_REF
 from crawling.jobs.turns import IdleTurn
 from crawling.links import second_reading
@@ -27,8 +28,9 @@ from crawling.links.parquet import TEXTS, rows_in
 from crawling.links.part_writer import PartWriter
 from crawling.links.progress import dataset_states, unread_parts
 from crawling.links.second_reading import read_again, read_part
-from crawling.models import LinksPart, Page, Run
-from crawling.scheduler.messages import resend_background
+from crawling.models import BackgroundJob, LinksPart, Page, Run
+from crawling.search.jobs import SECOND_READING
+from tests.crawling.reading import read_when_idle
 from tests.stack import background_queue
 
 
@@ -63,30 +65,32 @@ def test_it_begins_by_itself_once_links_are_written(run, background):
 
     idle = django_rq.get_queue(IDLE_QUEUE)
 
-    resend_background()
+    ask_for_due_jobs()
 
-    assert (idle.job_ids, background.job_ids) == ([f"read-again-{run.pk}"], [])
-    waiting = idle.fetch_job(f"read-again-{run.pk}")
+    (name,) = idle.job_ids
+    assert (BackgroundJob.objects.get().kind, background.job_ids) == (SECOND_READING.name, [])
+    waiting = idle.fetch_job(name)
     idle.remove(waiting)
     waiting.perform()
     assert behind(run) == dict.fromkeys(("links", "texts", "structured data", "search"), 0)
-    resend_background()
-    assert idle.job_ids == [f"count-problems-{run.pk}"]
+    ask_for_due_jobs()
+    counting = BackgroundJob.objects.get(ended_at=None)
+    assert (counting.kind, idle.job_ids) == (PROBLEM_COUNTS.name, [f"job-{counting.pk}"])
 
 
 def test_it_holds_memory_at_idle_priority_and_gives_it_back(run, background, monkeypatch):
     seen = []
 
     def look(self):
-        process = Process.objects.get(run_ref=f"moment/reading-{run.pk}", state="active")
+        process = Process.objects.get(run_ref__startswith="moment/job-", state="active")
         seen.append((process.priority, sum(process.allocated)))
         return True
 
     monkeypatch.setattr(IdleTurn, "goes_on", look)
     read_when_idle(run.pk)
 
-    assert seen[0] == (IDLE, job.MEMORY_MIB + job.PROGRAM_MIB)
-    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="read").exists()
+    assert seen[0] == (IDLE, SECOND_READING.memory(BackgroundJob()))
+    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="job").exists()
 
 
 def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
@@ -110,7 +114,7 @@ def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
 
     assert "could not spare" in read_when_idle(run.pk)
     finish_process(process=crawl)
-    assert read_when_idle(run.pk) == "all pages are read"
+    assert read_when_idle(run.pk) == "read"
     assert len({row[0] for row in rows_in(part.texts_name, TEXTS)}) == 6
 
 
@@ -124,7 +128,7 @@ def test_who_waits_for_something_else_is_not_given_way_to(
             process=one.pk, amounts=threads, request_id=uuid4(), kind=RequestKind.START
         )
 
-    assert read_when_idle(run.pk) == "all pages are read"
+    assert read_when_idle(run.pk) == "read"
 
 
 def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, looks_after_each_page):
@@ -133,29 +137,28 @@ def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, looks_afte
     assert read_when_idle(run.pk) == "others wait"
 
     background.empty()
-    assert read_when_idle(run.pk) == "all pages are read"
+    assert read_when_idle(run.pk) == "read"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "became"), [(0.0, "others wait"), (60.0, "all pages are read")]
-)
+@pytest.mark.parametrize(("seconds", "became"), [(0.0, "others wait"), (60.0, "read")])
 def test_readings_of_other_runs_wait_until_its_turn_is_over(
     run, background, looks_after_each_page, monkeypatch, seconds, became
 ):
     monkeypatch.setattr(turns, "TURN_SECONDS", seconds)
-    SECOND_READING.enqueue(run.pk + 1)
+    SECOND_READING.job.enqueue(-1)
 
     assert read_when_idle(run.pk) == became
 
 
 def test_what_a_killed_reading_has_left_is_cleared_away(run, pool, background):
-    reference, all_of_it = f"{TEMPORARY_REF}reading-{run.pk}", {"memory": 512}
+    job = open_job(SECOND_READING, run, by=None)
+    reference, all_of_it = f"{TEMPORARY_REF}job-{job.pk}", {"memory": 512}
     left = register_process(pool=pool.pk, label="l", run_ref=reference, maximum=all_of_it)
     request_resources(
         process=left.pk, amounts=all_of_it, request_id=uuid4(), kind=RequestKind.START
     )
 
-    assert read_when_idle(run.pk) == "all pages are read"
+    assert read_when_idle(run.pk) == "read"
 
     left.refresh_from_db()
     assert left.state == ProcessState.FINISHED
@@ -168,7 +171,7 @@ def read_by_another(part):
 
     def hold():
         try:
-            with SECOND_READING.alone(part.pk) as is_alone:
+            with alone_at("read-again", part.pk) as is_alone:
                 held.set()
                 let_go.wait(60)
                 return is_alone
@@ -201,7 +204,7 @@ def test_a_command_and_the_job_read_no_part_at_once(run, background, monkeypatch
 
     assert (looks, read) == ([1], [6])
     assert read_part(run, part) == 0  # it was read since it was looked up
-    assert read_when_idle(run.pk) == "all pages are read"
+    assert read_when_idle(run.pk) == "read"
 
 
 def test_a_reading_is_dropped_if_its_pages_change_meanwhile(run, monkeypatch):

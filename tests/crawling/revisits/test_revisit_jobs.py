@@ -8,10 +8,12 @@ import pytest
 
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
-from crawling.idle import revisit_plans
-from crawling.idle.revisit_plans import LEAST_MIB, mebibytes_of, plan_when_granted
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import NoUnits
 from crawling.models import PlannedRevisit
+from crawling.revisits import jobs
+from crawling.revisits.jobs import LEAST_MIB, REVISITS, mebibytes_of
 
 
 @pytest.fixture
@@ -29,13 +31,16 @@ def holds_all(pool):
 
 
 def test_it_is_planned_once_memory_is_granted(crawl, holds_all, monkeypatch):
-    monkeypatch.setattr(revisit_plans, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(jobs, "WAIT_SECONDS", 0.1)
 
-    assert plan_when_granted(crawl.pk) == str(NoUnits())
+    planned = open_job(REVISITS, crawl.runs.get(), by=None)
+    assert run_job(planned.pk) == str(NoUnits())
+    planned.refresh_from_db()
+    assert (planned.state, planned.waits) == ("waiting", str(NoUnits()))
     assert not PlannedRevisit.objects.exists()
 
     finish_process(process=holds_all)
-    assert plan_when_granted(crawl.pk) == "it is planned"
+    assert run_job(planned.pk) == "planned"
     assert PlannedRevisit.objects.get().crawl == crawl
     assert not Process.objects.filter(run_ref__startswith="moment/", state=ProcessState.ACTIVE)
 
@@ -45,5 +50,5 @@ def test_it_is_planned_once_memory_is_granted(crawl, holds_all, monkeypatch):
 )
 def test_it_holds_more_for_more_pages(crawl, monkeypatch, mebibytes, holds):
     assert mebibytes_of(crawl.pk) == LEAST_MIB
-    monkeypatch.setattr(revisit_plans, "BYTES_OF_A_PAGE", mebibytes * 2**20)
+    monkeypatch.setattr(jobs, "BYTES_OF_A_PAGE", mebibytes * 2**20)
     assert mebibytes_of(crawl.pk) == holds

@@ -1,1 +1,0 @@
-"""Work on stored pages that is done while no other process needs the units for it."""

@@ -79,7 +79,9 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
         try:
             said = _work(job.pk, lambda: True)
         except KeyboardInterrupt:
-            _give_up(kind, job, INTERRUPTED)
+            # as it is now: it may have another name here, or be done already
+            if row := open_jobs().filter(pk=job.pk).first():
+                _give_up(kind, row, INTERRUPTED)
             raise
     job.refresh_from_db()
     if job.trouble or not job.ended_at:

@@ -17,8 +17,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from crawling.exports.rows import ask_export, readable_export
+from crawling.exports.rows import ask_export, open_export, readable_export
 from crawling.exports.state import state_of
+from crawling.jobs import running
 from crawling.jobs.running import INTERRUPTED, run_job
 from crawling.mirror import packing
 from crawling.mirror.file_paths import FilePaths
@@ -75,6 +76,8 @@ def test_a_command_that_is_interrupted_leaves_no_mirror_that_is_being_made(
     def pressed(self, *page):
         signal.raise_signal(signal.SIGINT)  # as Ctrl-C
 
+    open_export(run, MIRROR)
+    BackgroundJob.objects.update(machine="another", name=f"mirror{run.pk}/{'0' * 32}")
     monkeypatch.setattr(packing.MirrorPackage, "_add_page", pressed)
     with pytest.raises(KeyboardInterrupt):
         call_command("crawl", "mirror", str(run.crawl_id), "--output", str(tmp_path / "mirror"))
@@ -132,6 +135,17 @@ def test_a_mirror_has_all_documents_with_links_among_them(run, tmp_path):
     with pytest.raises(CommandError, match="there already"):
         call_command(*order)
     assert sorted(os.listdir(tmp_path)) == ["mirror"]
+
+
+def test_a_mirror_that_is_made_as_its_command_is_interrupted_stays(run, tmp_path, monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "forget_older", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        call_command("crawl", "mirror", str(run.crawl_id), "--output", str(tmp_path / "mirror"))
+
+    assert readable_export(run, MIRROR) is not None
 
 
 def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):

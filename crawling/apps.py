@@ -9,6 +9,7 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
+        from crawling.checkpoints.jobs import CHECKPOINT
         from crawling.dashboard.links.jobs import PROBLEM_COUNTS
         from crawling.dryrun.jobs import QUESTIONS
         from crawling.extraction.jobs import EXTRACTION
@@ -24,7 +25,7 @@ class CrawlingConfig(AppConfig):
         from crawling.withdrawals.jobs import WITHDRAWAL
 
         register(check_extensions)
-        asked = (EXTRACTION, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ, *QUESTIONS)
+        asked = (CHECKPOINT, EXTRACTION, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ, *QUESTIONS)
         due = (FORGETTING, LINKS, REVISITS, SECOND_READING, SEED_SOURCE, WATCHES, WITHDRAWAL)
         register_jobs((*asked, *due, INDEX_REPAIR, PROBLEM_COUNTS))
 

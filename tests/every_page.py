@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from allocation.services import ensure_share
+from crawling.checkpoints.jobs import CHECKPOINT
 from crawling.crawls.blocklist import add_entry
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.saved_views import save_view
@@ -27,6 +28,7 @@ from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import open_extraction
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.jobs.enqueue import open_job
+from crawling.jobs.job_rows import end_job
 from crawling.jobs.running import run_job, work_here
 from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.links.catch_up import catch_up
@@ -35,7 +37,6 @@ from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import (
     ArchiveFile,
     ArchiveImport,
-    Checkpoint,
     CrawlJob,
     Delivery,
     Host,
@@ -211,14 +212,9 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
     Delivery.objects.create(
         listener=listener, crawl=crawl, event="failed", body="{}", next_try_at=now
     )
-    Checkpoint.objects.create(
-        run=crawl.runs.first(),
-        directory="/checkpoints/1",
-        machine="crawler-1",
-        taken_at=now,
-        urls=3,
-        bytes=1000,
-    )
+    taken = {"taken_at": now.isoformat(), "directory": "/checkpoints/1", "machine": "crawler-1"}
+    checkpoint = open_job(CHECKPOINT, crawl.runs.first(), by=None)
+    end_job(checkpoint, {**taken, "urls": 3, "bytes": 1000})
     files = {"files": ["books.warc.gz"], "name": "Old books", "namespace": uuid4(), "by": by}
     ArchiveImport.objects.create(**files, attempts=1, bytes=9000, read_bytes=4000, answers=12)
     ArchiveImport.objects.create(**files, ended_at=now, trouble="books.warc.gz: it breaks off")

@@ -90,9 +90,9 @@ SELECT %(run)s, 'run' || %(run)s || '-' || n || '.warc.gz', gen_random_uuid(), '
 FROM generate_series(1, 2000) n
 """,
     """
-INSERT INTO crawling_checkpoint (run_id, asked_at, taken_at, machine, directory, bytes, urls,
-    trouble)
-SELECT %(run)s, now(), now(), 'bench', '/srv/checkpoints/' || n, 100, 100, ''
+INSERT INTO crawling_backgroundjob (kind, run_id, spec, progress, asked_at, ended_at, result)
+SELECT 'checkpoint', %(run)s, '{}', '{}', now(), now(), jsonb_build_object('taken_at', now(),
+    'machine', 'bench', 'directory', '/srv/checkpoints/' || n, 'bytes', 100, 'urls', 100)
 FROM generate_series(1, 2000) n
 """,
     """

@@ -9,19 +9,18 @@ from typing import Any
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
-from crawling.checkpoints.checkpoint_store import clear_checkpoint
+from crawling.checkpoints.jobs import CHECKPOINT
 from crawling.extraction.jobs import EXTRACTION
 from crawling.imports.import_jobs import clear_import
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.removal import clear_job_files
-from crawling.jobs.rq_jobs import CHECKPOINT, EXPERIMENT, IMPORT, RowJob
+from crawling.jobs.rq_jobs import EXPERIMENT, IMPORT, RowJob
 from crawling.jobs.running import HELD_AS
 from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import (
     ArchiveImport,
     BackgroundJob,
-    Checkpoint,
 )
 from crawling.models.cancelling import Cancellable
 from crawling.models.experiments import Experiment, ExperimentState
@@ -85,14 +84,7 @@ OF_RUNS: Mapping[str, CancellableKind] = {
     LATEST_MIRROR.name: of_kind(LATEST_MIRROR),
     LINK_GRAPH.name: of_kind(LINK_GRAPH),
     EXTRACTION.name: of_kind(EXTRACTION),
-    "checkpoint": CancellableKind(
-        "checkpoint",
-        CHECKPOINT,
-        Checkpoint,
-        Q(taken_at=None, trouble=""),
-        clear_checkpoint,
-        ends={},
-    ),
+    CHECKPOINT.name: of_kind(CHECKPOINT),
 }
 IMPORTS = CancellableKind("import", IMPORT, ArchiveImport, UNENDED, clear_import)
 #: not of KINDS: its job looks itself, as it may need half a minute to delete its crawls in order

@@ -61,8 +61,6 @@ class RowJob:
     queue: str = BACKGROUND
     #: it goes before others of its queue, as what a user waits for on a page
     at_front: bool = False
-    #: a job that failed before it took up its row is queued again
-    retried: bool = True
 
     def enqueue(self, pk: int, *, at_front: bool = False) -> None:
         """Raises RedisError."""
@@ -92,8 +90,7 @@ class RowJob:
         job = queue.fetch_job(self._id(pk))
         if job is not None:
             had_begun = job.get_status() == JobStatus.STARTED
-            is_kept = job.get_status() == JobStatus.FAILED and not self.retried
-            if is_kept or waits(queue, job) or is_in_hand(job):
+            if waits(queue, job) or is_in_hand(job):
                 return False
             remove(job)
         self.enqueue(pk, at_front=had_begun)
@@ -154,13 +151,6 @@ def alone_at(name: str, number: int) -> Iterator[bool]:
 
 
 EXPERIMENT = RowJob("experiment", "crawling.experiments.runner.run_queued", seconds=60 * 60)
-#: one that needs more than there is would fail again and again
-CHECKPOINT = RowJob(
-    "checkpoint",
-    "crawling.checkpoints.checkpoint_store.take_asked",
-    seconds=60 * 60,
-    retried=False,
-)
 IMPORT = RowJob(
     "import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60, queue=IMPORTS
 )

@@ -8,7 +8,7 @@ from crawling.models.access import (
     TrustedProxy,
 )
 from crawling.models.alerts import Delivery, Listener, Notice
-from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
+from crawling.models.archive import ArchiveFile, DiskSample, MinuteTotal
 from crawling.models.background_jobs import BackgroundJob
 from crawling.models.datasets import LinksPart
 from crawling.models.deleted import DeletedItem, DeletedKind
@@ -64,7 +64,6 @@ __all__ = [
     "ArchiveImport",
     "BackgroundJob",
     "BlocklistEntry",
-    "Checkpoint",
     "CookieJar",
     "CrawlJob",
     "DeletedItem",

@@ -1,8 +1,8 @@
-"""Files of the archive, checkpoints, and what housekeeping measures: the disk, and sums by minute.
+"""Files of the archive, and what housekeeping measures: the disk, and sums by minute.
 
 Files are written by `crawling.archive`, but for `committed_length`, which `crawling.frontier`
-writes with the pages; checkpoints by `crawling.checkpoints.checkpoint_store`; samples of the disk
-by `crawling.housekeeping.disk`, sums by `crawling.frontier.run_counts`.
+writes with the pages; samples of the disk by `crawling.housekeeping.disk`, sums by
+`crawling.frontier.run_counts`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from crawling.models.cancelling import Cancellable
 from crawling.models.jobs import Run
 from crawling.storage import storage
 
@@ -100,34 +99,6 @@ def archive_disk() -> Path:
 def archive_folder(run: str) -> Path:
     """Where the files of a run are on this machine; `run` as names of files begin."""
     return Path(settings.ARCHIVE_DIR) / run
-
-
-class Checkpoint(Cancellable):
-    """One checkpoint of a run in CHECKPOINT_DIR; it is there once it has `taken_at`, and never will
-    be once it has `trouble`.
-    """
-
-    run = models.ForeignKey(Run, models.CASCADE, related_name="checkpoints")
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.SET_NULL,
-        null=True,
-        related_name="+",
-        help_text="empty: the scheduler",
-    )
-    asked_at = models.DateTimeField(auto_now_add=True)
-    taken_at = models.DateTimeField(null=True, help_text="the moment whose state it holds")
-    machine = models.CharField(max_length=64, blank=True)
-    directory = models.TextField(blank=True)
-    bytes = models.BigIntegerField(default=0)
-    urls = models.BigIntegerField(default=0)
-    trouble = models.TextField(blank=True, help_text="why it could not be taken")
-
-    class Meta:
-        ordering = ["-pk"]
-
-    def __str__(self) -> str:
-        return f"checkpoint {self.pk} of {self.run}"
 
 
 class DiskSample(models.Model):

@@ -25,7 +25,6 @@ from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
-    CHECKPOINT,
     EXPERIMENT,
     EXPERIMENT_SHIFTS,
     IMPORT,
@@ -37,7 +36,7 @@ from crawling.jobs.rq_jobs import (
     remove,
     waits,
 )
-from crawling.models import ArchiveImport, Checkpoint, Delivery
+from crawling.models import ArchiveImport, Delivery
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
@@ -178,15 +177,6 @@ def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
     yield from (
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
-        (
-            CHECKPOINT,
-            Checkpoint.objects.filter(
-                taken_at=None,
-                trouble="",
-                asked_at__lt=late,
-                asked_at__gt=now - timedelta(seconds=CHECKPOINT.seconds),
-            ),
-        ),
         (IMPORT, ArchiveImport.objects.filter(ended_at=None, asked_at__lt=late)),
     )
 

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, keep_wait_counts, reap_expired
 from crawling.alerts.notify import raise_ongoing_alerts
-from crawling.checkpoints.checkpoint_store import ask_for_due
+from crawling.checkpoints.jobs import ask_for_due
 from crawling.crawls.deleted_items import forget_deleted
 from crawling.crawls.rejudgement import Rejudger
 from crawling.crawls.schedules import follow_changes, start_scheduled

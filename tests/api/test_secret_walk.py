@@ -25,13 +25,23 @@ from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener
 from crawling.alerts.wording import AlertEvent
 from crawling.checkpoints.checkpoint_import import import_checkpoint
-from crawling.checkpoints.checkpoint_store import ask_checkpoint, take_asked
+from crawling.checkpoints.jobs import CHECKPOINT, ask_checkpoint
 from crawling.crawls.creation import clone_crawl, create_crawl
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.schedules import set_schedule
 from crawling.crawls.share_links import create_share_link
 from crawling.crawls.templates import save_template
-from crawling.models import Checkpoint, CrawlJob, Delivery, Host, Listener, OrderTemplate, Page, Run
+from crawling.jobs.running import run_job
+from crawling.models import (
+    BackgroundJob,
+    CrawlJob,
+    Delivery,
+    Host,
+    Listener,
+    OrderTemplate,
+    Page,
+    Run,
+)
 from crawling.runs.start import start_run
 from crawlsite.tokens import make_token
 from tests.crawling.conftest import do_shifts
@@ -113,7 +123,7 @@ class Scene:
         create_crawl(fields | {"name": "By proxy", "proxy": proxy}, by=ada)
         set_schedule(made, {"every_minutes": 60}, by=ada)
         self.share = create_share_link(made, days=7, by=ada)
-        take_asked(ask_checkpoint(run, by=ada).pk)
+        run_job(ask_checkpoint(run, by=ada).pk)
         self.crawl = CrawlJob.objects.get(pk=made.pk)
         self.restored = self._restore(host).crawl
 
@@ -272,7 +282,7 @@ def test_nothing_stored_has_a_secret_in_clear(scene):
     paths = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     files = {path: plain(path.read_bytes()) for path in paths}
 
-    assert Checkpoint.objects.exists()
+    assert BackgroundJob.objects.filter(kind=CHECKPOINT.name, trouble="").exists()
     assert "manifest.json" in {path.name for path in paths}
     assert {table: told for table, text in rows.items() if (told := scene.told(text))} == {
         # addresses that administrators gave, and their log

@@ -21,13 +21,12 @@ from django.test import Client
 from allocation.models import Process, ProcessState
 from crawling.cancelling.cancel import cancel_experiment, cancel_of_run, clear_cancelled
 from crawling.cancelling.kinds import OF_RUNS
-from crawling.checkpoints.checkpoint_store import take_asked
 from crawling.errors import WrongState
 from crawling.experiments import store
 from crawling.imports.import_jobs import ask_import, import_asked
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
 from crawling.jobs.rq_jobs import IMPORT, IMPORTS, remove
-from crawling.jobs.running import run_job
+from crawling.jobs.running import NOT_WANTED, run_job
 from crawling.mirror.jobs import MIRROR
 from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice
 from crawling.models.experiments import Experiment, ExperimentState
@@ -311,7 +310,7 @@ def test_the_scheduler_removes_what_a_job_left_that_was_killed_as_it_was_cancell
     clear_cancelled()
 
     assert left_on_disk(place, run) == []
-    assert take_asked(row.pk) == "it is no longer needed"
+    assert run_job(row.pk) == NOT_WANTED
 
 
 def test_a_job_that_another_process_has_removed_stops_no_worker(queue):

@@ -37,10 +37,9 @@ LEFT_BEHIND = {
     "crawling_archivefile",
     "crawling_archiveimport",
     "crawling_linkspart",  # made anew of the archive
-    "crawling_backgroundjob",  # what was made of pages is made anew
+    "crawling_backgroundjob",  # what was made of the run is made anew
     "crawling_runprocess",
     "crawling_logline",
-    "crawling_checkpoint",
     "crawling_cookiejar",
     "crawling_ownrobotsfile",
     "crawling_scheduledstart",

@@ -12,6 +12,7 @@ from django.conf import settings
 from rq import Worker
 from rq.job import JobStatus
 
+from crawling.checkpoints.jobs import CHECKPOINT
 from crawling.dashboard.links.jobs import PROBLEM_COUNTS
 from crawling.dryrun.jobs import QUESTIONS
 from crawling.extraction.jobs import EXTRACTION
@@ -19,7 +20,6 @@ from crawling.jobs import rq_jobs
 from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
-    CHECKPOINT,
     EXPERIMENT,
     IDLE,
     RowJob,
@@ -55,8 +55,8 @@ def workers():
 
 
 def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
-    kinds = (EXTRACTION.job, LINK_GRAPH.job, MIRROR.job, WACZ.job, QUESTIONS[0].job)
-    asked = (*kinds, EXPERIMENT, CHECKPOINT)
+    made = (CHECKPOINT, EXTRACTION, LINK_GRAPH, MIRROR, WACZ, QUESTIONS[0])
+    asked = (*(kind.job for kind in made), EXPERIMENT)
     idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
     assert {job.queue for job in (*asked, WITHDRAWAL.job)} == {BACKGROUND}
     assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}

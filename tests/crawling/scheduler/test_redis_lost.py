@@ -15,12 +15,12 @@ from django.utils import timezone
 from rq.job import JobStatus
 
 from allocation.models import Outbox, Process
-from crawling.checkpoints.checkpoint_store import ask_checkpoint
+from crawling.checkpoints.jobs import ask_checkpoint
 from crawling.crawls.creation import create_crawl
 from crawling.dryrun.inquiries import ask
 from crawling.experiments.form import start_experiment
 from crawling.jobs.rq_jobs import BACKGROUND, SHIFTS
-from crawling.models import Checkpoint, Inquiry, InquiryKind, Page, Run
+from crawling.models import BackgroundJob, InquiryKind, Page, Run
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.start import start_run
@@ -82,11 +82,9 @@ def background(transactional_db, pool, order, settings, tmp_path):
     checkpoint = ask_checkpoint(start_run(crawl), by=operator)
     ago = timezone.now() - timedelta(minutes=1)
     Experiment.objects.update(created_at=ago)
-    Inquiry.objects.update(asked_at=ago)
-    Checkpoint.objects.update(asked_at=ago)
-    return sorted(
-        [f"experiment-{experiment.pk}", f"job-{inquiry.pk}", f"checkpoint-{checkpoint.pk}"]
-    )
+    BackgroundJob.objects.update(asked_at=ago)
+    names = (f"experiment-{experiment.pk}", f"job-{inquiry.pk}", f"job-{checkpoint.pk}")
+    return sorted(names)
 
 
 def test_background_jobs_that_redis_lost_are_queued_again_once(background):
@@ -100,7 +98,7 @@ def test_background_jobs_that_redis_lost_are_queued_again_once(background):
     assert sorted(queue.job_ids) == background
 
 
-def test_background_jobs_that_failed_early_are_queued_again_but_a_checkpoint_is_not(background):
+def test_background_jobs_that_failed_early_are_queued_again(background):
     queue = django_rq.get_queue(BACKGROUND)
     for job_id in background:
         job = queue.fetch_job(job_id)
@@ -109,13 +107,12 @@ def test_background_jobs_that_failed_early_are_queued_again_but_a_checkpoint_is_
 
     resend_background()
 
-    assert sorted(queue.job_ids) == [name for name in background if "checkpoint" not in name]
+    assert sorted(queue.job_ids) == background
 
 
 def test_background_jobs_that_are_done_or_at_work_are_not_queued_again(background):
     Experiment.objects.update(state=ExperimentState.RUNNING)
-    Inquiry.objects.update(ended_at=timezone.now(), result={})
-    Checkpoint.objects.update(taken_at=timezone.now())
+    BackgroundJob.objects.update(ended_at=timezone.now())
     queue = django_rq.get_queue(BACKGROUND)
     queue.connection.flushdb()
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from ninja import Body, Path, Router, Status
 from pydantic import Field, WithJsonSchema
 
-from crawling.checkpoints.checkpoint_store import ask_checkpoint
+from crawling.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from crawling.dashboard.base.api_parameters import (
     CrawlId,
     Cursor,
@@ -23,7 +23,7 @@ from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs, rules_of
 from crawling.housekeeping.run_removal import remove_run
-from crawling.models import Checkpoint, CrawlJob
+from crawling.models import BackgroundJob, CrawlJob
 from crawling.orders.retention import Retention
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
@@ -139,11 +139,20 @@ class CheckpointPage(Schema):
     next: int | None
 
 
-def _checkpoint_out(row: Checkpoint) -> dict[str, Any]:
-    here = CheckpointOut.model_fields.keys() - CancellableOut.model_fields.keys() - {"run"}
-    return {name: getattr(row, name) for name in here} | {
-        "run": row.run.number,
-        **cancelled_facts(row),
+def _checkpoint_out(job: BackgroundJob) -> dict[str, Any]:
+    assert job.run is not None
+    made = Checkpoint.of(job)
+    return {
+        "id": job.pk,
+        "run": job.run.number,
+        "asked_at": job.asked_at,
+        "taken_at": made.taken_at,
+        "machine": made.machine,
+        "directory": made.directory,
+        "bytes": made.bytes,
+        "urls": made.urls,
+        "trouble": job.trouble,
+        **cancelled_facts(job),
     }
 
 
@@ -156,7 +165,7 @@ def _checkpoint_out(row: Checkpoint) -> dict[str, Any]:
 def list_crawl_checkpoints(
     request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = Checkpoint.objects.filter(run__crawl=get_crawl(crawl_id)).select_related("run")
+    found = checkpoints_of(get_crawl(crawl_id))
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": [_checkpoint_out(row) for row in rows], "next": following}
 

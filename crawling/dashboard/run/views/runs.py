@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from crawling.checkpoints.checkpoint_store import ask_checkpoint
+from crawling.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.errors import BadOrder, CheckpointTrouble, WrongState
@@ -23,7 +23,7 @@ from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs, loss_of, rules_of
 from crawling.housekeeping.run_removal import remove_run, why_not
-from crawling.models import Checkpoint, CrawlJob, Run
+from crawling.models import CrawlJob, Run
 from crawling.orders.retention import Retention, read_retention
 from crawling.runs.transitions import AT_REST
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -155,7 +155,7 @@ def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     if request.method == "POST":
         return _ask(request, crawl)
-    rows = Checkpoint.objects.filter(run__crawl=crawl).select_related("run", "by")[:MOST]
+    rows = [Checkpoint.of(job) for job in checkpoints_of(crawl)[:MOST]]
     here: dict[str, Any] = {"crawl": crawl, "run": crawl.runs.first(), "checkpoints": rows}
     here |= {
         "place": settings.CHECKPOINT_DIR,

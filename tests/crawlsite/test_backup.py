@@ -17,12 +17,17 @@ from django.urls import reverse
 from allocation.models import Event, OutboxKind, ProcessState
 from allocation.services import create_pool, reap_expired, unsent_outbox
 from crawling.archive.files import deletions_held, remove_abandoned
+from crawling.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from crawling.crawls.creation import create_crawl
+from crawling.exports.rows import ask_export
+from crawling.exports.state import state_of
+from crawling.jobs.running import run_job
 from crawling.models import ArchiveFile, CrawlJob, Page, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.shift_lifecycle import shift_was_reaped
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
+from crawling.wacz.jobs import WACZ
 from crawling.worker.jobs import run_shift
 from crawlsite.backup import back_up
 from tests.crawling.archive.judging import judge
@@ -138,6 +143,27 @@ def test_new_rows_get_numbers_that_were_never_given(finished, elsewhere, loopbac
     assert ProcessState.ACTIVE in CrawlJob.objects.get().runs.first().processes.values_list(
         "bank_process__state", flat=True
     )
+
+
+def test_exports_are_made_anew_and_checkpoints_stay_where_they_are(
+    finished, elsewhere, settings, tmp_path
+):
+    settings.CHECKPOINT_DIR = tmp_path / "checkpoints"
+    run = Run.objects.get()
+    for job in (ask_export(run, WACZ), ask_checkpoint(run)):
+        run_job(job.pk)
+    call_command("backup", tmp_path / "with-jobs")
+    elsewhere()
+
+    call_command("restore", tmp_path / "with-jobs")
+
+    run = Run.objects.get()
+    told = state_of(run, WACZ)
+    assert (told.file, told.trouble) == (None, "")
+    run_job(ask_export(run, WACZ).pk)
+    assert state_of(run, WACZ).file is not None
+    (checkpoint,) = map(Checkpoint.of, checkpoints_of(run.crawl))
+    assert checkpoint.directory == str(*settings.CHECKPOINT_DIR.iterdir())
 
 
 @pytest.mark.parametrize("part", ["crawling_page.copy.gz", "archive", "manifest.json"])

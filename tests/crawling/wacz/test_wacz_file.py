@@ -30,7 +30,7 @@ from crawling.wacz import search_index
 from crawling.wacz.jobs import WACZ
 from crawling.wacz.search_index import SortedLines, blocks, search_key
 from crawling.withdrawals.file_removal import remove_records
-from crawling.withdrawals.withdrawing import undo, withdraw
+from crawling.withdrawals.withdrawing import remove_now, undo, withdraw
 from tests.crawling.pages import browser, soup
 
 SECRET = "the secret of Mrs Miller"
@@ -313,6 +313,17 @@ def test_a_file_that_another_machine_has_goes_with_the_records(run):
 
     assert not path.exists()
     assert "pages withdrawn" in state_of(run, WACZ).trouble
+
+
+def test_one_without_withdrawn_pages_goes_as_well_once_the_files_are_rewritten(run):
+    withdrawal = withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
+    row = made(run)
+
+    remove_now(run.crawl, withdrawal.pk, by=None)
+    remove_records(withdrawal.pk)
+
+    assert storage().size(row.name) is None
+    assert "were rewritten" in state_of(run, WACZ).trouble
 
 
 def test_a_withdrawal_deletes_the_file_of_a_run_that_can_be_restored(run):

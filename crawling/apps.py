@@ -13,6 +13,7 @@ class CrawlingConfig(AppConfig):
         from crawling.dashboard.links.jobs import PROBLEM_COUNTS
         from crawling.dryrun.jobs import QUESTIONS
         from crawling.extraction.jobs import EXTRACTION
+        from crawling.imports.jobs import IMPORT
         from crawling.jobs.kinds import register as register_jobs
         from crawling.link_graph.jobs import LINK_GRAPH
         from crawling.links.jobs import LINKS
@@ -25,9 +26,9 @@ class CrawlingConfig(AppConfig):
         from crawling.withdrawals.jobs import WITHDRAWAL
 
         register(check_extensions)
-        asked = (CHECKPOINT, EXTRACTION, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ, *QUESTIONS)
+        made = (CHECKPOINT, EXTRACTION, IMPORT, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ)
         due = (FORGETTING, LINKS, REVISITS, SECOND_READING, SEED_SOURCE, WATCHES, WITHDRAWAL)
-        register_jobs((*asked, *due, INDEX_REPAIR, PROBLEM_COUNTS))
+        register_jobs((*made, *QUESTIONS, *due, INDEX_REPAIR, PROBLEM_COUNTS))
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -27,6 +26,7 @@ from crawling.experiments.store import make_experiment
 from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import open_extraction
 from crawling.housekeeping.deletion import delete_crawl
+from crawling.imports.jobs import IMPORT
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.running import run_job, work_here
@@ -36,7 +36,7 @@ from crawling.links.second_reading import read_again
 from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import (
     ArchiveFile,
-    ArchiveImport,
+    BackgroundJob,
     CrawlJob,
     Delivery,
     Host,
@@ -215,9 +215,11 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
     taken = {"taken_at": now.isoformat(), "directory": "/checkpoints/1", "machine": "crawler-1"}
     checkpoint = open_job(CHECKPOINT, crawl.runs.first(), by=None)
     end_job(checkpoint, {**taken, "urls": 3, "bytes": 1000})
-    files = {"files": ["books.warc.gz"], "name": "Old books", "namespace": uuid4(), "by": by}
-    ArchiveImport.objects.create(**files, attempts=1, bytes=9000, read_bytes=4000, answers=12)
-    ArchiveImport.objects.create(**files, ended_at=now, trouble="books.warc.gz: it breaks off")
+    spec = {"files": ["books.warc.gz"], "name": "Old books", "bytes": 9000}
+    asked = {"kind": IMPORT.name, "spec": spec, "by": by}
+    read = {"done": 4000, "of": 9000, "answers": 12}
+    BackgroundJob.objects.create(**asked, began_at=now, progress=read)
+    BackgroundJob.objects.create(**asked, ended_at=now, trouble="books.warc.gz: it breaks off")
     set_schedule(resting, {"every_minutes": 60}, by=by)
     save_template(crawl, "Books", by=by)
     save_view(by, "Failed", "state=failed")

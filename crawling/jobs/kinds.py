@@ -169,6 +169,15 @@ def job_kinds() -> Mapping[str, JobKind]:
     return _KINDS
 
 
+def kinds_of_runs() -> Mapping[str, JobKind]:
+    """Those that users ask for to make something of a run, or of its crawl."""
+    return {
+        name: kind
+        for name, kind in _KINDS.items()
+        if kind.kept is None and kind.scope is not JobScope.INSTALLATION
+    }
+
+
 def kind_of(job: BackgroundJob) -> JobKind:
     """Raises KeyError for a row of another version."""
     return _KINDS[job.kind]

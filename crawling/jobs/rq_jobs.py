@@ -74,8 +74,8 @@ class RowJob:
         )
 
     def ask(self, pk: int) -> None:
-        """Queue the job, unless a worker will come to it. Without Redis the scheduler does it later,
-        which looks at the rows.
+        """Queue the job, unless a worker will come to it. Without Redis the scheduler, which looks
+        at the rows, does it later.
         """
         try:
             self.enqueue_if_lost(pk)
@@ -151,9 +151,6 @@ def alone_at(name: str, number: int) -> Iterator[bool]:
 
 
 EXPERIMENT = RowJob("experiment", "crawling.experiments.runner.run_queued", seconds=60 * 60)
-IMPORT = RowJob(
-    "import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60, queue=IMPORTS
-)
 #: all that workers call
 FUNCTIONS = frozenset(
     {

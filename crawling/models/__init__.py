@@ -32,7 +32,6 @@ from crawling.models.frontier import (
     Url,
     UrlState,
 )
-from crawling.models.imports import ArchiveImport
 from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunState
 from crawling.models.log import Level, LogLine
@@ -61,7 +60,6 @@ __all__ = [
     "AllowedDirectory",
     "AllowedNetwork",
     "ArchiveFile",
-    "ArchiveImport",
     "BackgroundJob",
     "BlocklistEntry",
     "CookieJar",

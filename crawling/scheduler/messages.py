@@ -5,13 +5,13 @@ becomes a job, a lost shift is closed, due alerts wake their worker.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
-from datetime import datetime, timedelta
-from typing import Any
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import timedelta
 
 import django_rq
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 from django.utils import timezone
 from redis.exceptions import RedisError
 from rq import Queue
@@ -20,23 +20,21 @@ from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
-from crawling.cancelling.cancel import clear_cancelled
+from crawling.jobs.cancel import clear_cancelled_jobs
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
     EXPERIMENT,
     EXPERIMENT_SHIFTS,
-    IMPORT,
     RUN_SHIFT,
     SEND_DUE,
     SHIFTS,
-    RowJob,
     is_in_hand,
     remove,
     waits,
 )
-from crawling.models import ArchiveImport, Delivery
+from crawling.models import Delivery
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
@@ -162,23 +160,18 @@ def resend_background() -> None:
     """Queue again the background jobs whose rows no worker took up, and those that end what a
     killed experiment left.
     """
-    clear_cancelled()
-    now = timezone.now()
-    for job, rows in _asked_for(now):
-        job.enqueue_lost(rows.order_by("pk").values_list("pk", flat=True))
-
-
-def _asked_for(now: datetime) -> Iterator[tuple[RowJob, QuerySet[Any]]]:
-    """Rows of what users have asked for that should be taken up by now."""
-    late = now - RESEND_AFTER
+    clear_cancelled_jobs()
+    late = timezone.now() - RESEND_AFTER
     taken_up = Q(asked_at__lt=late) | Q(began_at__isnull=False)
-    for kind in job_kinds().values():
-        yield kind.job, open_jobs().filter(taken_up, kind=kind.name)
-    yield from (
-        (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
-        (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
-        (IMPORT, ArchiveImport.objects.filter(ended_at=None, asked_at__lt=late)),
-    )
+    by_kind: defaultdict[str, list[int]] = defaultdict(list)
+    for name, number in open_jobs().filter(taken_up).order_by("pk").values_list("kind", "pk"):
+        by_kind[name].append(number)
+    for name, kind in job_kinds().items():
+        kind.job.enqueue_lost(by_kind[name])
+    queued = Q(state=ExperimentState.QUEUED, created_at__lt=late)
+    silent = Q(state=ExperimentState.RUNNING, seen_at__lt=late)
+    experiments = Experiment.objects.filter(queued | silent).order_by("pk")
+    EXPERIMENT.enqueue_lost(experiments.values_list("pk", flat=True))
 
 
 def wake_courier() -> None:

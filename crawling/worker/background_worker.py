@@ -12,8 +12,8 @@ from redis.exceptions import RedisError
 from rq import Queue, Worker
 from rq.job import Job
 
-from crawling.cancelling.cancel import clear_job, is_cancelled
-from crawling.jobs.rq_jobs import remove
+from crawling.jobs.cancel import clear_cancelled_job, is_cancelled
+from crawling.jobs.rq_jobs import RUN_JOB, remove
 from crawling.process.orphans import stop_with_parent
 from crawling.worker.own_jobs import OwnJob, OwnSpawnWorker
 
@@ -77,7 +77,7 @@ class _EndsCancelledJobs(Worker):
     def _clear(self, job: Job) -> None:
         """The session of a process that was killed, and so its lock, ends a moment later."""
         for _ in range(CLEAR_TRIES):
-            if clear_job(str(job.func_name), job.args[0]):
+            if clear_cancelled_job(job.args[0]):
                 return
             time.sleep(CLEAR_SECONDS)  # no event tells when PostgreSQL has ended a session
 
@@ -87,10 +87,10 @@ class _EndsCancelledJobs(Worker):
             super().handle_exception(job, *exc_info)
 
     def _is_cancelled(self, job: Job) -> bool:
-        if not (isinstance(job, OwnJob) and job.is_ours and job.args):
+        if not (isinstance(job, OwnJob) and job.is_ours and job.func_name == RUN_JOB):
             return False
         try:
-            return is_cancelled(str(job.func_name), job.args[0])
+            return is_cancelled(job.args[0])
         except DatabaseError as error:  # it may be back at the next look
             self.log.warning("job %s: whether it is cancelled is not known: %s", job.id, error)
             connections.close_all()

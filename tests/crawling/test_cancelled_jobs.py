@@ -19,16 +19,18 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from allocation.models import Process, ProcessState
-from crawling.cancelling.cancel import cancel_experiment, cancel_of_run, clear_cancelled
-from crawling.cancelling.kinds import OF_RUNS
+from crawling.cancelling.cancel import cancel_experiment
 from crawling.errors import WrongState
 from crawling.experiments import store
-from crawling.imports.import_jobs import ask_import, import_asked
+from crawling.imports.import_jobs import ask_import
+from crawling.imports.jobs import IMPORT, ArchiveImport
+from crawling.jobs.cancel import cancel_of_run, clear_cancelled_jobs
+from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
-from crawling.jobs.rq_jobs import IMPORT, IMPORTS, remove
+from crawling.jobs.rq_jobs import IMPORTS, remove
 from crawling.jobs.running import NOT_WANTED, run_job
 from crawling.mirror.jobs import MIRROR
-from crawling.models import ArchiveImport, CrawlJob, Inquiry, Notice
+from crawling.models import BackgroundJob, CrawlJob, Inquiry, Notice
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.scheduler.messages import resend_background
 from crawling.wacz.jobs import WACZ
@@ -112,7 +114,7 @@ def cancel(client: Client, run, kind: str):
 
 
 def row_of(kind: str):
-    return OF_RUNS[kind].rows.latest("pk")
+    return BackgroundJob.objects.filter(kind=kind).latest("pk")
 
 
 def page(client: Client, run, kind: str) -> str:
@@ -191,13 +193,13 @@ def test_a_job_that_waits_ends_at_once_and_its_page_says_who_cancelled_it(place,
     assert (told.status_code, told.json()["cancelled_by"]) == (200, "operator")
     assert jobs_in_redis() == []
     resend_background()
-    assert not [one for one in jobs_in_redis() if one.startswith(OF_RUNS[kind].job.name)]
+    assert jobs_in_redis() == []
     shown = page(ada, run, kind)
     assert "Cancelled by operator, " in shown.replace("\n", " ")
     assert not soup(ada.get(f"/crawls/{run.crawl_id}/{ASKED[kind][2]}/")).select(".error")
     entry = LogEntry.objects.latest("pk")
     assert (entry.user.username, entry.object_id) == ("operator", str(run.crawl_id))
-    assert f"cancelled: {OF_RUNS[kind].label}" in entry.change_message
+    assert f"cancelled: {job_kinds()[kind].label}" in entry.change_message
     assert not Notice.objects.exists()
 
 
@@ -226,9 +228,7 @@ def ask_while_held(client: Client, run, kind: str) -> None:
 
 def is_done(kind: str) -> bool:
     row = row_of(kind)
-    return not OF_RUNS[kind].rows.filter(OF_RUNS[kind].is_open, pk=row.pk).exists() and not (
-        row.trouble
-    )
+    return row.state == "done"
 
 
 def test_a_job_that_has_ended_cannot_be_cancelled_and_none_is_cancelled_twice(place, run, ada):
@@ -256,7 +256,7 @@ def test_what_a_job_has_made_as_it_was_cancelled_is_removed(place, run, ada, mon
 
     def put_and_cancel(self, name, pieces):
         size = put(self, name, pieces)
-        cancel_of_run(run, "wacz", by=None)
+        cancel_of_run(WACZ, run, by=None)
         done.set()
         return size
 
@@ -294,20 +294,20 @@ def test_a_worker_that_was_killed_leaves_nothing_once_its_job_is_cancelled(place
 
 
 def is_alone(kind: str) -> bool:
-    with OF_RUNS[kind].job.alone(row_of(kind).pk) as is_alone:
+    with job_kinds()[kind].job.alone(row_of(kind).pk) as is_alone:
         return is_alone
 
 
 def test_the_scheduler_removes_what_a_job_left_that_was_killed_as_it_was_cancelled(place, run, ada):
     ask(ada, run, "checkpoint")
     row = row_of("checkpoint")
-    with OF_RUNS["checkpoint"].job.alone(row.pk):
+    with job_kinds()["checkpoint"].job.alone(row.pk):
         cancel(ada, run, "checkpoint")
     begun = place / "checkpoints" / f".crawl{run.crawl_id}-run1-{row.asked_at:%Y%m%dT%H%M%SZ}"
     begun = begun.with_name(f"{begun.name}-{row.pk}.4711")
     begun.mkdir(parents=True)
 
-    clear_cancelled()
+    clear_cancelled_jobs()
 
     assert left_on_disk(place, run) == []
     assert run_job(row.pk) == NOT_WANTED
@@ -396,11 +396,12 @@ def test_an_import_is_cancelled_while_its_run_is_stored(place, queue, pool, loop
     with at_work(place) as worker:
         with pages_held():
             wait_until(waits_for_pages)
-            assert ArchiveImport.objects.get().state == "storing"
+            assert ArchiveImport.of(BackgroundJob.objects.get()).state == "storing"
             told = ada.post(f"/api/v1/imports/{number}/cancel")
             wait_until(lambda: work_process_of(worker) is None)
+            wait_until(lambda: jobs_in_redis() == [])
         assert (told.status_code, told.json()["state"]) == (200, "cancelled")
-        assert (CrawlJob.objects.count(), jobs_in_redis()) == (0, [])
+        assert CrawlJob.objects.count() == 0
         assert list(Path(project.ARCHIVE_DIR).glob("run*/*")) == left_on_disk(place, None) == []
     entry = LogEntry.objects.latest("pk")
     assert (entry.user.username, "cancelled" in entry.change_message) == ("operator", True)
@@ -414,11 +415,11 @@ def test_an_import_is_either_cancelled_or_there(place, queue, pool, loopback, mo
     ada = browser("operator")
     row = ask_import(["a.warc"], "", by=User.objects.get(username="operator"))
 
-    import_asked(row.pk)
+    run_job(row.pk)
     told = ada.post(f"/api/v1/imports/{row.pk}/cancel")
 
     row.refresh_from_db()
-    assert (told.status_code, row.state, row.run.pages.count()) == (409, "imported", 1)
+    assert (told.status_code, row.state, row.run.pages.count()) == (409, "done", 1)
 
 
 def test_an_import_whose_worker_was_killed_goes_before_those_that_wait(place, queue):
@@ -426,13 +427,13 @@ def test_an_import_whose_worker_was_killed_goes_before_those_that_wait(place, qu
         (place / "imports" / f"{name}.warc").touch()
     lost, *others = (ask_import([f"{name}.warc"], "", by=None) for name in "abc")
     imports = django_rq.get_queue(IMPORTS)
-    job = imports.fetch_job(f"import-{lost.pk}")
+    job = imports.fetch_job(f"job-{lost.pk}")
     imports.remove(job)
     job.set_status("started")  # and no worker says that it goes on
 
-    assert IMPORT.enqueue_if_lost(lost.pk)
+    assert IMPORT.job.enqueue_if_lost(lost.pk)
 
-    assert imports.job_ids == [f"import-{one.pk}" for one in (lost, *others)]
+    assert imports.job_ids == [f"job-{one.pk}" for one in (lost, *others)]
 
 
 def test_a_job_that_waits_for_its_worker_is_not_cancelled_by_a_viewer(place, run, ada):

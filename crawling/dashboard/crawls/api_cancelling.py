@@ -11,8 +11,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Path, Router, Status
 from pydantic import Field
 
-from crawling.cancelling.cancel import cancel_inquiry, cancel_of_run
-from crawling.cancelling.kinds import OF_RUNS
+from crawling.cancelling.cancel import cancel_inquiry
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
@@ -23,13 +22,17 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.cancel_views import asked_again
+from crawling.jobs.cancel import cancel_of_run
+from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
 from serving.access import AuthenticatedRequest
 
 run_jobs = Router()
 inquiries = Router()
+#: all are registered as the process starts
+KINDS = tuple(kinds_of_runs())
 JobName = Annotated[
-    Literal[*OF_RUNS],  # type: ignore[valid-type]
+    Literal[*KINDS],  # type: ignore[valid-type]
     Path(description="what the job makes of a run, or of the crawl"),
 ]
 InquiryId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the answer 202")]
@@ -62,7 +65,7 @@ def cancel_crawl_job(
     written is removed. 409 if there is none.
     """
     one = get_run(crawl_id, run)
-    row = cancel_of_run(one, kind, by=request.user)
+    row = cancel_of_run(kinds_of_runs()[kind], one, by=request.user)
     return {"run": one.number, "kind": kind, **cancelled_facts(row)}
 
 

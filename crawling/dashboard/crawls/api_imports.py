@@ -6,15 +6,16 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.cancelling.cancel import cancel_import
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.errors import NotFound
 from crawling.imports.import_jobs import MOST_FILES, ask_import, offered_files
-from crawling.models import ArchiveImport
+from crawling.imports.jobs import ArchiveImport, imports_asked_for
+from crawling.models import BackgroundJob
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
 from serving.schemas import Schema
@@ -66,7 +67,7 @@ class ImportPage(Schema):
 def list_imports(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = ArchiveImport.objects.select_related("by", "cancelled_by", "run")
+    found = imports_asked_for()
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": list(map(import_row, rows)), "next": following, "offered": offered_files()}
 
@@ -74,8 +75,10 @@ def list_imports(
 @imports.get("/{import_id}", response=ImportOut, summary="Get an import")
 @may_view
 def get_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
-    rows = ArchiveImport.objects.select_related("by", "cancelled_by", "run")
-    return import_row(get_object_or_404(rows, pk=import_id))
+    job = imports_asked_for().filter(pk=import_id).first()
+    if job is None:
+        raise NotFound(f"There is no import {import_id}.")
+    return import_row(job)
 
 
 @imports.post("", response={202: ImportOut}, summary="Import files by a background job")
@@ -94,16 +97,18 @@ def cancel_archive_import(request: AuthenticatedRequest, import_id: ImportId) ->
 
 
 COPIED = (
-    *("files", "name", "asked_at", "ended_at", "state", "bytes", "read_bytes", "answers"),
-    *("pages", "left_out", "remarks", "trouble"),
+    *("state", "files", "name", "bytes", "read_bytes", "answers"),
+    *("pages", "left_out", "remarks"),
 )
 
 
-def import_row(row: ArchiveImport) -> dict[str, Any]:
+def import_row(job: BackgroundJob) -> dict[str, Any]:
+    asked = ArchiveImport.of(job)
     return {
-        "id": row.pk,
-        "by": row.by.username if row.by else "",
-        **cancelled_facts(row),
-        "crawl": row.run.crawl_id if row.run else None,
-        **{name: getattr(row, name) for name in COPIED},
+        "id": job.pk,
+        "by": job.by.username if job.by else "",
+        **cancelled_facts(job),
+        "crawl": job.run.crawl_id if job.run else None,
+        **{name: getattr(job, name) for name in ("asked_at", "ended_at", "trouble")},
+        **{name: getattr(asked, name) for name in COPIED},
     }

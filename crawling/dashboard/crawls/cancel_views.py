@@ -7,14 +7,15 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
-from crawling.cancelling.cancel import cancel_import, cancel_inquiry, cancel_of_run
-from crawling.cancelling.kinds import OF_RUNS
+from crawling.cancelling.cancel import cancel_import, cancel_inquiry
 from crawling.dashboard.base.requests import back, next_page, wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dryrun.inquiries import ask_again
 from crawling.dryrun.run_comparison import asked_together
 from crawling.encrypted_text import SealBroken
 from crawling.errors import InquiriesBusy, NotFound, WrongState
+from crawling.jobs.cancel import cancel_of_run
+from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry, InquiryKind
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
@@ -26,11 +27,12 @@ HAS_NO_JOBS = "no job makes anything of it"
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponse:
     """Cancel what a job is to make of a run."""
-    if kind not in OF_RUNS:
+    found = kinds_of_runs().get(kind)
+    if found is None:
         raise Http404(f"There are no jobs of the kind {kind}.")
     run = wanted_run(request, pk, HAS_NO_JOBS)
     with errors_told(request, WrongState):
-        cancel_of_run(run, kind, by=request.user)
+        cancel_of_run(found, run, by=request.user)
     return back(request)
 
 

@@ -13,7 +13,7 @@ from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.imports.import_jobs import ask_import, offered_files
 from crawling.imports.importing import describe
-from crawling.models import ArchiveImport
+from crawling.imports.jobs import ArchiveImport, imports_asked_for
 from crawling.teams.permissions import may_end
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of
@@ -30,16 +30,13 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
         errors = _ask(request)
         if not errors:
             return redirect("crawling:imports")
-    found, before = (
-        ArchiveImport.objects.select_related("run__crawl", "by", "cancelled_by"),
-        asked_number(request, "before"),
-    )
-    rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    found, before = imports_asked_for(), asked_number(request, "before")
+    jobs, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
     may_import = request.user.has_perm("crawling.add_crawljob")
     here: dict[str, Any] = {
         "rows": [
-            (row, describe(row.left_out, row.remarks), may_import and may_end(request.user, row.by))
-            for row in rows
+            (row, describe(row.left_out, row.remarks), may_import and may_end(request.user, job.by))
+            for job, row in ((job, ArchiveImport.of(job)) for job in jobs)
         ],
         "older": older,
         "before": before,
@@ -61,6 +58,6 @@ def _ask(request: AuthenticatedRequest) -> dict[str, str]:
     files, name = request.POST.getlist("files"), request.POST.get("name", "")
     errors: dict[str, str] = {}
     with mistakes_kept(errors):
-        row = ask_import(files, name, by=request.user)
-        messages.success(request, f"A background job imports {', '.join(row.files)}.")
+        asked = ArchiveImport.of(ask_import(files, name, by=request.user))
+        messages.success(request, f"A background job imports {', '.join(asked.files)}.")
     return errors

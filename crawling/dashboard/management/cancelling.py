@@ -12,12 +12,13 @@ from crawling.cancelling.cancel import (
     cancel_experiment,
     cancel_import,
     cancel_inquiry,
-    cancel_of_run,
 )
-from crawling.cancelling.kinds import OF_RUNS
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.errors import NotFound
+from crawling.imports.jobs import ArchiveImport
+from crawling.jobs.cancel import cancel_of_run
+from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
 from crawling.models.experiments import Experiment
 
@@ -38,7 +39,7 @@ _SHOWN = {
 
 def add_cancel_arguments(verb: str, parser: ArgumentParser) -> None:
     if verb == "cancel-job":
-        parser.add_argument("kind", choices=tuple(OF_RUNS), help="what it makes")
+        parser.add_argument("kind", choices=tuple(kinds_of_runs()), help="what it makes")
         parser.add_argument("--run", type=int, help="its number; the latest without it")
     else:
         parser.add_argument("number", type=int, metavar="ID", help=f"its number {_SHOWN[verb]}")
@@ -51,9 +52,10 @@ def cancel(options: dict[str, Any]) -> str:
 
 
 def _job(options: dict[str, Any]) -> str:
-    run, kind = get_run(find_crawl(options["crawl"]).pk, options["run"]), options["kind"]
-    cancel_of_run(run, kind, by=None)
-    return f"{OF_RUNS[kind].label} of run {run.number}"
+    run = get_run(find_crawl(options["crawl"]).pk, options["run"])
+    kind = kinds_of_runs()[options["kind"]]
+    cancel_of_run(kind, run, by=None)
+    return f"{kind.label} of run {run.number}"
 
 
 def _inquiry(options: dict[str, Any]) -> str:
@@ -64,8 +66,8 @@ def _inquiry(options: dict[str, Any]) -> str:
 
 
 def _import(options: dict[str, Any]) -> str:
-    row = cancel_import(options["number"], by=None)
-    return f"Import {row.pk} of {', '.join(row.files)}"
+    job = cancel_import(options["number"], by=None)
+    return f"Import {job.pk} of {', '.join(ArchiveImport.of(job).files)}"
 
 
 def _experiment(options: dict[str, Any]) -> str:

@@ -35,7 +35,6 @@ from tests.webs.synthetic import ServedWeb, SyntheticWeb, serve_web
 LEFT_BEHIND = {
     "crawling_runtotal",  # made anew of the counts
     "crawling_archivefile",
-    "crawling_archiveimport",
     "crawling_linkspart",  # made anew of the archive
     "crawling_backgroundjob",  # what was made of the run is made anew
     "crawling_runprocess",

@@ -39,17 +39,15 @@ from crawling.errors import BadOrder
 from crawling.exports.reading import read
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.run_removal import remove_rows
-from crawling.imports.import_jobs import (
-    ask_import,
-    import_asked,
-    offered_files,
-)
+from crawling.imports.import_jobs import ask_import, offered_files
 from crawling.imports.importing import ImportTrouble, import_files
-from crawling.jobs.rq_jobs import BACKGROUND, IMPORT, IMPORTS
+from crawling.imports.jobs import IMPORT, ArchiveImport
+from crawling.jobs.rq_jobs import BACKGROUND, IMPORTS
+from crawling.jobs.running import run_job
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import lost_parts, pages_behind
 from crawling.mirror.jobs import MIRROR
-from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
+from crawling.models import ArchiveFile, BackgroundJob, CrawlJob, Page
 from crawling.process.work_folders import remove_abandoned_folders, work_folder
 from crawling.wacz.jobs import WACZ
 from crawling.withdrawals.file_removal import remove_records
@@ -106,7 +104,7 @@ def run(make_site, crawl_to_the_end):
 
 
 def at_work(place) -> list[str]:
-    return os.listdir(place.parent / "jobs-at-work")
+    return [folder.name for folder in (place.parent / "jobs-at-work").glob("*")]
 
 
 def facts_of(run):
@@ -477,9 +475,9 @@ def test_files_of_the_directory_are_asked_for_on_the_page_and_imported_once(pool
     assert (answered.status_code, answered.json()["name"]) == (202, "Import of noise")
     assert [row["state"] for row in operator.get(api).json()["items"]] == ["waiting", "waiting"]
 
-    for row in ArchiveImport.objects.all():
-        import_asked(row.pk)
-        import_asked(row.pk)
+    for row in BackgroundJob.objects.all():
+        run_job(row.pk)
+        run_job(row.pk)
 
     failed, done = operator.get(api).json()["items"]
     assert (done["state"], done["pages"], done["read_bytes"]) == ("imported", 1, done["bytes"])
@@ -491,6 +489,21 @@ def test_files_of_the_directory_are_asked_for_on_the_page_and_imported_once(pool
     assert "1 that are of addresses that cannot be crawled" in page.get_text()
     assert "File is not a zip file" in page.get_text()
     assert CrawlJob.objects.count() == 1
+
+
+@pytest.mark.parametrize("for_good", [False, True])
+def test_an_import_stays_in_the_list_when_its_crawl_is_deleted(pool, loopback, place, for_good):
+    (place / "a.warc").write_bytes(warc(GOOD, packed=False))
+    asked = ask_import(["a.warc"], "Old books", by=None)
+    run_job(asked.pk)
+
+    delete_crawl(CrawlJob.objects.get(), by=None, for_good=for_good)
+
+    viewer = browser("viewer")
+    (told,) = viewer.get("/api/v1/imports").json()["items"]
+    assert (told["id"], told["state"], told["pages"]) == (asked.pk, "imported", 1)
+    row = soup(viewer.get("/crawls/imports/")).select_one("tbody tr").get_text()
+    assert "Old books (deleted)" in " ".join(row.split())
 
 
 def test_files_that_are_none_of_the_directory_are_refused(db, place):
@@ -505,7 +518,7 @@ def test_files_that_are_none_of_the_directory_are_refused(db, place):
     with pytest.raises(BadOrder, match="name: "):
         ask_import(["a.warc"], "two\nlines", by=None)
 
-    assert not ArchiveImport.objects.exists()
+    assert not BackgroundJob.objects.exists()
 
 
 def test_only_the_user_who_asked_and_administrators_cancel_an_import(transactional_db, place):
@@ -514,7 +527,7 @@ def test_only_the_user_who_asked_and_administrators_cancel_an_import(transaction
     other.groups.add(Group.objects.get(name="operator"))
     log_in(another, other)
     asked = asking.post("/api/v1/imports", {"files": ["a.warc"]}, content_type="application/json")
-    row = ArchiveImport.objects.get(pk=asked.json()["id"])
+    row = BackgroundJob.objects.get(pk=asked.json()["id"])
     button = f'action="/crawls/imports/{row.pk}/cancel/"'
 
     by_json = another.post(f"/api/v1/imports/{row.pk}/cancel")
@@ -535,12 +548,12 @@ def test_only_the_user_who_asked_and_administrators_cancel_an_import(transaction
 def test_an_import_is_given_up_after_three_kills(transactional_db, place):
     (place / "a.warc").touch()
     row = ask_import(["a.warc"], "", by=None)
-    ArchiveImport.objects.update(attempts=3)
+    BackgroundJob.objects.update(attempts=3)
 
-    import_asked(row.pk)
+    run_job(row.pk)
 
     row.refresh_from_db()
-    assert (row.state, row.trouble[:35]) == ("failed", "The background job was killed 3 tim")
+    assert (row.state, row.trouble) == ("failed", IMPORT.broken_off)
 
 
 def test_an_import_that_waits_is_cancelled_at_once_and_one_that_has_ended_is_not(
@@ -549,7 +562,7 @@ def test_an_import_that_waits_is_cancelled_at_once_and_one_that_has_ended_is_not
     for name in ("a.warc", "b.warc", "c.warc"):
         (place / name).write_bytes(warc(GOOD, packed=False))
     waiting, by_command, done = (ask_import([f"{name}.warc"], "", by=None) for name in "abc")
-    import_asked(done.pk)
+    run_job(done.pk)
     operator, viewer = browser("operator"), browser("viewer")
     address = f"/crawls/imports/{waiting.pk}/cancel/"
     assert viewer.post(address).status_code == 403
@@ -559,7 +572,7 @@ def test_an_import_that_waits_is_cancelled_at_once_and_one_that_has_ended_is_not
     refused = operator.post(f"/api/v1/imports/{done.pk}/cancel")
 
     for row in (waiting, by_command):
-        import_asked(row.pk)
+        run_job(row.pk)
         row.refresh_from_db()
         assert (row.state, row.run) == ("cancelled", None)
     assert (refused.status_code, CrawlJob.objects.count()) == (409, 1)
@@ -574,7 +587,7 @@ def test_an_import_is_cancelled_in_the_midst_of_a_record(pool, loopback, place):
     row = ask_import(["slow.warc"], "", by=None)
     thread = Thread(target=import_alone, args=(row.pk,))
     thread.start()
-    wait_until(lambda: ArchiveImport.objects.get().attempts and at_work(place))
+    wait_until(lambda: BackgroundJob.objects.get().began_at and at_work(place))
 
     cancelled = cancel_import(row.pk, by=None)
 
@@ -586,13 +599,13 @@ def test_an_import_is_cancelled_in_the_midst_of_a_record(pool, loopback, place):
 
 def import_alone(pk):
     try:
-        import_asked(pk)
+        run_job(pk)
     finally:
         connections.close_all()
 
 
 def test_an_import_does_not_stand_in_the_line_of_what_users_wait_for():
-    assert {job.queue for job in (IMPORT, WACZ.job, MIRROR.job)} == {IMPORTS, BACKGROUND}
+    assert {kind.queue for kind in (IMPORT, WACZ, MIRROR)} == {IMPORTS, BACKGROUND}
     assert IMPORT.queue == IMPORTS
     processes = (Path(__file__).parents[3] / "Procfile").read_text().splitlines()
     (importer,) = (line for line in processes if "rqworker --skip-checks imports " in line)
@@ -637,18 +650,21 @@ def test_an_import_that_is_killed_while_it_reads_begins_anew(pool, loopback, pla
     connections.close_all()  # the child's are its own
     child = os.fork()
     if not child:
-        import_asked(row.pk)
+        run_job(row.pk)
         os._exit(0)
-    wait_until(lambda: ArchiveImport.objects.get().answers)
+    wait_until(lambda: ArchiveImport.of(BackgroundJob.objects.get()).answers)
 
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
-    assert ArchiveImport.objects.get().state == "reading"
+    assert ArchiveImport.of(BackgroundJob.objects.get()).state == "reading"
     assert not CrawlJob.objects.exists()
     wait_until(lambda: remove_abandoned_folders() or not at_work(place))
-    import_asked(row.pk)
-    assert (ArchiveImport.objects.get().pages, CrawlJob.objects.count()) == (6000, 1)
+    run_job(row.pk)
+    assert (ArchiveImport.of(BackgroundJob.objects.get()).pages, CrawlJob.objects.count()) == (
+        6000,
+        1,
+    )
 
 
 def test_links_of_an_imported_run_are_read_by_the_background_job(bring):

@@ -56,8 +56,12 @@ def open_job(
     open_ones = BackgroundJob.objects.filter(kind=kind.name, subject=subject, ended_at=None)
     # of a crawl: it would be open until its run is restored, or gone
     open_ones.filter(run__removal_asked_at__isnull=False).update(is_forgotten=True)
-    BackgroundJob.objects.bulk_create([row], ignore_conflicts=True)
-    return open_jobs().select_related("run__crawl").get(kind=kind.name, subject=subject)
+    seen = open_jobs().select_related("run__crawl").filter(kind=kind.name, subject=subject)
+    found = None
+    while found is None:  # the one in the way may have ended meanwhile
+        BackgroundJob.objects.bulk_create([row], ignore_conflicts=True)
+        found = seen.first()
+    return found
 
 
 def jobs_of(kind: JobKind, run: Run) -> QuerySet[BackgroundJob]:

@@ -194,8 +194,9 @@ def _broken_off(kind: JobKind, job_id: int) -> str:
 
 
 def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
-    end_job(job, trouble=trouble)
-    _clear(kind, job)
+    """End it, unless it has ended: what is done meanwhile is kept."""
+    if end_job(job, trouble=trouble):
+        _clear(kind, job)
 
 
 def _gone(kind: JobKind, job: BackgroundJob) -> str:

@@ -443,7 +443,7 @@ def test_a_job_that_waits_for_its_worker_is_not_cancelled_by_a_viewer(place, run
     assert cancel(viewer, run, "wacz").status_code == 403
     assert "Cancel" not in page(viewer, run, "wacz")
     with pytest.raises(WrongState):
-        cancel_of_run(run, MIRROR.name, by=None)
+        cancel_of_run(MIRROR, run, by=None)
 
 
 def test_a_button_without_scripts_leads_back_to_its_page(place, run, ada):

@@ -73,8 +73,8 @@ def list_jobs(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """Without `kind` and `state`, what is kept for an hour or a day is not listed: jobs that the
-    scheduler asks for again and again, and questions of pages. Nor are jobs of deleted runs.
+    """Without `kind` and `state`, what is kept for an hour or a day is not listed: jobs of the
+    scheduler, and questions of pages. Jobs of deleted runs are not listed.
     """
     found = listed_jobs(kind=kind, state=state, crawl=crawl)
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)

@@ -11,9 +11,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from crawling.archive.files import this_machine
+from crawling.errors import WrongState
 from crawling.jobs.job_rows import file_name, open_jobs, seen_jobs
 from crawling.jobs.kinds import JobKind, JobScope
 from crawling.models import BackgroundJob, Run
+
+#: the job that is in the way of another may end before it is read
+TRIES = 5
 
 
 def ask_job(
@@ -44,7 +48,8 @@ def open_job(
 ) -> BackgroundJob:
     """The same for a command that does the work itself (`running.work_here`).
 
-    subject: what one job at a time is open for; "": any number are. None: by the kind.
+    subject: what one job at a time is open for; "": any number are. None: by the kind. Raises
+    WrongState if the run is deleted.
     """
     subject = _subject(kind, run) if subject is None else subject
     row = BackgroundJob(kind=kind.name, run=run, subject=subject, spec=dict(spec or {}), by=by)
@@ -57,11 +62,11 @@ def open_job(
     # of a crawl: it would be open until its run is restored, or gone
     open_ones.filter(run__removal_asked_at__isnull=False).update(is_forgotten=True)
     seen = open_jobs().select_related("run__crawl").filter(kind=kind.name, subject=subject)
-    found = None
-    while found is None:  # the one in the way may have ended meanwhile
+    for _ in range(TRIES):
         BackgroundJob.objects.bulk_create([row], ignore_conflicts=True)
-        found = seen.first()
-    return found
+        if found := seen.first():
+            return found
+    raise WrongState("The run was deleted meanwhile.")
 
 
 def jobs_of(kind: JobKind, run: Run) -> QuerySet[BackgroundJob]:

@@ -77,6 +77,10 @@ class Storage(Protocol):
         """The names of the files of a folder, and their sizes."""
         ...
 
+    def begun(self, folder: str) -> set[str]:
+        """The names of its files, also of those that a `put` writes, or has left unfinished."""
+        ...
+
     def size(self, name: str) -> int | None:
         """None: there is no such file."""
         ...
@@ -141,6 +145,11 @@ class DirectoryStorage:
             for file in files
             if not file.name.endswith((LOCK, UNFINISHED))
         }
+
+    def begun(self, folder: str) -> set[str]:
+        path = self._root / folder
+        names = (file.name for file in path.iterdir()) if path.exists() else ()
+        return {name.removesuffix(UNFINISHED) for name in names if not name.endswith(LOCK)}
 
     def size(self, name: str) -> int | None:
         path = self.path(name)

@@ -1,5 +1,5 @@
-"""A user cancels an import, an experiment or a question; all other jobs are cancelled by
-`crawling.jobs.cancel`.
+"""A user cancels an import or a question by its own address, or an experiment. All jobs of the one
+table can be cancelled by `crawling.jobs.cancel`, too.
 """
 
 from __future__ import annotations

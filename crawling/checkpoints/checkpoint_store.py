@@ -56,7 +56,7 @@ def _folder_of(run: Run, job: BackgroundJob) -> Path:
 def _forget_old(run: Run) -> None:
     """Remove all but the last few of a run that are on this machine."""
     here = jobs_of(CHECKPOINT, run).filter(result__machine=this_machine())
-    old = here[settings.CHECKPOINTS_KEPT :]
+    old = list(here[settings.CHECKPOINTS_KEPT :])
     for job in old:
         shutil.rmtree(Path(Checkpoint.of(job).directory), ignore_errors=True)
-    forget(old)
+    forget(BackgroundJob.objects.filter(pk__in=[job.pk for job in old]))

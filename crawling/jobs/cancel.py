@@ -12,23 +12,24 @@ from datetime import timedelta
 from functools import partial
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from allocation.errors import AllocationError
 from crawling.audit import note
-from crawling.errors import ArchiveTrouble, WrongState
+from crawling.errors import WrongState
 from crawling.jobs.enqueue import ask_job, jobs_of
-from crawling.jobs.kinds import JobKind, kind_of, state_of
-from crawling.jobs.removal import clear_job_files
+from crawling.jobs.kinds import JobKind, job_kinds, kind_of, state_of
+from crawling.jobs.removal import LEAVING, clear_job_files
 from crawling.jobs.running import HELD_AS
 from crawling.jobs.temporary_grant import release_orphaned_grant
 from crawling.models import BackgroundJob, Run
-from crawling.teams.permissions import require_act, require_own
+from crawling.teams.permissions import is_administrator, require_act, require_own
 
+UPKEEP = "This is work for the crawls of all: only administrators cancel it."
 logger = logging.getLogger(__name__)
 
 #: so long the scheduler looks after a job whose worker was killed as it was cancelled
@@ -70,12 +71,27 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
 
     Raises PermissionDenied, and WrongState for jobs in other states.
     """
+    kind = kind_of(job)
     _require(job, by)
-    if job.state not in ("failed", "cancelled"):
+    if job.state not in ("failed", "cancelled") or not kind.is_run_again:
         raise WrongState(
-            f"Job {job.pk} is {job.state}: only a job that failed, or was cancelled, is run again."
+            f"Job {job.pk} is {job.state}: only a job that failed, or was cancelled, is run again, "
+            "and a question of a page is asked again on its page."
         )
-    return ask_job(kind_of(job), job.run, job.spec, by=by, subject=job.subject)
+    same = BackgroundJob.objects.filter(kind=kind.name, spec=job.spec, run=job.run)
+    if found := same.filter(ended_at=None, is_forgotten=False).first():
+        return found
+    again = ask_job(kind, _run_of(kind, job), job.spec, by=by, subject=job.subject)
+    if again.spec != job.spec:
+        raise WrongState(f"Job {again.pk} does other work on the run; wait for its end.")
+    return again
+
+
+def _run_of(kind: JobKind, job: BackgroundJob) -> Run | None:
+    """For a kind that a crawl has one of for all runs, the run that is the latest now."""
+    if job.run is None or not kind.is_of_crawl:
+        return job.run
+    return Run.objects.filter(crawl=job.run.crawl_id, is_latest=True).first() or job.run
 
 
 def cancel_jobs(
@@ -109,7 +125,8 @@ def tell_of(job: BackgroundJob, by: User | None) -> Callable[[], None]:
 
 def clear_cancelled_jobs() -> None:
     """Remove what jobs have left whose workers were killed as they were cancelled."""
-    recent = BackgroundJob.objects.filter(cancelled_at__gt=timezone.now() - LOOKED_AFTER)
+    since = timezone.now() - LOOKED_AFTER
+    recent = BackgroundJob.objects.filter(cancelled_at__gt=since, kind__in=job_kinds())
     for number in recent.values_list("pk", flat=True):
         clear_cancelled_job(number)
 
@@ -134,7 +151,7 @@ def clear_cancelled_job(number: int) -> bool:
                 clear_job_files(kind, job)
                 kind.job.withdraw(number)
             return is_alone
-    except (RedisError, OSError, ArchiveTrouble, AllocationError) as error:
+    except (RedisError, *LEAVING) as error:
         facts = {"job": str(job), "error": str(error)}
         logger.warning("what a cancelled job has left is not removed yet", extra=facts)
         return False
@@ -142,7 +159,10 @@ def clear_cancelled_job(number: int) -> bool:
 
 def _require(job: BackgroundJob, by: User | None) -> None:
     """Raises PermissionDenied."""
-    if job.run is None or kind_of(job).is_of_asker:
+    if job.run is None and kind_of(job).is_upkeep:
+        if not is_administrator(by):
+            raise PermissionDenied(UPKEEP)
+    elif job.run is None or kind_of(job).is_of_asker:
         require_own(by, job.by, f"{kind_of(job).label} {job.pk}")
     else:
         require_act(by, job.run.crawl)

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from datetime import timedelta
 
+from django.db.models import Q
 from django.utils import timezone
 
+from crawling.errors import CrawlError
 from crawling.jobs.enqueue import ask_job
-from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import DueJob, JobKind, job_kinds
 from crawling.models import BackgroundJob, Run
 
+logger = logging.getLogger(__name__)
+
 #: so long after a job of a kind has failed there is no other for the same subject
 PAUSE = timedelta(hours=1)
+#: and so long after one that has ended otherwise: what is due still may be another machine's
+REST = timedelta(seconds=30)
+#: jobs of a kind that are asked for at a time; the others wait for the next time
+MOST_AT_ONCE = 100
 
 
 def ask_for_due_jobs() -> None:
     """Ask for a job for each subject that is due and has none. Safe to repeat."""
     for kind in job_kinds().values():
         due = list(kind.due()) if kind.due else []
-        if due:
-            taken = _taken(kind, {one.subject for one in due})
-            for one in due:
-                if one.subject not in taken:
-                    ask_due_job(kind, one)
+        taken = _taken(kind, {one.subject for one in due}) if due else set()
+        for one in [one for one in due if one.subject not in taken][:MOST_AT_ONCE]:
+            try:
+                ask_due_job(kind, one)
+            except CrawlError as error:
+                facts = {"kind": kind.name, "subject": one.subject, "error": str(error)}
+                logger.warning("a job that is due cannot be asked for", extra=facts)
 
 
 def ask_unless_taken(kind: JobKind, due: DueJob) -> None:
@@ -44,8 +54,9 @@ def ask_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
 
 
 def _taken(kind: JobKind, subjects: Collection[str]) -> set[str]:
-    """Those that have an open job, or one that has failed just now."""
+    """Those that have an open job, or one that has ended just now."""
+    now = timezone.now()
+    ended = Q(ended_at__gt=now - REST) | Q(ended_at__gt=now - PAUSE) & ~Q(trouble="")
     mine = BackgroundJob.objects.filter(kind=kind.name, subject__in=subjects, is_forgotten=False)
-    failed = mine.filter(ended_at__gt=timezone.now() - PAUSE).exclude(trouble="")
-    is_open = open_jobs().filter(kind=kind.name, subject__in=subjects)
-    return {*failed.values_list("subject", flat=True), *is_open.values_list("subject", flat=True)}
+    is_open = Q(ended_at=None, run__removal_asked_at=None)
+    return set(mine.filter(is_open | ended).values_list("subject", flat=True))

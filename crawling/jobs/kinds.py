@@ -127,8 +127,8 @@ class JobKind:
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
     #: what the scheduler asks for now; None: users ask
     due: Callable[[], Iterable[DueJob]] | None = None
-    #: removes what a job leaves that was killed, beside files in the storage; to be repeated
-    clear: Callable[[BackgroundJob], None] = lambda job: None
+    #: removes what a job leaves that was killed, beside files in the storage; safe to repeat
+    clear: Callable[[BackgroundJob], None] | None = None
 
     def __post_init__(self) -> None:
         if missing := set(JobEvent) - set(self.effects):
@@ -144,6 +144,16 @@ class JobKind:
     @property
     def is_of_crawl(self) -> bool:
         return self.scope is JobScope.CRAWL
+
+    @property
+    def is_run_again(self) -> bool:
+        """Whether one that failed, or was cancelled, is run again from the list of jobs."""
+        return not self.is_of_asker
+
+    @property
+    def is_upkeep(self) -> bool:
+        """Whether it is work of the installation itself that no user asks for."""
+        return self.kept is not None and not self.is_of_asker
 
     @property
     def broken_off(self) -> str:

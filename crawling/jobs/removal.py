@@ -9,14 +9,17 @@ from collections.abc import Iterable
 
 from django.db.models import Q, QuerySet
 
+from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
 from crawling.errors import ArchiveTrouble
-from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobScope, job_kinds
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobScope, job_kinds, kind_of
 from crawling.models import BackgroundJob, Run
 from crawling.storage import storage
 
 logger = logging.getLogger(__name__)
 
+#: what keeps what a job has left from being removed for now
+LEAVING = (OSError, ArchiveTrouble, AllocationError)
 CHANGED = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
 
 
@@ -41,7 +44,7 @@ def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
     """Jobs that may have read what becomes of these runs."""
     if runs is None:
         return Q()
-    if event is JobEvent.DELETED or kind.scope is JobScope.RUN:
+    if kind.scope is JobScope.RUN or (event is JobEvent.DELETED and not kind.is_of_asker):
         return Q(run__in=runs)
     if kind.scope is JobScope.CRAWL:
         return Q(run__crawl__in=Run.all_objects.filter(pk__in=runs).values("crawl"))
@@ -73,7 +76,7 @@ def _checked(kind: JobKind, job: BackgroundJob) -> bool:
         if (job.name and not _own_files(job.name)) or kind.is_valid(job):
             return True  # it is on another machine, or may be given out
         clear_job_files(kind, job)
-    except (OSError, ArchiveTrouble) as error:
+    except LEAVING as error:
         facts = {"job": str(job), "error": str(error)}
         logger.warning("the files of a job cannot be removed", extra=facts)
         return False
@@ -86,7 +89,6 @@ def forget_older(kind: JobKind, job: BackgroundJob) -> None:
     if job.run is not None:
         whose = Q(run__crawl=job.run.crawl_id) if kind.is_of_crawl else Q(run=job.run)
         forget(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
-        remove_forgotten()
 
 
 def remove_forgotten() -> list[str]:
@@ -94,18 +96,15 @@ def remove_forgotten() -> list[str]:
     those that could not be removed. Safe to repeat.
     """
     left: list[str] = []
-    for job in BackgroundJob.objects.filter(is_forgotten=True):
-        kind = job_kinds().get(job.kind)
+    forgotten = BackgroundJob.objects.filter(is_forgotten=True, kind__in=job_kinds())
+    bare = [kind.name for kind in job_kinds().values() if not (kind.has_files or kind.clear)]
+    forgotten.filter(kind__in=bare).delete()
+    for job in forgotten:
         try:
-            if (
-                job.name
-                and job.machine != this_machine()
-                and not storage().list(job.name.partition("/")[0])
-            ):
+            if job.name and job.machine != this_machine() and not _own_files(job.name):
                 continue  # they are on another
-            if kind is not None:
-                clear_job_files(kind, job)
-        except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
+            clear_job_files(kind_of(job), job)
+        except LEAVING as error:  # the row stays, and so it is tried again
             facts = {"job": str(job), "error": str(error)}
             logger.warning("the files of a job cannot be removed", extra=facts)
             left.append(job.name or str(job))
@@ -116,20 +115,21 @@ def remove_forgotten() -> list[str]:
 
 def clear_job_files(kind: JobKind, job: BackgroundJob) -> None:
     """Remove what a job has written, and the folder with the last of it. Safe to repeat. Raises
-    OSError and ArchiveTrouble.
+    errors of LEAVING.
     """
-    kind.clear(job)
+    if kind.clear:
+        kind.clear(job)
     if not job.name:
         return
     for file in _own_files(job.name):
         storage().delete(file)
     folder = job.name.partition("/")[0]
-    others = BackgroundJob.objects.filter(name__startswith=f"{folder}/")
-    if not others.exclude(pk=job.pk).exists():
+    others = BackgroundJob.objects.filter(kind=kind.name, name__startswith=f"{folder}/")
+    if not others.exclude(name=job.name).exists():
         storage().delete_folder(folder)  # with what a killed job left there
 
 
 def _own_files(name: str) -> list[str]:
-    """The files of a job that are on this machine."""
+    """The files of a job that are on this machine, with what a killed job has left of one."""
     folder, _, own = name.partition("/")
-    return [f"{folder}/{file}" for file in storage().list(folder) if file.startswith(f"{own}.")]
+    return [f"{folder}/{file}" for file in storage().begun(folder) if file.startswith(f"{own}.")]

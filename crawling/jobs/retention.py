@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.utils import timezone
 
 from crawling.jobs.job_rows import end_job, open_jobs
 from crawling.jobs.kinds import JobKind, job_kinds
-from crawling.jobs.removal import clear_job_files, forget, remove_forgotten
+from crawling.jobs.removal import LEAVING, clear_job_files, forget, remove_forgotten
 from crawling.models import BackgroundJob
+
+logger = logging.getLogger(__name__)
 
 
 def tidy_jobs() -> None:
@@ -18,8 +22,9 @@ def tidy_jobs() -> None:
         if kind.within:
             _end_late(kind)
         if kind.kept:
-            old = timezone.now() - kind.kept
-            forget(BackgroundJob.objects.filter(kind=kind.name, asked_at__lt=old))
+            jobs, old = BackgroundJob.objects.filter(kind=kind.name), timezone.now() - kind.kept
+            since = "asked_at__lt" if kind.within else "ended_at__lt"
+            forget(jobs.filter(**{since: old}))
     remove_forgotten()
 
 
@@ -28,4 +33,8 @@ def _end_late(kind: JobKind) -> None:
     late = open_jobs().filter(kind=kind.name, asked_at__lt=timezone.now() - kind.within)
     for job in late:
         end_job(job, trouble=kind.late)
-        clear_job_files(kind, job)
+        try:
+            clear_job_files(kind, job)
+        except LEAVING as error:  # it is cleared with its row
+            facts = {"job": str(job), "error": str(error)}
+            logger.warning("what a job has left is not removed yet", extra=facts)

@@ -17,10 +17,10 @@ from django.db.models.functions import Coalesce, Greatest, Now
 
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
-from crawling.errors import ArchiveTrouble, CrawlError, WrongState
+from crawling.errors import CrawlError, WrongState
 from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted
 from crawling.jobs.kinds import JobKind, kind_of
-from crawling.jobs.removal import clear_job_files, forget_older
+from crawling.jobs.removal import LEAVING, clear_job_files, forget_older, remove_forgotten
 from crawling.jobs.running_job import JobGone, JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits
 from crawling.jobs.turns import IdleTurn, idle_turn
@@ -35,6 +35,7 @@ NO_UNITS = "it waits for {:,} MiB of memory that no crawl needs"
 OTHERS_WAIT = "it waits until others have what they need, and continues then"
 WORKER_ENDED = "its worker was stopped; it continues as soon as one is there"
 FAULT = "The background job failed; the log of the worker says how."
+GONE = "it is no longer wanted"
 INTERRUPTED = "The command that did it was interrupted."
 #: by which the pool knows what a job holds
 HELD_AS = "job-{}"
@@ -77,10 +78,12 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
         if trouble := _begin(kind, job.pk):
             raise WrongState(trouble)
         try:
-            said = _work(job.pk, lambda: True)
+            with _heartbeat(job.pk):
+                said = _work(job.pk, lambda: True)
         except KeyboardInterrupt:
             # as it is now: it may have another name here, or be done already
-            if row := open_jobs().filter(pk=job.pk).first():
+            row = open_jobs().filter(pk=job.pk).first()
+            if row and row.by is None:  # what a user asks for goes on in the background
                 _give_up(kind, row, INTERRUPTED)
             raise
     job.refresh_from_db()
@@ -125,7 +128,12 @@ def _result(kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTu
     if child is None:
         return _work(job_id, turn.goes_on if turn else lambda: True)
     assert turn is not None  # a kind whose work is killed for others holds something
-    became = child.result(turn.goes_on, turn.seconds_left)
+    try:
+        became = child.result(turn.goes_on, turn.seconds_left)
+    except KeyboardInterrupt:  # the worker ends, or a user has cancelled it
+        for job in open_jobs().filter(pk=job_id):
+            _pause(job, WORKER_ENDED)
+        raise
     return became if became is not None else _broken_off(kind, job_id)
 
 
@@ -147,10 +155,14 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     if result is None:
         _pause(job, OTHERS_WAIT)
         return "others wait"
-    if not (running.is_finished or end_job(job, result)):
+    with transaction.atomic():
+        is_wanted = running.is_finished or end_job(job, result)
+        if is_wanted and kind.keeps_latest_only:
+            forget_older(kind, job)
+    if not is_wanted:
         return _gone(kind, job)
     if kind.keeps_latest_only:
-        forget_older(kind, job)
+        remove_forgotten()
     return kind.done
 
 
@@ -200,14 +212,16 @@ def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
 
 
 def _gone(kind: JobKind, job: BackgroundJob) -> str:
+    """What it works on is gone, or it is cancelled, forgotten, or done by another machine."""
+    end_job(job, trouble=GONE)
     _clear(kind, job)
-    return "it is no longer wanted"
+    return GONE
 
 
 def _clear(kind: JobKind, job: BackgroundJob) -> None:
     try:
         clear_job_files(kind, job)
-    except (OSError, ArchiveTrouble) as error:  # the scheduler comes to it
+    except LEAVING as error:  # the scheduler comes to it
         facts = {"job": str(job), "error": str(error)}
         logger.warning("what a job has left is not removed yet", extra=facts)
 

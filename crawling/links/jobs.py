@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count
+
+from django.utils import timezone
 
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 from crawling.links.parts import collected_parts, lost_parts
 
+LATE = timedelta(seconds=30)
+
 
 def _work(job: RunningJob) -> JobResult:
     # what reads documents is imported by those who need it
     from crawling.links.catch_up import catch_up
 
-    catch_up(job.run.pk)
+    parts = count(1)
+    catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts)))
     return {}
 
 
 def _due() -> Iterator[DueJob]:
     """Runs of which shifts have collected parts, or left them behind."""
     collected = set(collected_parts().values_list("run", flat=True))
-    for run in sorted(collected | set(lost_parts().values_list("run", flat=True))):
+    # a shift that has just ended may be about to say that its part is collected
+    lost = lost_parts().filter(opened_at__lt=timezone.now() - LATE)
+    for run in sorted(collected | set(lost.values_list("run", flat=True))):
         yield DueJob(f"run {run}", run)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from crawling.models.cancelling import Cancellable
 from crawling.models.jobs import Run
@@ -84,6 +85,7 @@ class BackgroundJob(Cancellable):
         indexes = [
             models.Index(fields=["kind", "id"], name="jobs_by_kind"),
             models.Index(fields=["id"], condition=Q(ended_at=None), name="jobs_open"),
+            models.Index(fields=["id"], condition=~Q(trouble=""), name="jobs_with_trouble"),
             models.Index(fields=["id"], condition=Q(is_forgotten=True), name="jobs_forgotten"),
             models.Index(fields=["subject"], condition=~Q(subject=""), name="jobs_by_subject"),
             models.Index(
@@ -114,6 +116,26 @@ class BackgroundJob(Cancellable):
         """How much is done; None: its kind does not count that, or nothing is known yet."""
         done, of = self.progress.get("done"), self.progress.get("of")
         return min(100 * done // of, 100) if of and done is not None else None
+
+    @property
+    def time_left(self) -> str:
+        """The same in words; "" while it is not known."""
+        seconds = self.seconds_left
+        if seconds is None:
+            return ""
+        if seconds < 60:
+            return "less than a minute"
+        unit, size = ("hour", 3600) if seconds >= 2 * 3600 else ("minute", 60)
+        count = round(seconds / size)
+        return f"about {count:,} {unit}{'s' * (count != 1)}"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the rate so far; None while that is not known."""
+        done, of = (self.progress.get(name) or 0 for name in ("done", "of"))
+        if self.state != "working" or self.began_at is None or not 0 < done <= of:
+            return None
+        return (timezone.now() - self.began_at).total_seconds() / done * (of - done)
 
     def file(self, ending: str) -> str:
         """The name of one of its files in the storage."""

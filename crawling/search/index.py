@@ -7,7 +7,7 @@ if it had never been. A part is added as a whole or not at all, and adding it ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,7 +23,7 @@ from crawling.links.progress import (
 )
 from crawling.models import LinksPart, Run
 from crawling.search.file_checks import faults_as_damage
-from crawling.search.folder import IndexBusy, index_to_write, open_index
+from crawling.search.folder import index_to_write, open_index
 from crawling.search.schema import SHOWN, field_of
 from crawling.web.addresses import canonical_address
 from crawling.web.content.normal_text import searched_form
@@ -101,9 +101,9 @@ def writing() -> Iterator[IndexWriter]:
 
 def repair() -> None:
     """Make the index usable if its files cannot be read. Safe to repeat; the scheduler then lets
-    jobs add all texts again.
+    jobs add all texts again. Raises IndexBusy.
     """
-    with suppress(IndexBusy), writing():
+    with writing():
         pass
 
 
@@ -118,8 +118,8 @@ def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> None:
 
 
 def forget_abandoned() -> None:
-    """Take all abandoned parts out of the index. Safe to repeat."""
-    with suppress(IndexBusy), writing() as index:  # the scheduler asks again
+    """Take all abandoned parts out of the index. Safe to repeat. Raises IndexBusy."""
+    with writing() as index:
         parts = list(abandoned_parts().values_list("pk", flat=True))
         index.remove_parts(parts)
         index.commit()

@@ -4,15 +4,16 @@ machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from crawling.archive.files import this_machine
 from crawling.jobs.enqueue import ask_job
 from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, JobScope
 from crawling.jobs.rq_jobs import IDLE
-from crawling.jobs.running_job import RunningJob
+from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.links.progress import abandoned_parts, unread_parts, unread_runs
 from crawling.models import BackgroundJob, Run
+from crawling.search.folder import IndexBusy
 
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
 MEMORY_MIB = 96
@@ -55,8 +56,7 @@ def _unread() -> Iterator[DueJob]:
 def _forget(job: RunningJob) -> JobResult:
     from crawling.search.index import forget_abandoned
 
-    forget_abandoned()
-    return {}
+    return _written(forget_abandoned)
 
 
 def _abandoned() -> Iterator[DueJob]:
@@ -67,7 +67,15 @@ def _abandoned() -> Iterator[DueJob]:
 def _repair(job: RunningJob) -> JobResult:
     from crawling.search.index import repair
 
-    repair()
+    return _written(repair)
+
+
+def _written(write: Callable[[], None]) -> JobResult:
+    """Raises JobWaits while another process writes the index."""
+    try:
+        write()
+    except IndexBusy as error:
+        raise JobWaits(str(error)) from error
     return {}
 
 

@@ -39,6 +39,7 @@ def _read(job: RunningJob, index: IndexWriter) -> bool:
         if not job.goes_on():
             return False
         add_parts(index, unindexed_parts().filter(pk=part.pk))
+        job.bookmark(part.pk)
     for part in unindexed_parts().filter(run=run):
         add_parts(index, [part])
         if not job.goes_on():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, JobScope
+from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, JobScope
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 
@@ -34,5 +34,5 @@ SEED_SOURCE = JobKind(
     queue=IDLE,
     scope=JobScope.INSTALLATION,
     due=_due,
-    kept=KEPT_DAY,
+    kept=KEPT_HOUR,
 )

@@ -144,5 +144,10 @@ def crawl_out_of_reach(user: User, crawl_id: int) -> CrawlJob | None:
     return few.first()
 
 
+def is_administrator(user: User | None) -> bool:
+    """Whether the user acts on what belongs to all. None: the command line, which does."""
+    return _acts_on_all(user)
+
+
 def _acts_on_all(user: User | None) -> bool:
     return user is None or user.has_perm(ADMINISTER)

@@ -9,6 +9,9 @@ from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, J
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import Withdrawal
 
+#: records that are to be removed are removed, however often a job is killed; it goes on with the
+#: files that are left
+ALWAYS = 10_000
 OTHER = "another job removes records"
 
 
@@ -47,6 +50,7 @@ WITHDRAWAL = JobKind(
     effects=OF_ROWS,
     seconds=6 * 60 * 60,
     scope=JobScope.INSTALLATION,
+    attempts=ALWAYS,
     due=_due,
     kept=KEPT_DAY,
 )

@@ -80,7 +80,7 @@ class LinkGraphOut(CancellableOut):
 
 def _told(run: Run) -> dict[str, Any]:
     told = state_of(run)
-    return asdict(replace(told, cancelled=None)) | cancelled_facts(told.cancelled)
+    return asdict(replace(told, job=None)) | cancelled_facts(told.job)
 
 
 class RankedPageOut(Schema):

@@ -34,8 +34,8 @@ class GraphState:
     behind: int = 0
     #: pages that were fetched since; MOST_BEHIND: so many or more
     newer_pages: int = 0
-    #: the latest, if a user has cancelled it
-    cancelled: BackgroundJob | None = None
+    #: the latest
+    job: BackgroundJob | None = None
 
     @property
     def is_open(self) -> bool:
@@ -52,9 +52,8 @@ def state_of(run: Run) -> GraphState:
     state, trouble, waits = (
         (state_of_job(latest), latest.trouble, latest.waits) if latest else ("none", "", "")
     )
-    cancelled = latest if latest and latest.cancelled_at else None
     if graph is None:
-        return GraphState(state, trouble, waits, cancelled=cancelled)
+        return GraphState(state, trouble, waits, job=latest)
     return GraphState(
         state,
         trouble,
@@ -67,7 +66,7 @@ def state_of(run: Run) -> GraphState:
         graph.strong_components,
         graph.behind,
         Page.objects.filter(run=run, fetched_at__gt=graph.began_at)[:MOST_BEHIND].count(),
-        cancelled,
+        latest,
     )
 
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from crawling.dashboard.base.api_schemas import cancelled_facts
 from crawling.jobs.job_rows import seen_jobs
-from crawling.jobs.kinds import job_kinds
+from crawling.jobs.kinds import job_kinds, kind_of
 from crawling.models import BackgroundJob
-from crawling.teams.permissions import STEER, acted_on, may_end
+from crawling.teams.permissions import STEER, acted_on, is_administrator, may_end
 
 BEGUN = Q(began_at__isnull=False, waits="")
 ENDED_WELL = Q(trouble="", cancelled_at=None)
@@ -42,7 +42,14 @@ class JobRow:
     @property
     def may_run_again(self) -> bool:
         """Whether the user may ask for the same again."""
-        return self.may_act and self.job.state in ("failed", "cancelled")
+        is_over = self.job.state in ("failed", "cancelled")
+        return self.may_act and is_over and kind_of(self.job).is_run_again
+
+    @property
+    def trouble(self) -> str:
+        """What went wrong; of a question of a page, for those who may cancel it."""
+        hides = kind_of(self.job).is_of_asker and not self.may_act
+        return "" if hides else self.job.trouble
 
     @property
     def may_cancel(self) -> bool:
@@ -54,26 +61,6 @@ class JobRow:
         heard = self.job.heartbeat_at
         silence = timezone.now() - heard if heard and self.job.state == "working" else SILENT
         return silence if silence > SILENT else None
-
-    @property
-    def time_left(self) -> str:
-        """The same in words; "" while it is not known."""
-        seconds = self.seconds_left
-        if seconds is None:
-            return ""
-        if seconds < 60:
-            return "less than a minute"
-        unit, size = ("hour", 3600) if seconds >= 2 * 3600 else ("minute", 60)
-        count = round(seconds / size)
-        return f"about {count:,} {unit}{'s' * (count != 1)}"
-
-    @property
-    def seconds_left(self) -> float | None:
-        """By the rate so far; None while that is not known."""
-        done, of = (self.job.progress.get(name) or 0 for name in ("done", "of"))
-        if self.job.state != "working" or self.job.began_at is None or not 0 < done <= of:
-            return None
-        return (timezone.now() - self.job.began_at).total_seconds() / done * (of - done)
 
 
 def listed_jobs(
@@ -99,6 +86,8 @@ def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
     kinds = job_kinds()
 
     def may_act(job: BackgroundJob) -> bool:
+        if job.run is None and kinds[job.kind].is_upkeep:
+            return is_administrator(user)
         if job.run is None or kinds[job.kind].is_of_asker:
             return may_end(user, job.by)
         return job.run.crawl_id in crawls
@@ -107,7 +96,7 @@ def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
 
 
 COPIED = (
-    *("kind", "state", "percent", "progress", "waits", "trouble", "attempts"),
+    *("kind", "state", "percent", "progress", "waits", "attempts"),
     *("asked_at", "began_at", "heartbeat_at", "ended_at"),
 )
 
@@ -119,7 +108,8 @@ def job_facts(row: JobRow) -> dict[str, Any]:
         "id": job.pk,
         "crawl": job.run.crawl_id if job.run else None,
         "run": job.run.number if job.run else None,
-        "seconds_left": row.seconds_left,
+        "seconds_left": job.seconds_left,
+        "trouble": row.trouble,
         "by": job.by.username if job.by else "",
         **{name: getattr(job, name) for name in COPIED},
         **cancelled_facts(job),

@@ -60,8 +60,8 @@ def _line(row: JobRow) -> str:
     job = row.job
     of = f" of {job.run}" if job.run else ""
     done = f" {job.percent} %" if job.is_open and job.percent is not None else ""
-    left = f", {row.time_left} left" if row.time_left else ""
-    why = job.trouble or (job.is_open and job.waits)
+    left = f", {job.time_left} left" if job.time_left else ""
+    why = row.trouble or (job.is_open and job.waits)
     asked = f"{job.asked_at:%Y-%m-%d %H:%M} UTC"
     said = f"{job.pk}  {row.label}{of}  {job.state}{done}{left}  asked for {asked}"
     return f"{said}  {why}" if why else said

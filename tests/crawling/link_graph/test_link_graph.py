@@ -242,7 +242,7 @@ def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(bare,
 
     (job,) = BackgroundJob.objects.all()  # both asked for one
     assert operator.get(f"/api/v1/crawls/{bare.crawl_id}/graph").json()["state"] == "waiting"
-    assert "waits for a worker" in operator.get(address).content.decode()
+    assert "waits for a background worker" in operator.get(address).content.decode()
     assert background.job_ids == [f"job-{job.pk}"]
     asked = background.fetch_job(f"job-{job.pk}")
     assert (asked.func_name, asked.args) == (RUN_JOB, [job.pk])

@@ -21,7 +21,8 @@ from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import clear, new_part, remove_abandoned_parts
 from crawling.links.second_reading import read_again
-from crawling.models import LinksPart, LogLine, Page, Run, Url, UrlState
+from crawling.models import BackgroundJob, LinksPart, LogLine, Page, Run, Url, UrlState
+from crawling.search.jobs import SECOND_READING
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 
@@ -80,8 +81,8 @@ def test_a_second_reading_finds_missing_fragments_and_errors_of_markup(
     asked = operator.post(page, follow=True)
     assert "A background job reads" in asked.content.decode()
     assert soup(asked).select_one("main form button").text == "Read the pages"
-    (asked_job,) = queue.get_jobs()
-    assert asked_job.perform() == "read"
+    reading = BackgroundJob.objects.get(kind=SECOND_READING.name)
+    assert queue.fetch_job(f"job-{reading.pk}").perform() == "read"
     answer = operator.post(f"/api/v1/crawls/{run.crawl_id}/links/check")
     assert (answer.status_code, answer.json()) == (202, {"unread_parts": 0})
     call_command("links", "read-again", str(run.crawl_id))

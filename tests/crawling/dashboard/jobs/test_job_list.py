@@ -126,7 +126,7 @@ def test_a_job_that_a_worker_left_says_so(run, job):
 
     assert "Working: 25 %" in row
     assert "about 15 minutes left" in row
-    assert "No worker was heard of since 5 minutes ago" in row.replace("\xa0", " ")
+    assert "A worker was last heard of 5 minutes ago" in row.replace("\xa0", " ")
 
 
 def test_an_operator_cancels_a_job_and_asks_for_it_again(run, job, queue):

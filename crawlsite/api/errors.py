@@ -46,6 +46,7 @@ from crawlsite.middleware.request_ids import current_id
 from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from dnscache.protocol.names import DnsCacheError
 from dnscache.services import UnknownServer
+from serving.listing.row_list import BadListRequest
 
 #: the first that fits counts
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
@@ -97,7 +98,8 @@ API_ROOT = f"{API_PREFIX}v1/"
 def add_error_handlers(api: NinjaAPI) -> None:
     for kind, status in STATUSES:
         api.add_exception_handler(kind, _answer(api, status, SENTENCES.get(kind)))
-    api.add_exception_handler(BadOrder, _error_handler(api, _bad_order))
+    for kind in (BadOrder, BadListRequest):
+        api.add_exception_handler(kind, _error_handler(api, _bad_order))
     api.add_exception_handler(ValidationError, _error_handler(api, _bad_input))
     api.add_exception_handler(HttpError, _error_handler(api, _http_error))
 
@@ -130,7 +132,9 @@ def _by_field(api: NinjaAPI, request: HttpRequest, errors: dict[str, str]) -> Ht
     return api.create_response(request, {"detail": detail, "errors": errors}, status=422)
 
 
-def _bad_order(api: NinjaAPI, request: HttpRequest, error: BadOrder) -> HttpResponse:
+def _bad_order(
+    api: NinjaAPI, request: HttpRequest, error: BadOrder | BadListRequest
+) -> HttpResponse:
     return _by_field(api, request, error.errors)
 
 

@@ -5,54 +5,29 @@
 
 from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
-from ninja import Path, Query, Router, Status
+from ninja import Path, Router, Status
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import (
-    TEXT,
-    CrawlId,
-    Cursor,
-    Limit,
-    RunNumber,
-    Text,
-    may_change,
-    may_view,
-)
+from crawling.dashboard.base.api_parameters import OF_RUN, CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.graph.drawing import HostDrawing, drawing_of
 from crawling.dashboard.graph.graph_state import state_of, wanted_graph
-from crawling.dashboard.graph.ranked_lists import (
-    ComponentKind,
-    RankFilter,
-    RankSort,
-    list_components,
-    list_hosts,
-    list_pages,
-)
+from crawling.dashboard.graph.lists import LISTS
 from crawling.link_graph.drawings import MOST_LINES, MOST_NODES
 from crawling.link_graph.jobs import ask_graph
+from crawling.link_graph.tables import ask
 from crawling.links.parts import MOST_BEHIND
 from crawling.models import Run
 from serving.access import AuthenticatedRequest
+from serving.listing.endpoint import add_list
+from serving.listing.row_list import Ask
 from serving.schemas import Schema
 
 graph = Router()
-Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]
-Sort = Annotated[RankSort, Query(description="the column, the largest first")]
-Host = Annotated[str, Query(max_length=300, pattern=TEXT, description="only pages of this host")]
-Component = Annotated[
-    str,
-    Query(
-        pattern=r"^((weak|strong)-[0-9]{1,18})?$",
-        description="only pages of this component, like weak-1, the largest",
-    ),
-]
-Kind = Annotated[ComponentKind, Query(description="weakly or strongly connected")]
-#: of PageRank, hub and authority
-MULTIPLE = "as a multiple of the mean of all pages"
 
 
 class LinkGraphOut(CancellableOut):
@@ -81,54 +56,6 @@ class LinkGraphOut(CancellableOut):
 def _told(run: Run) -> dict[str, Any]:
     told = state_of(run)
     return asdict(replace(told, job=None)) | cancelled_facts(told.job)
-
-
-class RankedPageOut(Schema):
-    id: int
-    url: str
-    host: str
-    in_links: int = Field(description="pages that link to it")
-    out_links: int = Field(description="pages of the run that it links to")
-    pagerank: float = Field(description=MULTIPLE)
-    hub: float = Field(description=MULTIPLE)
-    authority: float = Field(description=MULTIPLE)
-    weak: int = Field(description="number of its weakly connected component; 1: the largest")
-    strong: int = Field(description="number of its strongly connected component; 1: the largest")
-    status: int | None
-    title: str
-
-
-class RankedPageList(Schema):
-    items: list[RankedPageOut]
-    next: str | None
-
-
-class RankedHostOut(Schema):
-    host: str
-    domain: str = Field(description="its registrable domain; empty: it has none")
-    pages: int
-    in_links: int = Field(description="links from other hosts")
-    out_links: int = Field(description="links to other hosts")
-    inner_links: int
-    in_hosts: int
-    out_hosts: int
-    pagerank: float = Field(description="the sum of its pages; so are hub and authority")
-    hub: float
-    authority: float
-    weak: int = Field(description="number of its component in the graph of hosts; 1: the largest")
-    strong: int
-
-
-class RankedHostList(Schema):
-    items: list[RankedHostOut]
-    next: str | None
-
-
-class GraphComponentOut(Schema):
-    number: int
-    pages: int
-    page_id: int = Field(description="its page of the highest PageRank")
-    url: str
 
 
 class DrawnNodeOut(Schema):
@@ -160,11 +87,6 @@ class HostDrawingOut(Schema):
     within: int | None = Field(description="the drawing that has its hosts as one node")
 
 
-class ComponentList(Schema):
-    items: list[GraphComponentOut]
-    next: int | None
-
-
 @graph.get("/{crawl_id}/graph", response=LinkGraphOut, summary="How far the link graph is")
 @may_view
 def get_link_graph(
@@ -189,50 +111,6 @@ def compute_link_graph(
 
 
 @graph.get(
-    "/{crawl_id}/graph/pages",
-    response=RankedPageList,
-    summary="Pages by links, PageRank, hub or authority",
-)
-@may_view
-def list_graph_pages(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    sort: Sort = RankSort.PAGERANK,
-    q: Text = "",
-    host: Host = "",
-    component: Component = "",
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
-    """`q` is a part of the address."""
-    one, wanted = wanted_graph(get_run(crawl_id, run)), RankFilter(q, host, component)
-    rows, following = list_pages(one, sort, wanted, after=cursor, most=limit)
-    return {"items": [asdict(row) for row in rows], "next": following}
-
-
-@graph.get(
-    "/{crawl_id}/graph/hosts",
-    response=RankedHostList,
-    summary="Hosts by links, PageRank, hub or authority",
-)
-@may_view
-def list_graph_hosts(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    sort: Sort = RankSort.PAGERANK,
-    q: Text = "",
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
-    """Hosts of pages, and hosts that links lead to; `q` is a part of the name."""
-    one = wanted_graph(get_run(crawl_id, run))
-    rows, following = list_hosts(one, sort, RankFilter(q), after=cursor, most=limit)
-    return {"items": [asdict(row) for row in rows], "next": following}
-
-
-@graph.get(
     "/{crawl_id}/graph/drawings/{drawing_number}",
     response=HostDrawingOut,
     summary="The graph of hosts as a drawing",
@@ -248,21 +126,31 @@ def get_host_drawing(
     return drawing_of(wanted_graph(get_run(crawl_id, run)), drawing_number)
 
 
-@graph.get(
-    "/{crawl_id}/graph/components",
-    response=ComponentList,
-    summary="Connected components of pages, the largest first",
-)
-@may_view
-def list_graph_components(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    kind: Kind = ComponentKind.WEAK,
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
-    """Components of a single page are not listed."""
-    one = wanted_graph(get_run(crawl_id, run))
-    rows, following = list_components(one, kind, after=cursor or 0, most=limit)
-    return {"items": [asdict(row) for row in rows], "next": following}
+def _asked_of(crawl_id: int, run: int | None) -> Ask:
+    return partial(ask, wanted_graph(get_run(crawl_id, run)))
+
+
+for name, summary, about in (
+    ("pages", "Pages by links, PageRank, hub or authority", "`q` is a part of the address."),
+    (
+        "hosts",
+        "Hosts by links, PageRank, hub or authority",
+        "Hosts of pages, and hosts that links lead to; `q` is a part of the name.",
+    ),
+    (
+        "components",
+        "Connected components of pages, the largest first",
+        "Components of a single page are not listed.",
+    ),
+):
+    add_list(
+        graph,
+        f"/{{crawl_id}}/graph/{name}",
+        LISTS[name],
+        name=f"list_graph_{name}",
+        summary=summary,
+        about=about,
+        guard=may_view,
+        subject=OF_RUN,
+        asked_of=_asked_of,
+    )

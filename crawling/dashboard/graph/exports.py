@@ -11,20 +11,14 @@ from typing import Any
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from crawling.dashboard.graph.ranked_lists import (
-    HOST_COLUMNS,
-    PAGE_COLUMNS,
-    RankFilter,
-    each_host,
-    each_page,
-)
+from crawling.dashboard.graph.lists import LISTS, each_of
 from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.tables import each_row, path_of
 from crawling.storage import pieces_of, storage
 from serving.downloads import Download, row_file
 
-#: what a file has, by the `show` of its page
-SHOWN = {"pages": (each_page, PAGE_COLUMNS), "hosts": (each_host, HOST_COLUMNS)}
+#: what a file may have, by the `show` of its page
+SHOWN = ("pages", "hosts")
 #: the table of edges of each, and what it says of an edge
 EDGES = {
     "pages": ("SELECT source, target FROM links", ()),
@@ -37,11 +31,13 @@ TEXTS = ("url", "host", "domain")
 PIECE = 65_536
 
 
-def graph_file(stem: str, graph: LinkGraph, shown: str, kind: str, wanted: RankFilter) -> Download:
+def graph_file(
+    stem: str, graph: LinkGraph, shown: str, kind: str, wanted: Mapping[str, str]
+) -> Download:
     """The pages or hosts of a graph (`shown`); kind: csv, jsonl, parquet or graphml.
 
     The filter holds for csv and jsonl; of parquet and graphml there is the whole. Raises
-    ArchiveTrouble, BadOrder.
+    ArchiveTrouble, BadListRequest.
     """
     stem, _ = f"{stem}-{shown}", path_of(graph, shown)
     if kind == "parquet":
@@ -50,13 +46,12 @@ def graph_file(stem: str, graph: LinkGraph, shown: str, kind: str, wanted: RankF
         return Download(f"{stem}.parquet", "application/vnd.apache.parquet", pieces, size)
     if kind == "graphml":
         return Download(f"{stem}.graphml", "application/xml", graphml_pieces(graph, shown))
-    each, columns = SHOWN[shown]
-    return row_file(stem, kind, each(graph, wanted), columns)
+    return row_file(stem, kind, each_of(graph, shown, wanted), LISTS[shown].stored)
 
 
 def graphml_pieces(graph: LinkGraph, shown: str) -> Iterator[str]:
     """A node for each page or host, an edge for each pair that a link joins."""
-    each, columns = SHOWN[shown]
+    columns = LISTS[shown].stored
     edges, of_edges = EDGES[shown]
     out = StringIO()
     xml = XMLGenerator(out, "utf-8", short_empty_elements=True)
@@ -67,7 +62,7 @@ def graphml_pieces(graph: LinkGraph, shown: str) -> Iterator[str]:
         _begin(xml, "key", key)
         xml.endElement("key")
     _begin(xml, "graph", {"edgedefault": "directed"})
-    for row in each(graph, RankFilter()):
+    for row in each_of(graph, shown):
         _write(xml, "node", {"id": str(row[columns[0]])}, {n: row[n] for n in columns[1:]})
         yield from _taken(out)
     for source, target, *facts in each_row(graph, edges):

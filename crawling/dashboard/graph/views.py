@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -15,34 +16,32 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.graph.drawing import drawing_of, find_hosts
 from crawling.dashboard.graph.exports import SHOWN, graph_file
 from crawling.dashboard.graph.graph_state import state_of, wanted_graph
-from crawling.dashboard.graph.ranked_lists import (
-    ComponentKind,
-    RankFilter,
-    RankSort,
-    list_components,
-    list_hosts,
-    list_pages,
-)
-from crawling.errors import ArchiveTrouble, BadOrder, NotFound
+from crawling.dashboard.graph.lists import LISTS
+from crawling.errors import ArchiveTrouble, NotFound
 from crawling.link_graph.graphs import LinkGraph, computed_graph
 from crawling.link_graph.jobs import ask_graph
+from crawling.link_graph.tables import ask
 from crawling.links.parts import MOST_BEHIND
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, needs
 from serving.downloads import send
 from serving.list_choices import choices_of
+from serving.listing.page import asked_filters, asked_list
+from serving.listing.row_list import BadListRequest
 from serving.requests import asked_text, render_live
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no links"
 ROWS = 50
-LISTS = {
+TITLES = {
     "pages": "Pages",
     "hosts": "Hosts",
     "drawing": "Host graph",
     "components": "Components",
 }
+#: of components
+KINDS = {"weak": "Weakly connected", "strong": "Strongly connected"}
 #: of files of pages and hosts
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet", "graphml": "GraphML"}
 
@@ -53,26 +52,23 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     if request.method == "POST":
         return _compute(request, run)
     shown = request.GET.get("show", "")
-    shown = shown if shown in LISTS else "pages"
+    shown = shown if shown in TITLES else "pages"
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
-        "lists": LISTS,
+        "lists": TITLES,
         "shown": shown,
         "told": state_of(run),
-        "sorts": RankSort.choices,
-        "sort": _sort(request),
-        "kinds": ComponentKind.choices,
-        "kind": _kind(request),
-        "wanted": _filter(request),
+        "kinds": KINDS,
+        "wanted": asked_filters(request, ("q", "host", "component", "kind")),
         "after": asked_text(request.GET, "after", most=5000),
         "endings": ENDINGS,
         "most_behind": MOST_BEHIND,
     }
     if graph := computed_graph(run):
         try:
-            here |= _drawn(request, graph) if shown == "drawing" else _rows(request, graph, shown)
-        except (ArchiveTrouble, BadOrder, LinkSearchTookTooLong) as trouble:
+            here |= _drawn(request, graph) if shown == "drawing" else _listed(request, graph, shown)
+        except (ArchiveTrouble, BadListRequest, LinkSearchTookTooLong) as trouble:
             here["trouble"] = str(trouble)
     return render_live(request, "crawling/graph.html", "crawling/_graph.html", here)
 
@@ -86,43 +82,17 @@ def _compute(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 def _drawn(request: AuthenticatedRequest, graph: LinkGraph) -> dict[str, Any]:
     """The drawing `?drawing=`, and the hosts with `?q=` in their names."""
-    number, text = asked_number(request, "drawing") or 0, _filter(request).text
+    number, text = asked_number(request, "drawing") or 0, asked_text(request.GET, "q", most=300)
     try:
         drawing = drawing_of(graph, number)
     except NotFound as error:
         raise Http404(str(error)) from error
     found = find_hosts(graph, text, most=choices_of(request).most(ROWS)) if text else []
-    return {"drawing": drawing, "found": found, "host": _filter(request).host}
+    return {"drawing": drawing, "found": found, "host": asked_text(request.GET, "host", most=300)}
 
 
-def _rows(request: AuthenticatedRequest, graph: LinkGraph, shown: str) -> dict[str, Any]:
-    """The rows of a list, and the key behind which more follow."""
-    most, after = choices_of(request).most(ROWS), asked_text(request.GET, "after", most=5000)
-    if shown == "components":
-        number = asked_number(request, "after") or 0
-        components = list_components(graph, _kind(request), after=number, most=most)
-        return dict(zip(("rows", "following"), components, strict=True))
-    ranked = list_pages if shown == "pages" else list_hosts
-    found = ranked(graph, _sort(request), _filter(request), after=after, most=most)
-    return dict(zip(("rows", "following"), found, strict=True))
-
-
-def _sort(request: AuthenticatedRequest) -> RankSort:
-    """The column asked for; nonsense counts as not given."""
-    asked = request.GET.get("sort", "")
-    return RankSort(asked) if asked in RankSort.values else RankSort.PAGERANK
-
-
-def _kind(request: AuthenticatedRequest) -> ComponentKind:
-    asked = request.GET.get("kind", "")
-    return ComponentKind(asked) if asked in ComponentKind.values else ComponentKind.WEAK
-
-
-def _filter(request: AuthenticatedRequest) -> RankFilter:
-    text, host, component = (
-        asked_text(request.GET, name, most=300) for name in ("q", "host", "component")
-    )
-    return RankFilter(text, host, component)
+def _listed(request: AuthenticatedRequest, graph: LinkGraph, shown: str) -> dict[str, Any]:
+    return asked_list(request, LISTS[shown], partial(ask, graph), usual=ROWS)
 
 
 @of_run(NEVER_STARTED)
@@ -132,6 +102,7 @@ def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase
     stem = f"crawl-{run.crawl_id}-run-{run.number}-graph"
     try:
         shown = shown if shown in SHOWN else "pages"
-        return send(graph_file(stem, wanted_graph(run), shown, kind, _filter(request)))
-    except (NotFound, ArchiveTrouble, BadOrder) as error:
+        wanted = asked_filters(request, ("q", "host", "component"))
+        return send(graph_file(stem, wanted_graph(run), shown, kind, wanted))
+    except (NotFound, ArchiveTrouble, BadListRequest) as error:
         raise Http404(str(error)) from error

@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,14 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.graph.exports import SHOWN, graph_file
 from crawling.dashboard.graph.graph_state import wanted_graph
-from crawling.dashboard.graph.ranked_lists import (
-    ComponentKind,
-    RankFilter,
-    RankSort,
-    list_components,
-    list_hosts,
-    list_pages,
-)
+from crawling.dashboard.graph.lists import LISTS, PAGES
 from crawling.dashboard.management.run_exports import write_rows
 from crawling.errors import CrawlError
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import work_here
 from crawling.link_graph.graphs import LinkGraph
 from crawling.link_graph.jobs import LINK_GRAPH
+from crawling.link_graph.tables import ask
 from crawling.models import Run
 
 WORDS = "rank the pages and hosts of a run by their links, and list its connected components"
@@ -48,8 +43,8 @@ def add_graph_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sort",
-        choices=RankSort.values,
-        default=RankSort.PAGERANK.value,
+        choices=PAGES.sorts,
+        default=PAGES.first_sort,
         help="the column of pages and hosts, the largest first (default: pagerank)",
     )
     parser.add_argument("--text", default="", help="only those with this in the address or name")
@@ -91,13 +86,13 @@ def _compute(run: Run) -> None:
 
 
 def _rows(graph: LinkGraph, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    shown, most = options["show"], options["limit"]
-    if shown in ComponentKind.values:
-        yield from map(asdict, list_components(graph, ComponentKind(shown), most=most)[0])
-        return
-    ranked = list_pages if shown == "pages" else list_hosts
-    rows, _ = ranked(graph, RankSort(options["sort"]), RankFilter(options["text"]), most=most)
-    yield from map(asdict, rows)
+    shown, wanted = options["show"], {"q": options["text"]}
+    if shown in ("weak", "strong"):
+        shown, wanted = "components", {"kind": options["show"]}
+    rows = LISTS[shown]
+    sort = options["sort"] if rows.first_sort else ""
+    found, _ = rows.page(partial(ask, graph), wanted, sort=sort, most=options["limit"])
+    yield from map(asdict, found)
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -115,5 +110,5 @@ def _export(graph: LinkGraph, options: dict[str, Any]) -> str:
         raise CommandError(f"--export: the file must end with {', '.join(ENDINGS)}: {path}")
     if shown not in SHOWN:
         raise CommandError("--export: only pages and hosts are exported; give --show one of them")
-    pieces = graph_file("graph", graph, shown, kind, RankFilter(options["text"])).pieces
+    pieces = graph_file("graph", graph, shown, kind, {"q": options["text"]}).pieces
     return write_rows(path, pieces)

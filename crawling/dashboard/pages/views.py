@@ -23,7 +23,7 @@ from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_doc
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, back, of_run, wanted_page
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.graph.ranked_lists import ranks_of_page
+from crawling.dashboard.graph.lists import ranks_of_page
 from crawling.dashboard.links.structured_data import structured_of_page
 from crawling.dashboard.pages.downloads import (
     WARC,

@@ -9,6 +9,7 @@ import json
 import shutil
 import xml.etree.ElementTree as ET
 from datetime import timedelta
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -21,13 +22,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.dashboard.graph.ranked_lists import (
-    RankFilter,
-    RankSort,
-    list_hosts,
-    list_pages,
-)
-from crawling.errors import BadOrder, WrongState
+from crawling.dashboard.graph.lists import HOSTS, PAGES
+from crawling.errors import WrongState
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.removal import remove_forgotten
@@ -36,11 +32,12 @@ from crawling.jobs.running import work_here
 from crawling.link_graph import computation, edges
 from crawling.link_graph.graphs import LinkGraph, computed_graph
 from crawling.link_graph.jobs import LINK_GRAPH, ask_graph
-from crawling.link_graph.tables import TABLES
+from crawling.link_graph.tables import TABLES, ask
 from crawling.links.catch_up import catch_up
 from crawling.models import BackgroundJob, Page, Run
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
+from serving.listing.row_list import BadListRequest
 from tests.crawling.link_graph.definitions import components, hubs_and_authorities, pagerank
 from tests.crawling.pages import browser, soup
 
@@ -106,8 +103,16 @@ def background(bare):
     return queue
 
 
+def list_pages(graph, wanted=None, *, most):
+    return PAGES.page(partial(ask, graph), wanted or {}, most=most)
+
+
+def list_hosts(graph, wanted=None, *, most):
+    return HOSTS.page(partial(ask, graph), wanted or {}, most=most)
+
+
 def test_pages_have_the_ranks_and_components_of_their_definitions(site, run, graph):
-    rows, following = list_pages(graph, RankSort.PAGERANK, RankFilter(), most=10)
+    rows, following = list_pages(graph, most=10)
 
     assert following is None
     found = {row.url.removeprefix(site.url): row for row in rows}
@@ -141,50 +146,51 @@ def test_pages_have_the_ranks_and_components_of_their_definitions(site, run, gra
 def test_hosts_have_the_sums_of_their_pages_and_the_links_between_them(site, graph):
     home = site.url.removeprefix("http://")
 
-    own, out = list_hosts(graph, RankSort.PAGERANK, RankFilter(), most=10)[0]
+    own, out = list_hosts(graph, most=10)[0]
 
     assert (own.host, own.domain, own.pages, own.pagerank) == (home, "", 5, pytest.approx(5))
     assert (own.in_links, own.out_links, own.inner_links, own.out_hosts) == (0, 2, 9, 1)
     assert (out.host, out.domain, out.pages) == ("elsewhere.test", "elsewhere.test", 0)
     assert (out.in_links, out.in_hosts, out.pagerank) == (2, 1, 0)
-    assert list_hosts(graph, RankSort.PAGERANK, RankFilter("WHERE"), most=10)[0] == [out]
+    assert list_hosts(graph, {"q": "WHERE"}, most=10)[0] == [out]
 
 
 def test_a_list_goes_on_behind_its_key(graph):
-    for ranked, sort in product((list_pages, list_hosts), RankSort):
-        whole, _ = ranked(graph, sort, RankFilter(), most=10)
+    for rows_of, sort in product((PAGES, HOSTS), PAGES.sorts):
+        ranked = partial(rows_of.page, partial(ask, graph), {}, sort=sort)
+        whole, _ = ranked(most=10)
         values = [getattr(row, sort) for row in whole]
         assert values == sorted(values, reverse=True)
 
         found, after = [], ""
         while after is not None:
-            rows, after = ranked(graph, sort, RankFilter(), after=after, most=1)
+            rows, after = ranked(after=after, most=1)
             found += rows
 
         assert found == whole
-        with pytest.raises(BadOrder):
-            ranked(graph, sort, RankFilter(), after="nonsense", most=1)
+        with pytest.raises(BadListRequest):
+            ranked(after="nonsense", most=1)
 
 
 def test_pages_are_filtered_by_text_host_and_component(site, graph):
     home = site.url.removeprefix("http://")
 
     def found(**wanted):
-        rows, _ = list_pages(graph, RankSort.PAGERANK, RankFilter(**wanted), most=10)
+        rows, _ = list_pages(graph, wanted, most=10)
         return {row.url.removeprefix(site.url) for row in rows}
 
-    assert found(text="/MOV") == {"/moved"}
+    assert found(q="/MOV") == {"/moved"}
     assert found(host=home) == set(WEB)
     assert found(host="elsewhere.test") == set()
     assert found(component="strong-1") == {"/a", "/b"}
-    assert found(component="strong-1", text="/a") == {"/a"}
-    with pytest.raises(BadOrder):
+    assert found(component="strong-1", q="/a") == {"/a"}
+    with pytest.raises(BadListRequest, match="must be like weak-1"):
         found(component="strong")
 
 
 def test_page_json_and_command_tell_the_same(site, run, graph):
     viewer, crawl = browser("viewer"), run.crawl_id
-    rows, _ = list_pages(graph, RankSort.PAGERANK, RankFilter(), most=10)
+    rows, _ = list_pages(graph, most=10)
     urls = [row.url for row in rows]
 
     page = soup(viewer.get(reverse("crawling:graph", args=[crawl])))
@@ -316,7 +322,7 @@ def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
     remove_forgotten()
     assert not folder(run).exists()
     work_here(open_job(LINK_GRAPH, run, by=None))
-    rows, _ = list_pages(computed_graph(run), RankSort.PAGERANK, RankFilter(), most=10)
+    rows, _ = list_pages(computed_graph(run), most=10)
     assert {row.url.removeprefix(site.url) for row in rows} == set(WEB) - {"/b"}
     assert "/b" not in str(rows)
 
@@ -350,7 +356,7 @@ def test_a_run_of_one_page_without_links_has_a_graph(make_site, crawl_to_the_end
 
     work_here(open_job(LINK_GRAPH, run, by=None))
 
-    (row,) = list_pages(computed_graph(run), RankSort.PAGERANK, RankFilter(), most=10)[0]
+    (row,) = list_pages(computed_graph(run), most=10)[0]
     assert (row.pagerank, row.in_links, row.weak, row.strong) == (pytest.approx(1), 0, 1, 1)
 
 

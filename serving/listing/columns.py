@@ -1,0 +1,62 @@
+"""What is told of the fields of a row: `Annotated[int, Column(…)]` in a frozen data class. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple, get_type_hints
+
+NUMBERS = (int, float)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is told of a field."""
+
+    #: in the description of the API
+    meaning: str = ""
+    #: its head on pages; empty: its name
+    label: str = ""
+    #: whether the list may be sorted by it, the largest first
+    sorts: bool = False
+    #: whether it is a number that is shown as a text, such as a status
+    is_text: bool = False
+    #: whether the table has it; what is added to the rows of a page stands in no file
+    is_stored: bool = True
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        """Pydantic asks it for the description of a field with this annotation."""
+        schema: dict[str, Any] = handler(core)
+        return {**schema, "description": self.meaning} if self.meaning else schema
+
+
+class ListColumn(NamedTuple):
+    """A field of a row."""
+
+    name: str
+    kind: type
+    told: Column
+
+    @property
+    def label(self) -> str:
+        return self.told.label or self.name
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in NUMBERS
+
+
+@cache
+def columns_of(row: type) -> dict[str, ListColumn]:
+    """The fields of a data class, in their order; one without an annotation of ours is told by its
+    name.
+    """
+    hints, extras = get_type_hints(row), get_type_hints(row, include_extras=True)
+    told = {
+        name: next((one for one in getattr(hint, "__metadata__", ()) if type(one) is Column), None)
+        for name, hint in extras.items()
+    }
+    return {
+        one.name: ListColumn(one.name, hints[one.name], told[one.name] or Column())
+        for one in fields(row)
+    }

@@ -1,0 +1,154 @@
+"""A list of rows of one table, by key: of pages, files, JSON and the command line. Pure: it makes
+queries, and others ask them.
+
+Rows are sorted by a column, the largest first, and among equal ones by their key; or by their key
+alone. A list goes on behind the last row of the page before, so that a page costs the same wherever
+it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from serving.listing.columns import ListColumn, columns_of
+
+Row = TypeVar("Row")
+Values = Mapping[str, Any]
+#: the rows of a query with its values
+Ask = Callable[[str, Values], list[tuple[Any, ...]]]
+#: the same while they are taken
+EachRow = Callable[[str, Values], Iterator[tuple[Any, ...]]]
+
+NO_CURSOR = "It is no `next` of a page before."
+#: digits of a number that 64 bits hold
+MOST_DIGITS = 18
+
+
+class BadListRequest(ValueError):
+    """What is asked of a list has mistakes; `errors` has a sentence for each field with one."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"{name}: {said}" for name, said in self.errors.items()))
+
+
+@dataclass(frozen=True)
+class ListFilter:
+    """What narrows a list."""
+
+    name: str
+    #: of the query, with `$name` for the value
+    condition: str
+    #: in the description of the API
+    meaning: str = ""
+    #: what the whole value matches; empty: any text does
+    pattern: str = ""
+    #: the end of the sentence for a value that does not match: *must be …*
+    example: str = ""
+    #: instead of a pattern: the values that it may have, of which the first stands for none
+    choices: tuple[str, ...] = ()
+
+    def read(self, text: str) -> str:
+        """Raises BadListRequest."""
+        fits = text in self.choices if self.choices else re.fullmatch(self.pattern or ".*", text)
+        if text and not fits:
+            raise BadListRequest(
+                {self.name: f"must be {self.example or ' or '.join(self.choices)}"}
+            )
+        return text or (self.choices[0] if self.choices else "")
+
+
+@dataclass(frozen=True)
+class RowList(Generic[Row]):
+    """A list."""
+
+    #: a frozen data class whose fields are the columns of the table
+    row: type[Row]
+    table: str
+    key: str
+    #: columns on pages, in their order
+    shown: tuple[str, ...]
+    filters: tuple[ListFilter, ...] = ()
+    #: the column that it is sorted by unless another is asked for; empty: by the key alone
+    first_sort: str = ""
+    #: gives the rows of a page what the table does not have, which is None until then
+    complete: Callable[[list[Row]], list[Row]] = list
+
+    @property
+    def columns(self) -> dict[str, ListColumn]:
+        return columns_of(self.row)  # type: ignore[arg-type]  # a class is hashable
+
+    @property
+    def goes_by_number(self) -> bool:
+        """Whether its cursor is the number of a row."""
+        return not self.first_sort and self.columns[self.key].is_number
+
+    @property
+    def sorts(self) -> tuple[str, ...]:
+        """The columns that it may be sorted by, the usual one first."""
+        others = (one.name for one in self.columns.values() if one.told.sorts)
+        return (self.first_sort, *(name for name in others if name != self.first_sort))
+
+    @property
+    def stored(self) -> list[str]:
+        """The columns of the table, which files have."""
+        return [one.name for one in self.columns.values() if one.told.is_stored]
+
+    def page(
+        self, ask: Ask, wanted: Mapping[str, str], *, sort: str = "", after: str = "", most: int
+    ) -> tuple[list[Row], str | None]:
+        """Rows, and the cursor behind which more follow. Raises BadListRequest."""
+        sort = sort or self.first_sort
+        conditions, values = self._narrowed(wanted)
+        if after:
+            behind, ends = self._behind(sort, after)
+            conditions, values = [*conditions, behind], values | ends
+        order = f"{sort} DESC, {self.key}" if sort else self.key
+        query = f"{self._select(conditions)} ORDER BY {order} LIMIT $most"
+        names, added = self.stored, dict.fromkeys(set(self.columns) - set(self.stored))
+        rows = ask(query, values | {"most": most + 1})
+        found = [self.row(**dict(zip(names, cells, strict=True)), **added) for cells in rows]
+        following = self._cursor(found[most - 1], sort) if len(found) > most else None
+        return self.complete(found[:most]), following
+
+    def each(self, each: EachRow, wanted: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """All rows of the table that are wanted. Raises BadListRequest."""
+        conditions, values = self._narrowed(wanted)
+        names = self.stored
+        return (
+            dict(zip(names, row, strict=True)) for row in each(self._select(conditions), values)
+        )
+
+    def _select(self, conditions: list[str]) -> str:
+        # constants; what users send stands in the values
+        return f"SELECT {', '.join(self.stored)} FROM {self.table} WHERE {' AND '.join(conditions)}"  # noqa: S608
+
+    def _narrowed(self, wanted: Mapping[str, str]) -> tuple[list[str], dict[str, Any]]:
+        conditions, values = ["true"], dict[str, Any]()
+        for one in self.filters:
+            if value := one.read(wanted.get(one.name, "")):
+                conditions.append(one.condition)
+                values[one.name] = value
+        return conditions, values
+
+    def _cursor(self, row: Row, sort: str) -> str:
+        key = getattr(row, self.key)
+        return f"{getattr(row, sort)!r}_{key}" if sort else str(key)
+
+    def _behind(self, sort: str, after: str) -> tuple[str, dict[str, Any]]:
+        value, _, key = after.partition("_") if sort else ("0", "", after)
+        try:
+            number = float(value)
+        except ValueError as error:
+            raise BadListRequest({"cursor": NO_CURSOR}) from error
+        is_number = self.columns[self.key].is_number
+        if is_number and not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):
+            raise BadListRequest({"cursor": NO_CURSOR})
+        ends: dict[str, Any] = {"key": int(key) if is_number else key}
+        if not sort:
+            return f"{self.key} > $key", ends
+        behind = f"({sort} < $value OR ({sort} = $value AND {self.key} > $key))"
+        return behind, ends | {"value": number}

@@ -81,11 +81,11 @@ def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
 @contextmanager
 def background_queue() -> Iterator[Queue]:
     """Yield the queue of background jobs; it is empty at first and at last, as is that of idle
-    ones.
+    ones. Numbers of rows begin anew with each test database, so jobs of an earlier one could be
+    taken for ours.
     """
     queues = [django_rq.get_queue(name) for name in (BACKGROUND_QUEUE, IDLE)]
-    for queue in queues:
-        queue.empty()
+    queues[0].connection.flushdb()
     yield queues[0]
     for queue in queues:
         queue.empty()

@@ -71,14 +71,8 @@ def place(settings, tmp_path):
 @pytest.fixture
 def queue(place, transactional_db):
     with background_queue() as queue:
-        imports = django_rq.get_queue(IMPORTS)
-        imports.empty()
-        for one in (queue, imports):
-            for registry in (one.started_job_registry, one.failed_job_registry):
-                for job_id in registry.get_job_ids():  # of other tests
-                    registry.remove(job_id)
         yield queue
-        imports.empty()
+        django_rq.get_queue(IMPORTS).empty()
 
 
 @pytest.fixture
@@ -132,7 +126,8 @@ def pages_held():
 def waits_for_pages() -> bool:
     with psycopg.connect(test_database_url()) as other:
         found = other.execute(
-            "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'crawling_page'::regclass"
+            "SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE NOT granted "
+            "AND relation = 'crawling_page'::regclass AND datname = current_database()"
         )
         return found.fetchone() is not None
 

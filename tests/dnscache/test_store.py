@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 IS_WAITED_FOR = (
     "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'dnscache_dnsentry'::regclass"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 
 

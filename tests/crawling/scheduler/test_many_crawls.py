@@ -128,7 +128,8 @@ def test_a_grant_is_delivered_while_a_duty_waits(start, queue, rival):
 def waiting_for(table: str) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = %s::regclass AND NOT granted)",
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = %s::regclass AND NOT granted "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))",
             [table],
         )
         return cursor.fetchone()[0]

@@ -12,6 +12,7 @@ from django.utils import timezone
 from crawling.errors import CrawlError
 from crawling.jobs.enqueue import ask_job
 from crawling.jobs.kinds import DueJob, JobKind, job_kinds
+from crawling.jobs.running import GONE
 from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,8 @@ def ask_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
 def _taken(kind: JobKind, subjects: Collection[str]) -> set[str]:
     """Those that have an open job, or one that has ended just now."""
     now = timezone.now()
-    ended = Q(ended_at__gt=now - REST) | Q(ended_at__gt=now - PAUSE) & ~Q(trouble="")
+    failed = Q(ended_at__gt=now - PAUSE) & ~Q(trouble__in=("", GONE))
+    ended = Q(ended_at__gt=now - REST) | failed
     mine = BackgroundJob.objects.filter(kind=kind.name, subject__in=subjects, is_forgotten=False)
     is_open = Q(ended_at=None, run__removal_asked_at=None)
     return set(mine.filter(is_open | ended).values_list("subject", flat=True))

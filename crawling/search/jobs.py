@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from django.contrib.auth.models import User
+
 from crawling.archive.files import this_machine
 from crawling.jobs.enqueue import ask_job
 from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, JobScope
@@ -19,11 +21,11 @@ from crawling.search.folder import IndexBusy
 MEMORY_MIB = 96
 
 
-def ask_reading(run: Run) -> int:
+def ask_reading(run: Run, *, by: User | None) -> int:
     """Let a background job read its pages again; returns how many parts wait."""
     waiting = unread_parts(run).count()
     if waiting:
-        ask_job(SECOND_READING, run, by=None)
+        ask_job(SECOND_READING, run, by=by)
     return waiting
 
 

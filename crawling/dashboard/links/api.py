@@ -251,7 +251,7 @@ def check_crawl_links(
     """A background job does it; the kinds `fragment`, `malformed` and `html` of
     `reports/problems` need it.
     """
-    return Status(202, {"unread_parts": ask_reading(get_run(crawl_id, run))})
+    return Status(202, {"unread_parts": ask_reading(get_run(crawl_id, run), by=request.user)})
 
 
 @links.get(

@@ -99,7 +99,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @needs("crawling.change_crawljob")
 def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     with errors_told(request, RedisError):
-        ask_reading(run)
+        ask_reading(run, by=request.user)
         messages.success(request, "A background job reads the pages of this run again.")
     here = reverse("crawling:links", args=[run.crawl_id])
     return redirect(f"{here}?run={run.number}&kind={_kind(request)}")

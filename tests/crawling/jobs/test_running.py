@@ -205,7 +205,7 @@ def test_due_work_has_one_job_and_rests_after_its_end(run, a_kind):
 
     assert mine.count() == 1
     assert after("", REST / 2) == after("No.", PAUSE / 2) == 0
-    assert after("", 2 * REST) == after("No.", 2 * PAUSE) == 1
+    assert after("", 2 * REST) == after("No.", 2 * PAUSE) == after(GONE, 2 * REST) == 1
 
 
 def test_due_work_of_a_deleted_run_stops_none_of_others(run, a_kind):

@@ -11,13 +11,13 @@ class CrawlingConfig(AppConfig):
     def ready(self) -> None:
         from crawling.checkpoints.jobs import CHECKPOINT
         from crawling.dashboard.links.jobs import PROBLEM_COUNTS
-        from crawling.dryrun.jobs import QUESTIONS
         from crawling.extraction.jobs import EXTRACTION
         from crawling.imports.jobs import IMPORT
         from crawling.jobs.kinds import register as register_jobs
         from crawling.link_graph.jobs import LINK_GRAPH
         from crawling.links.jobs import LINKS
         from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
+        from crawling.previews.jobs import QUESTIONS
         from crawling.revisits.jobs import REVISITS
         from crawling.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
         from crawling.seed_sources.jobs import SEED_SOURCE

@@ -72,7 +72,7 @@ SLOW_PLACES = (
     "dnscache/preresolver/",
     "crawling/archive/",
     "crawling/checkpoints/",
-    "crawling/dryrun/",
+    "crawling/previews/",
     "crawling/pipeline/",
     "crawling/preresolver/",
     "crawling/process/",

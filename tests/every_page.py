@@ -20,8 +20,6 @@ from crawling.crawls.schedules import set_schedule
 from crawling.crawls.templates import save_template
 from crawling.dashboard.copies.asked import ask_clusters, ask_text
 from crawling.dashboard.copies.views import ROWS
-from crawling.dryrun.inquiries import ask
-from crawling.dryrun.page_tables import ask_tables
 from crawling.experiments.store import make_experiment
 from crawling.exports.rows import ask_export
 from crawling.extraction.jobs import open_extraction
@@ -46,6 +44,8 @@ from crawling.models import (
     Team,
 )
 from crawling.models.inquiries import InquiryKind
+from crawling.previews.inquiries import ask
+from crawling.previews.page_tables import ask_tables
 from crawling.revisits.planner import plan_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause

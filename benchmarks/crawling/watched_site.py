@@ -183,7 +183,7 @@ class WatchedCrawl:
         return {(words[one["event"]], self._path(url)) for one in facts for url in one["urls"]}
 
     def _compared(self, run: Run) -> set[tuple[str, str]]:
-        from crawling.dryrun.run_comparison import ChangeFilter, compare_runs
+        from crawling.previews.run_comparison import ChangeFilter, compare_runs
 
         with self.judgement.timed("pages compared"):
             wanted = ChangeFilter(limit=len(self.site.paths) + 1)

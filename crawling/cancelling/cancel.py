@@ -14,7 +14,6 @@ from django.db.models.functions import Now
 from redis.exceptions import RedisError
 
 from crawling.audit import note
-from crawling.dryrun.run_comparison import asked_together
 from crawling.errors import NotFound, WrongState
 from crawling.imports.jobs import imports_asked_for
 from crawling.jobs.cancel import cancel_jobs
@@ -22,6 +21,7 @@ from crawling.jobs.kinds import state_of
 from crawling.jobs.rq_jobs import EXPERIMENT
 from crawling.models import BackgroundJob, Inquiry
 from crawling.models.experiments import Experiment, ExperimentState
+from crawling.previews.run_comparison import asked_together
 from crawling.teams.permissions import require_own
 
 logger = logging.getLogger(__name__)

@@ -72,7 +72,7 @@ SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs =
 FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id AS host_id, h.name,
     greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8 AS wait_seconds,
-    h.backoffs, h.answered_at IS NOT NULL AS was_heard, due.outage, due.origin_outages,
+    h.backoffs, h.answered_at IS NOT NULL AS has_answered, due.outage, due.origin_outages,
     h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
 
@@ -172,7 +172,7 @@ class LeasedHost:
     wait_seconds: float
     backoffs: int = 0
     #: it has answered at some time
-    was_heard: bool = False
+    has_answered: bool = False
     #: it let nothing be fetched when it was last tried
     outage: Outage | None = None
     #: by origin, where an origin lets nothing be fetched and another does
@@ -187,7 +187,7 @@ class _LeasedRow:
     name: str
     wait_seconds: float
     backoffs: int
-    was_heard: bool
+    has_answered: bool
     outage: str | None
     origin_outages: str | None
     counted_at: datetime | None
@@ -201,7 +201,7 @@ class _LeasedRow:
             self.name,
             self.wait_seconds,
             self.backoffs,
-            self.was_heard,
+            self.has_answered,
             outage=read_outage(json.loads(self.outage or "null")),
             origin_outages=read_outages(json.loads(self.origin_outages or "null")),
             spent=RequestsSpent(self.counted_at, self.requests_in_minute, self.requests_in_day),

@@ -26,7 +26,7 @@ class ReturnedHost(NamedTuple):
     delay_seconds: float
     backoffs: int = 0
     #: it has answered this shift
-    was_heard: bool = False
+    has_answered: bool = False
     #: which answer made it rest for long
     rest_reason: str = ""
 
@@ -36,7 +36,7 @@ LET_GO = f"""
 UPDATE crawling_host h
 SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay_seconds,
     backoffs = gone.backoffs, rest_reason = gone.rest_reason,
-    answered_at = CASE WHEN gone.was_heard THEN clock_timestamp() ELSE h.answered_at END,
+    answered_at = CASE WHEN gone.has_answered THEN clock_timestamp() ELSE h.answered_at END,
     due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait_seconds))
 FROM {RETURNED} WHERE h.id = gone.host_id AND h.shift_id = %(shift)s
 """  # noqa: S608  # constants

@@ -167,7 +167,7 @@ class HostAvailability:
 
     clock: HostClock
     #: the host has answered at some time
-    was_heard: bool = False
+    has_answered: bool = False
     #: it lets nothing be fetched
     outage: Outage | None = None
     #: origins that let nothing be fetched, while another of the host does
@@ -262,7 +262,7 @@ class HostAvailability:
 
     def recover(self) -> None:
         """The host has answered."""
-        self.was_heard = True
+        self.has_answered = True
         if self.outage:
             self.outage, self.is_kept, self.clock.closed_until = None, False, 0.0
 
@@ -278,7 +278,9 @@ class HostAvailability:
             f"{origin}: {fetched.error or explain(fetched.status)}",
             now=datetime.now(UTC),
             pause_seconds=_pause(before),
-            patience_seconds=patience(self.clock.politeness.host_patience_seconds, was_heard=False),
+            patience_seconds=patience(
+                self.clock.politeness.host_patience_seconds, has_answered=False
+            ),
         )
         self.is_kept = False
 
@@ -304,7 +306,7 @@ class HostAvailability:
             return min(seconds, CHECK_PATIENCE_SECONDS)
         # of a doubtful host no page is known that was had, as if it had never answered
         has_pages = self.row < self.doubtful_row or bool(self.known_page)
-        return patience(seconds, was_heard=self.was_heard and has_pages)
+        return patience(seconds, has_answered=self.has_answered and has_pages)
 
     def _note_outage(
         self, fetched: Fetched, pause_seconds: float, *, may_give_up: bool = True

@@ -132,7 +132,7 @@ class Visit:
         )
         availability = HostAvailability(
             clock,
-            was_heard=host.was_heard,
+            has_answered=host.has_answered,
             outage=host.outage,
             origins=dict(host.origin_outages),
         )

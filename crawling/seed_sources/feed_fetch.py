@@ -7,10 +7,10 @@ from functools import partial
 from typing import NamedTuple
 
 from crawling.crawls.fetching_section import fetching_of
-from crawling.dryrun.seed_fetches import KIB_PER_SECOND, MIB_EACH, fetch_seeds
 from crawling.jobs.temporary_grant import release_orphaned_grant, temporary_grant
 from crawling.models import SeedSource
 from crawling.orders.order import CrawlOrder, read_order
+from crawling.previews.seed_fetches import KIB_PER_SECOND, MIB_EACH, fetch_seeds
 from crawling.seed_sources.seed_files import SeedsUnreadable
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.feed import entries

@@ -31,7 +31,7 @@ def returned(visit: Visit, *, longer: bool) -> ReturnedVisit:
         max(clock.host_free_at - now, clock.delay if longer else 0.0),
         clock.delay,
         clock.backoffs,
-        visit.availability.was_heard and not visit.host.was_heard,
+        visit.availability.has_answered and not visit.host.has_answered,
         clock.rest_reason,
     )
     return ReturnedVisit(

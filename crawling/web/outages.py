@@ -113,9 +113,9 @@ def outage_after(
     return Outage(since, tries, int(status), error, retry_at, gives_up_at, row, known_page)
 
 
-def patience(seconds: float, *, was_heard: bool) -> float:
+def patience(seconds: float, *, has_answered: bool) -> float:
     """For how long a crawl that waits `seconds` for a host waits for this one."""
-    return seconds if was_heard else min(seconds, NEVER_HEARD_SECONDS)
+    return seconds if has_answered else min(seconds, NEVER_HEARD_SECONDS)
 
 
 def _at(moment: datetime) -> str:

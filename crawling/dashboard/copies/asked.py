@@ -6,11 +6,11 @@ from django.contrib.auth.models import User
 from pydantic import TypeAdapter
 
 from crawling.copies.results import Clusters, PageWithText, SharedText
-from crawling.dryrun.inquiries import ask, ask_once, question_of
-from crawling.dryrun.run_comparison import moment_of
 from crawling.encrypted_text import SealBroken
 from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, Page, Run
+from crawling.previews.inquiries import ask, ask_once, question_of
+from crawling.previews.run_comparison import moment_of
 
 #: of a supplied text
 MOST_BYTES = 1024 * 1024

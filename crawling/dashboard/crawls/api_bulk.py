@@ -27,12 +27,12 @@ from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_in
 from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
-from crawling.dryrun.seed_fetches import request_test_fetch
-from crawling.dryrun.seed_names import ask_names
 from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
 from crawling.orders.seeds import BadTags, read_tags
+from crawling.previews.seed_fetches import request_test_fetch
+from crawling.previews.seed_names import ask_names
 from crawling.runs.seed_checks import closed_addresses
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema

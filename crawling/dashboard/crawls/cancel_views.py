@@ -10,13 +10,13 @@ from django.shortcuts import get_object_or_404, redirect
 from crawling.cancelling.cancel import cancel_import, cancel_inquiry
 from crawling.dashboard.base.requests import back, next_page, wanted_run
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dryrun.inquiries import ask_again
-from crawling.dryrun.run_comparison import asked_together
 from crawling.encrypted_text import SealBroken
 from crawling.errors import InquiriesBusy, NotFound, WrongState
 from crawling.jobs.cancel import cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry, InquiryKind
+from crawling.previews.inquiries import ask_again
+from crawling.previews.run_comparison import asked_together
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from crawling.dryrun.inquiries import ask_once
 from crawling.frontier import filters_of, limit_reached
 from crawling.frontier.admit.crawl_rules import current_blocklist, revision_in
 from crawling.frontier.change.rejudgement import judge
@@ -29,6 +28,7 @@ from crawling.models import (
     Verdict,
 )
 from crawling.models.jobs import ENDED_STATES
+from crawling.previews.inquiries import ask_once
 from crawling.scope.blocklist import Blocklist
 from crawling.scope.filters import Rule, Ruling
 from crawling.scope.trap_patterns import why_held

@@ -34,7 +34,7 @@ def add_extraction_arguments(parser: ArgumentParser) -> None:
 def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CrawlError."""
     # what these import reads documents, which other commands do not need
-    from crawling.dryrun.rule_previews import checked_rules, preview, read_rules
+    from crawling.previews.rule_previews import checked_rules, preview, read_rules
 
     run = get_run(find_crawl(options["crawl"]).pk, options["run"])
     given = options["rules"]

@@ -32,7 +32,7 @@ def show_tables(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CommandError, CrawlError."""
     # what these import reads documents, which other commands do not need
     from crawling.dashboard.pages.table_views import table_file
-    from crawling.dryrun.page_tables import tables_of
+    from crawling.previews.page_tables import tables_of
 
     if options["export"] and options["table"] is None:
         raise CommandError("--export: say which table with --table")

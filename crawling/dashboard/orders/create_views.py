@@ -25,10 +25,6 @@ from crawling.crawls.templates import as_crawl, remove_template, save_template, 
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers
 from crawling.dashboard.orders.forms.sections import sections_of
-from crawling.dryrun.inquiries import question_of
-from crawling.dryrun.seed_fetch_results import SeedTestFetch
-from crawling.dryrun.seed_fetches import MOST_TRIED, request_test_fetch
-from crawling.dryrun.seed_names import ask_names, await_names
 from crawling.encrypted_text import SealBroken
 from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.installation import allow, identity, set_identity
@@ -37,6 +33,10 @@ from crawling.orders.estimates import estimate
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.fetching import masked_in
 from crawling.pools import capacity_of, default_pool, pool_named
+from crawling.previews.inquiries import question_of
+from crawling.previews.seed_fetch_results import SeedTestFetch
+from crawling.previews.seed_fetches import MOST_TRIED, request_test_fetch
+from crawling.previews.seed_names import ask_names, await_names
 from crawling.runs.seed_checks import ClosedAddress, closed_addresses
 from crawling.runs.start import start_run
 from crawling.teams.permissions import require_act

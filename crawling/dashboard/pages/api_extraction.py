@@ -28,13 +28,13 @@ from crawling.dashboard.base.api_schemas import (
     open_inquiry,
 )
 from crawling.dashboard.base.requests import get_crawl, get_run
-from crawling.dryrun.rule_previews import ask_preview, checked_rules, preview_in, read_rules
 from crawling.errors import ComparisonFailure
 from crawling.extraction.jobs import EXTRACTION, ask_extraction
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
+from crawling.previews.rule_previews import ask_preview, checked_rules, preview_in, read_rules
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
 from serving.schemas import Schema

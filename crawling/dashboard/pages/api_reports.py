@@ -28,16 +28,16 @@ from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_in
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import page_cache
-from crawling.dryrun.inquiries import ask_once
-from crawling.dryrun.run_comparison import (
+from crawling.errors import ComparisonFailure, NotFound
+from crawling.models import InquiryKind
+from crawling.previews.inquiries import ask_once
+from crawling.previews.run_comparison import (
     KINDS,
     ChangeFilter,
     ComparisonSummary,
     PageDifference,
     compare_runs,
 )
-from crawling.errors import ComparisonFailure, NotFound
-from crawling.models import InquiryKind
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

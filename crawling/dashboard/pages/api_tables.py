@@ -12,8 +12,8 @@ from pydantic import Field
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page
-from crawling.dryrun.page_tables import StoredTable, ask_tables, tables_in
 from crawling.errors import NotFound
+from crawling.previews.page_tables import StoredTable, ask_tables, tables_in
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

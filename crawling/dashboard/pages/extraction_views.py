@@ -14,11 +14,11 @@ from django.urls import reverse
 from crawling.dashboard.base.requests import asked_number, asked_run, of_run, wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import extracted_rows_file, list_extracted
-from crawling.dryrun.rule_previews import ask_preview, preview_in, read_rules
 from crawling.errors import BadOrder, InquiriesBusy, WrongState
 from crawling.extraction.jobs import EXTRACTION, ask_extraction
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Run
+from crawling.previews.rule_previews import ask_preview, preview_in, read_rules
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
 from serving.requests import asked_text, render_live

@@ -9,9 +9,9 @@ from django.shortcuts import redirect
 
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dryrun.page_tables import StoredTable, ask_tables, tables_in
 from crawling.errors import InquiriesBusy
 from crawling.models import Page
+from crawling.previews.page_tables import StoredTable, ask_tables, tables_in
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, cell_file, send
 

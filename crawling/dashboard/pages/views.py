@@ -39,18 +39,18 @@ from crawling.dashboard.pages.not_fetched import (
     not_fetched_urls,
     reasons_of,
 )
-from crawling.dryrun.inquiries import ask_once
-from crawling.dryrun.run_comparison import (
-    KINDS,
-    ChangeFilter,
-    ComparingTookTooLong,
-    compare_runs,
-)
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.links.parts import MOST_BEHIND
 from crawling.links.progress import dataset_states
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.previews.inquiries import ask_once
+from crawling.previews.run_comparison import (
+    KINDS,
+    ChangeFilter,
+    ComparingTookTooLong,
+    compare_runs,
+)
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address
 from crawling.web.file_names import file_name
 from crawling.web.secret_headers import masked_head

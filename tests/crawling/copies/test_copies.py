@@ -16,11 +16,11 @@ from crawling.copies.clusters import find_clusters
 from crawling.copies.near import TooManyNearCopies, near_pairs
 from crawling.copies.passages import compare_texts
 from crawling.copies.supplied import find_pages
-from crawling.dryrun import inquiry_answers
 from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.links.catch_up import catch_up
 from crawling.models import Inquiry, Page, Run
+from crawling.previews import inquiry_answers
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end

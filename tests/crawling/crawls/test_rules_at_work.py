@@ -18,7 +18,6 @@ from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.robots_exceptions import end_exception, except_host
 from crawling.dashboard.inspect.url_decision import why
-from crawling.dryrun import inquiries
 from crawling.errors import WrongState
 from crawling.frontier.admit import refusals as verdicts
 from crawling.frontier.admit.crawl_rules import KeptBlocklist, current_blocklist
@@ -32,6 +31,7 @@ from crawling.models import (
     Verdict,
     VerdictCount,
 )
+from crawling.previews import inquiries
 from crawling.runs.start import start_run
 from crawling.web.addresses import read_address
 from crawling.web.statuses import FetchStatus

@@ -14,7 +14,6 @@ from rq.job import JobStatus
 
 from crawling.checkpoints.jobs import CHECKPOINT
 from crawling.dashboard.links.jobs import PROBLEM_COUNTS
-from crawling.dryrun.jobs import QUESTIONS
 from crawling.extraction.jobs import EXTRACTION
 from crawling.jobs import rq_jobs
 from crawling.jobs.due_jobs import ask_for_due_jobs
@@ -27,6 +26,7 @@ from crawling.jobs.rq_jobs import (
 from crawling.link_graph.jobs import LINK_GRAPH
 from crawling.links.jobs import LINKS
 from crawling.mirror.jobs import MIRROR
+from crawling.previews.jobs import QUESTIONS
 from crawling.revisits.jobs import REVISITS
 from crawling.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
 from crawling.seed_sources.jobs import SEED_SOURCE

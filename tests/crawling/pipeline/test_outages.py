@@ -389,7 +389,7 @@ def test_pauses_grow_from_a_minute_to_hours_and_never_beyond_the_end():
     assert last.retry_at == last.gives_up_at == NOW + timedelta(hours=1)
     assert read_outage(last.as_json()) == last
     assert "2026-05-01 12:00 UTC" in last.sentence
-    assert (patience(86400, was_heard=True), patience(86400, was_heard=False)) == (
+    assert (patience(86400, has_answered=True), patience(86400, has_answered=False)) == (
         86400,
         NEVER_HEARD_SECONDS,
     )

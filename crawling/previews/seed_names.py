@@ -11,10 +11,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from crawling.dryrun.inquiries import ask_once
 from crawling.errors import InquiriesBusy
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
+from crawling.previews.inquiries import ask_once
 from crawling.runs.seed_checks import MOST_NAMES, unknown_names
 from dnscache.resolver import resolve_many
 

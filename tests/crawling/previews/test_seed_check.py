@@ -16,9 +16,6 @@ from django.utils import timezone
 
 from allocation.models import Process
 from allocation.services import reap_expired, register_process
-from crawling.dryrun import seed_fetches as test_fetch
-from crawling.dryrun.inquiries import FAILURE_KEPT, ask, ask_once
-from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
 from crawling.encrypted_text import SealBroken
 from crawling.frontier.address_clock import borrow_hosts, return_host
 from crawling.jobs.retention import tidy_jobs
@@ -36,6 +33,9 @@ from crawling.models import (
     Shift,
     Url,
 )
+from crawling.previews import seed_fetches as test_fetch
+from crawling.previews.inquiries import FAILURE_KEPT, ask, ask_once
+from crawling.previews.seed_fetches import request_test_fetch, run_test_fetch
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, log_in, soup

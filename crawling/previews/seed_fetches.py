@@ -1,7 +1,7 @@
 """A test fetch: what the first seeds of an order answer, before there is a crawl.
 
-Polite like any fetch, and like any fetch it holds a grant. It reads what strangers
-wrote, so it runs as a background job (`crawling.dryrun.inquiry_answers`), never in the web process.
+Polite like any fetch, and like any fetch it holds a grant. It reads what strangers wrote, so it
+runs as a background job (`crawling.previews.inquiry_answers`), never in the web process.
 """
 
 from __future__ import annotations
@@ -19,17 +19,6 @@ from django.contrib.auth.models import User
 from django.db import connections
 
 from crawling.crawls.scope_tests import filters_of_order
-from crawling.dryrun.inquiries import ask
-from crawling.dryrun.seed_fetch_results import (
-    ANSWER_SECONDS,
-    LinkRuling,
-    SeedTestFetch,
-    TestFetchClock,
-    refused,
-    robots_in_words,
-    target_of,
-    too_late,
-)
 from crawling.errors import BadOrder
 from crawling.frontier.address_clock import BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.host_state import known_robots
@@ -41,6 +30,17 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
+from crawling.previews.inquiries import ask
+from crawling.previews.seed_fetch_results import (
+    ANSWER_SECONDS,
+    LinkRuling,
+    SeedTestFetch,
+    TestFetchClock,
+    refused,
+    robots_in_words,
+    target_of,
+    too_late,
+)
 from crawling.runs.seed_checks import seed_errors
 from crawling.web.addresses import WEB, Address, read_address
 from crawling.web.documents.base import DocumentSource

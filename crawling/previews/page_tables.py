@@ -11,11 +11,11 @@ from typing import Any
 from django.contrib.auth.models import User
 from pydantic import TypeAdapter
 
-from crawling.dryrun.inquiries import ask_once
-from crawling.dryrun.table_cells import find_tables
 from crawling.errors import ArchiveTrouble
 from crawling.links.stored_documents import stored_document
 from crawling.models import Inquiry, InquiryKind, Page
+from crawling.previews.inquiries import ask_once
+from crawling.previews.table_cells import find_tables
 from crawling.web.documents.html import TYPES
 from crawling.web.documents.tree import parse_html
 

@@ -11,8 +11,8 @@ import turbohtml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawling.dryrun import table_cells
-from crawling.dryrun.table_cells import (
+from crawling.previews import table_cells
+from crawling.previews.table_cells import (
     MOST_BYTES,
     MOST_CELL,
     MOST_CELLS,

@@ -17,11 +17,11 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pydantic import TypeAdapter
 
-from crawling.dryrun.inquiries import ask_once, question_of
 from crawling.encrypted_text import SealBroken
 from crawling.errors import CrawlError
 from crawling.models import Inquiry, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.previews.inquiries import ask_once, question_of
 from crawling.timed import time_limit
 from serving.paging import cut
 

@@ -14,14 +14,14 @@ from typing import Any
 from django.contrib.auth.models import User
 from pydantic import TypeAdapter, ValidationError
 
-from crawling.dryrun.inquiries import ask_once
-from crawling.dryrun.run_comparison import moment_of
-from crawling.dryrun.table_cells import FoundTable, find_tables
 from crawling.errors import ArchiveTrouble, BadOrder
 from crawling.links.stored_documents import extracted_from, html_pages, stored_tree
 from crawling.models import Inquiry, InquiryKind, Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
+from crawling.previews.inquiries import ask_once
+from crawling.previews.run_comparison import moment_of
+from crawling.previews.table_cells import FoundTable, find_tables
 
 #: the latest pages are read, for so long at the most: a user waits
 MOST_PAGES = 20
@@ -43,7 +43,7 @@ class RuleMatches:
 
 @dataclass(frozen=True)
 class TableSize:
-    """A table of a page, of which `crawling.dryrun.page_tables` has the rows."""
+    """A table of a page, of which `crawling.previews.page_tables` has the rows."""
 
     #: its place among the tables of the page, from 1
     number: int

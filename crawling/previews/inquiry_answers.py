@@ -8,17 +8,17 @@ from dataclasses import asdict
 from typing import Any
 
 from allocation.errors import AllocationError
-from crawling.dryrun.inquiries import question_of
-from crawling.dryrun.page_tables import answer_tables
-from crawling.dryrun.rule_previews import answer_preview
-from crawling.dryrun.run_comparison import answer_comparison
-from crawling.dryrun.seed_fetches import run_test_fetch
-from crawling.dryrun.seed_names import look_up_names
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
+from crawling.previews.inquiries import question_of
+from crawling.previews.page_tables import answer_tables
+from crawling.previews.rule_previews import answer_preview
+from crawling.previews.run_comparison import answer_comparison
+from crawling.previews.seed_fetches import run_test_fetch
+from crawling.previews.seed_names import look_up_names
 from crawling.watches.text_diff import compared
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots

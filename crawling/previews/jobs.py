@@ -26,7 +26,7 @@ OF_CRAWLS = frozenset({InquiryKind.COPIES, InquiryKind.TEXT_COPIES, InquiryKind.
 
 def _work(job: RunningJob) -> JobResult:
     # what reads documents is imported by those who need it
-    from crawling.dryrun.inquiry_answers import answer
+    from crawling.previews.inquiry_answers import answer
 
     return answer(job)
 

@@ -15,8 +15,6 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits, release_orphaned_grant, temporary_grant
 from crawling.models import BackgroundJob, Page, Run
 from crawling.pools import memory_to_hold
-from crawling.revisits.history import ended_runs
-from crawling.revisits.plans import crawls_to_plan
 
 #: what any plan takes, and bytes of a page: of a million 410 MiB were measured, and 50 more for the
 #: ends of intervals
@@ -48,6 +46,8 @@ def _work(job: RunningJob) -> JobResult:
 
 def mebibytes_of(crawl_id: int) -> int:
     """What is held: what it takes, or all that there is."""
+    from crawling.revisits.history import ended_runs
+
     latest = ended_runs(crawl_id).first()
     pages = Page.objects.filter(run=latest).count() if latest else 0
     takes = LEAST_MIB + pages * BYTES_OF_A_PAGE // 2**20
@@ -55,6 +55,8 @@ def mebibytes_of(crawl_id: int) -> int:
 
 
 def _due() -> Iterator[DueJob]:
+    from crawling.revisits.plans import crawls_to_plan
+
     latest = Run.objects.filter(crawl__in=crawls_to_plan(), is_latest=True)
     for crawl, run in latest.values_list("crawl", "pk"):
         yield DueJob(f"crawl {crawl}", run)

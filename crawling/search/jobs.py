@@ -15,7 +15,6 @@ from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.links.progress import abandoned_parts, unread_parts, unread_runs
 from crawling.models import BackgroundJob, Run
-from crawling.search.folder import IndexBusy
 
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
 MEMORY_MIB = 96
@@ -74,6 +73,8 @@ def _repair(job: RunningJob) -> JobResult:
 
 def _written(write: Callable[[], None]) -> JobResult:
     """Raises JobWaits while another process writes the index."""
+    from crawling.search.folder import IndexBusy
+
     try:
         write()
     except IndexBusy as error:

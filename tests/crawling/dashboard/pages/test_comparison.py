@@ -112,6 +112,7 @@ def test_large_runs_are_compared_by_a_job_that_page_json_and_command_wait_for(
     make_site, crawl_to_the_end, work_off, monkeypatch
 ):
     monkeypatch.setattr(run_comparison, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(run_comparison, "AGAIN_SECONDS", 10**9)  # none begins during the test
     site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
     first = crawl_to_the_end(f"{site.url}/")
     site.pages["/a"] = "y"

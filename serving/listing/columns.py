@@ -1,4 +1,4 @@
-"""What is told of the fields of a row: `Annotated[int, Column(…)]` in a frozen data class. Pure."""
+"""How the fields of a row are shown: `Annotated[int, Column(…)]` in a frozen data class. Pure."""
 
 from __future__ import annotations
 

@@ -66,7 +66,10 @@ def add_list(
 def _asked(rows: RowList[Any]) -> list[Parameter]:
     asked = [_of_filter(one) for one in rows.filters]
     if rows.first_sort:
-        sort = Annotated[Literal[*rows.sorts], Query(description="the column, the largest first")]  # type: ignore[valid-type]
+        sort = Annotated[
+            Literal[*rows.sorts],  # type: ignore[valid-type]
+            Query(description="the column, the largest first"),
+        ]
         asked.insert(0, _parameter("sort", sort, rows.first_sort))
     kind, none = (Number, None) if rows.goes_by_number else (Key, "")
     cursor = _parameter("cursor", kind, none)
@@ -75,7 +78,10 @@ def _asked(rows: RowList[Any]) -> list[Parameter]:
 
 def _of_filter(one: ListFilter) -> Parameter:
     if one.choices:
-        kind = Annotated[Literal[*one.choices], Query(description=one.meaning)]  # type: ignore[valid-type]
+        kind = Annotated[
+            Literal[*one.choices],  # type: ignore[valid-type]
+            Query(description=one.meaning),
+        ]
         return _parameter(one.name, kind, one.choices[0])
     pattern = f"^({one.pattern})?$" if one.pattern else TEXT
     told = {"description": one.meaning} if one.meaning else {}

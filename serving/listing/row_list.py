@@ -124,7 +124,8 @@ class RowList(Generic[Row]):
 
     def _select(self, conditions: list[str]) -> str:
         # constants; what users send stands in the values
-        return f"SELECT {', '.join(self.stored)} FROM {self.table} WHERE {' AND '.join(conditions)}"  # noqa: S608
+        columns, where = ", ".join(self.stored), " AND ".join(conditions)
+        return f"SELECT {columns} FROM {self.table} WHERE {where}"  # noqa: S608
 
     def _narrowed(self, wanted: Mapping[str, str]) -> tuple[list[str], dict[str, Any]]:
         conditions, values = ["true"], dict[str, Any]()

@@ -35,7 +35,10 @@ JobKindName = Annotated[
     Literal["", *KINDS],  # type: ignore[valid-type]
     Query(description="only jobs of this kind"),
 ]
-State = Annotated[Literal["", *STATES], Query(description="only jobs in this state")]  # type: ignore[valid-type]
+State = Annotated[
+    Literal["", *STATES],  # type: ignore[valid-type]
+    Query(description="only jobs in this state"),
+]
 OfCrawl = Annotated[int | None, Query(ge=1, le=LARGEST, description="only jobs of this crawl")]
 
 

@@ -9,21 +9,21 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
-        from crawling.checkpoints.jobs import CHECKPOINT
-        from crawling.dashboard.links.jobs import PROBLEM_COUNTS
-        from crawling.extraction.jobs import EXTRACTION
-        from crawling.imports.jobs import IMPORT
+        from crawling.datasets.jobs import LINKS
         from crawling.jobs.kinds import register as register_jobs
-        from crawling.link_graph.jobs import LINK_GRAPH
-        from crawling.links.jobs import LINKS
-        from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
         from crawling.previews.jobs import QUESTIONS
-        from crawling.revisits.jobs import REVISITS
-        from crawling.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
-        from crawling.seed_sources.jobs import SEED_SOURCE
-        from crawling.wacz.jobs import WACZ
-        from crawling.watches.jobs import WATCHES
-        from crawling.withdrawals.jobs import WITHDRAWAL
+        from crawling.uses.checkpoints.jobs import CHECKPOINT
+        from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
+        from crawling.uses.exports.wacz.jobs import WACZ
+        from crawling.uses.extraction.jobs import EXTRACTION
+        from crawling.uses.imports.jobs import IMPORT
+        from crawling.uses.link_check.jobs import PROBLEM_COUNTS
+        from crawling.uses.link_graph.jobs import LINK_GRAPH
+        from crawling.uses.revisits.jobs import REVISITS
+        from crawling.uses.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
+        from crawling.uses.seed_sources.jobs import SEED_SOURCE
+        from crawling.uses.watches.jobs import WATCHES
+        from crawling.uses.withdrawals.jobs import WITHDRAWAL
 
         register(check_extensions)
         made = (CHECKPOINT, EXTRACTION, IMPORT, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ)

@@ -23,18 +23,24 @@ from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
 from crawling.archive.adoption import checked_name, copy_file, own_restored
+from crawling.archive.checkpoint_directory import (
+    MANIFEST,
+    SUMS,
+    CheckpointWriter,
+    compare,
+    read_sums,
+)
 from crawling.archive.files import deletions_held
-from crawling.audit import note
-from crawling.checkpoints.checkpoint_export import SNAPSHOT
-from crawling.checkpoints.directory import MANIFEST, SUMS, CheckpointWriter, compare, read_sums
-from crawling.encrypted_text import SealBroken, seal, unseal
-from crawling.errors import CheckpointTrouble
+from crawling.base.audit import note
+from crawling.base.encrypted_text import SealBroken, seal, unseal
+from crawling.base.errors import CheckpointTrouble
+from crawling.base.storage import storage
+from crawling.datasets.parts import parts_restored
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import forget_jobs
-from crawling.links.parts import parts_restored
 from crawling.models import ArchiveFile, CrawlJob
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.storage import storage
+from crawling.uses.checkpoints.checkpoint_export import SNAPSHOT
 
 FORMAT, VERSION = "crawlsite-backup", 1
 #: sessions do not belong in a back-up; migrations are compared, not restored

@@ -24,7 +24,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from crawling.teams.permissions import RULE_IS_LIFTED, lifted_rule, withheld_from
+from crawling.installation.permissions import RULE_IS_LIFTED, lifted_rule, withheld_from
 from crawlsite.middleware.plain_loopback import OF_PROXIES
 from serving.access import withheld, withhold
 from serving.requests import asked_text

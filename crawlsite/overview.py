@@ -17,11 +17,11 @@ from redis.exceptions import RedisError
 
 from allocation.alarms import alarms
 from allocation.selectors import pool_cards
-from crawling.crawls.examples import own_crawls
 from crawling.dashboard.crawls.overview import crawl_problems, crawls_now
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
-from crawling.installation import identity
+from crawling.installation.identity import identity
 from crawling.models import Run
+from crawling.runs.crawls.examples import own_crawls
 from crawling.runs.resource_use import with_use
 from crawlsite.health.probes import parts
 from crawlsite.preferences import preference_of

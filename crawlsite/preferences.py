@@ -19,11 +19,11 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from allocation.wording import whole_number
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.requests import back, next_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.crawls.columns import HIDEABLE as CRAWL_COLUMNS
 from crawling.dashboard.run.pages import HIDEABLE as PAGE_COLUMNS
-from crawling.errors import BadOrder
 from crawling.orders.schedules import zones
 from crawlsite.models import Preference
 from serving.access import AuthenticatedRequest, authenticated

@@ -47,6 +47,24 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W021",  # nor is a place on the browsers' preload list
 ]
 
+#: of crawls: `crawling/uses/`
+USES = (
+    "alerts",
+    "checkpoints",
+    "copies",
+    "exports",
+    "extraction",
+    "imports",
+    "link_check",
+    "link_graph",
+    "planner",
+    "revisits",
+    "search",
+    "seed_sources",
+    "structured_data",
+    "watches",
+    "withdrawals",
+)
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -65,7 +83,8 @@ INSTALLED_APPS = [
     "dnscache",
     "crawling",
     "crawling.dashboard",
-    "crawling.experiments",
+    *(f"crawling.uses.{name}" for name in USES),
+    "experiments",
     "crawlsite",
 ]
 
@@ -136,7 +155,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 #: who can write to Redis can have our own jobs done again; with RQ's usual pickles and class of
 #: jobs, any code
 RQ_SERIALIZER = "rq.serializers.JSONSerializer"
-RQ = {"JOB_CLASS": "crawling.worker.own_jobs.OwnJob"}
+RQ = {"JOB_CLASS": "crawling.work.worker.own_jobs.OwnJob"}
 #: seconds for which Redis keeps jobs that failed; RQ's own year fills its memory
 RQ_FAILED_JOBS_SECONDS = 7 * 24 * 3600
 # redis-py 8 gives up reading after 5 s by default, which breaks a worker's blocking wait for a job.

@@ -10,11 +10,11 @@ from django.template.loader import render_to_string
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
-from crawling.crawls.share_links import shared_crawl
-from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.run.shared_report import shared_problems, shared_report
-from crawling.links.query import LinkSearchTookTooLong
+from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
+from crawling.runs.crawls.share_links import shared_crawl
+from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawlsite.api.auth import exceeds_shared_reports, seconds_left
 
 #: neither kept by caches, nor listed by search engines; the address is a secret, so links from here

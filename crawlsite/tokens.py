@@ -23,7 +23,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from allocation.wording import whole_number
-from crawling.audit import note
+from crawling.base.audit import note
 from crawlsite.models import ApiToken
 from serving.access import AuthenticatedRequest, authenticated
 

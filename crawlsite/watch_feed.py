@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
-from crawling.dashboard.pages.api_watches import feed_address
-from crawling.watches.feed import atom, watch_of
+from crawling.uses.watches.api import feed_address
+from crawling.uses.watches.feed import atom, watch_of
 from crawlsite.api.auth import exceeds_shared_reports, seconds_left
 from crawlsite.shared_report import HEADERS
 

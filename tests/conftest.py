@@ -21,8 +21,8 @@ from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
 from allocation.services import transaction
-from crawling.crawls import rejudgement
 from crawling.frontier import run_lock
+from crawling.runs.crawls import rejudgement
 from crawlsite.api import admission
 from crawlsite.health import report as health
 from crawlsite.middleware import shared_refreshes as refreshes
@@ -71,14 +71,14 @@ SLOW_PLACES = (
     "mutants/",
     "dnscache/preresolver/",
     "crawling/archive/",
-    "crawling/checkpoints/",
+    "crawling/uses/checkpoints/",
     "crawling/previews/",
-    "crawling/pipeline/",
-    "crawling/preresolver/",
-    "crawling/process/",
-    "crawling/shift/",
+    "crawling/work/pipeline/",
+    "crawling/work/preresolver/",
+    "crawling/machine/",
+    "crawling/work/shift/",
     "crawling/test_closed_directories",
-    "crawling/worker/",
+    "crawling/work/worker/",
     "api/",
     "test_roles",
     "test_every_page",

@@ -12,26 +12,11 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from allocation.services import ensure_share
-from crawling.checkpoints.jobs import CHECKPOINT
-from crawling.crawls.blocklist import add_entry
-from crawling.crawls.revisions import edit_crawl
-from crawling.crawls.saved_views import save_view
-from crawling.crawls.schedules import set_schedule
-from crawling.crawls.templates import save_template
-from crawling.dashboard.copies.asked import ask_clusters, ask_text
-from crawling.dashboard.copies.views import ROWS
-from crawling.experiments.store import make_experiment
-from crawling.exports.rows import ask_export
-from crawling.extraction.jobs import open_extraction
-from crawling.housekeeping.deletion import delete_crawl
-from crawling.imports.jobs import IMPORT
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.second_reading import read_again
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.running import run_job, work_here
-from crawling.link_graph.jobs import LINK_GRAPH
-from crawling.links.catch_up import catch_up
-from crawling.links.second_reading import read_again
-from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.models import (
     ArchiveFile,
     BackgroundJob,
@@ -45,16 +30,31 @@ from crawling.models import (
 )
 from crawling.models.inquiries import InquiryKind
 from crawling.previews.inquiries import ask
-from crawling.previews.page_tables import ask_tables
-from crawling.revisits.planner import plan_crawl
+from crawling.runs.crawls.blocklist import add_entry
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.crawls.saved_views import save_view
+from crawling.runs.crawls.schedules import set_schedule
+from crawling.runs.crawls.templates import save_template
+from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause
-from crawling.seed_sources.sources import SeedSourceFields, create_source
-from crawling.watches.watching import WatchFields, create_watch
+from crawling.uses.checkpoints.jobs import CHECKPOINT
+from crawling.uses.copies.asked import ask_clusters, ask_text
+from crawling.uses.copies.pages import ROWS
+from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.uses.exports.rows import ask_export
+from crawling.uses.extraction.jobs import open_extraction
+from crawling.uses.extraction.page_tables import ask_tables
+from crawling.uses.imports.jobs import IMPORT
+from crawling.uses.link_graph.jobs import LINK_GRAPH
+from crawling.uses.revisits.planner import plan_crawl
+from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
+from crawling.uses.watches.watching import WatchFields, create_watch
 from crawlsite.tokens import make_token
 from dnscache import store
 from dnscache.models import DnsDropped
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
+from experiments.store import make_experiment
 from tests.browser.house import make_crawl
 from tests.crawling.conftest import do_shifts
 from tests.test_roles import PATHS, ROUTES

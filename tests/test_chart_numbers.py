@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from allocation.services import create_pool
-from crawling.experiments.store import make_experiment
 from crawling.models.experiments import ExperimentRequest
 from dnscache.models import DnsMinute
+from experiments.store import make_experiment
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import soup
 

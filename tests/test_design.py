@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_line_lengths import TEMPLATES
+
 PROJECT = Path(__file__).parent.parent
 SHEETS = sorted((PROJECT / "static" / "design").glob("*.css"))
 TOKENS = next(path for path in SHEETS if path.name == "tokens.css")
@@ -45,7 +47,7 @@ def test_every_icon_of_a_template_is_in_the_sheet_and_every_one_of_the_sheet_is_
     known = dict(re.findall(r'\.i-([\w-]+) \{ --icon: url\("([^"]+)"\)', sheet))
     used = {
         name
-        for path in (PROJECT / "templates").rglob("*.html")
+        for path in TEMPLATES
         for name in re.findall(r"\bi-([a-z0-9-]+)[\"' ]", path.read_text())
     }
 
@@ -55,10 +57,6 @@ def test_every_icon_of_a_template_is_in_the_sheet_and_every_one_of_the_sheet_is_
 
 
 def test_no_template_has_a_style_of_its_own():
-    styled = [
-        path.name
-        for path in (PROJECT / "templates").rglob("*.html")
-        if re.search(r"<style|\sstyle=", path.read_text())
-    ]
+    styled = [path.name for path in TEMPLATES if re.search(r"<style|\sstyle=", path.read_text())]
 
     assert styled == []

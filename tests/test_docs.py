@@ -197,11 +197,11 @@ def test_every_relative_link_leads_to_a_file(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_every_file_of_ours_that_a_document_names_exists(path):
-    """`crawling/scope/scope.py` and the like; a name with capitals (`NAME.py`) stands for one that
-    a reader chooses.
+    """`crawling/frontier/types.py` and the like; a name with capitals (`NAME.py`) stands for one
+    that a reader chooses.
     """
     told = re.findall(
-        r"`((?:allocation|crawling|crawlsite|dnscache|docs|templates|tests)/[a-z0-9_/.-]+)`",
+        r"`((?:allocation|crawling|crawlsite|dnscache|experiments|docs|templates|tests)/[a-z0-9_/.-]+)`",
         path.read_text(),
     )
 

@@ -178,7 +178,7 @@ READS = re.compile(
 
 
 def parameters_that_pages_read():
-    folders = ("allocation", "crawling", "crawlsite", "dnscache", "serving")
+    folders = ("allocation", "crawling", "crawlsite", "dnscache", "experiments", "serving")
     sources = (path for folder in folders for path in (BASE_DIR / folder).rglob("*.py"))
     read = {name for path in sources for name in READS.findall(path.read_text())}
     return read | {"since", "until", "target"}

@@ -11,9 +11,10 @@ import pytest
 from django.core.management import get_commands
 
 from crawlsite.env import BASE_DIR
+from tests.test_line_lengths import TEMPLATES
 
 GUIDE = (BASE_DIR / "docs" / "guide.md").read_text()
-PAGES = "\n".join(path.read_text() for path in sorted((BASE_DIR / "templates").rglob("*.html")))
+PAGES = "\n".join(path.read_text() for path in TEMPLATES)
 
 
 @pytest.mark.parametrize("label", sorted(set(re.findall(r"\*\*([^*]+)\*\*", GUIDE)) - {"bold"}))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("crawlsite", "crawling", "allocation", "dnscache", "serving")
+ROOMS = ("crawlsite", "experiments", "crawling", "allocation", "dnscache", "serving")
 #: Django and pytest look for these by name
 PRESCRIBED = {"Meta", "Command", "Migration", "Config"}
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

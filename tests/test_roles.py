@@ -22,12 +22,12 @@ from rq import Queue
 
 from allocation.models import Pool, Process, Share
 from allocation.services import create_pool, ensure_share
-from crawling.crawls.creation import create_crawl
-from crawling.experiments.store import make_experiment
 from crawling.models import AllowedNetwork, CrawlJob, Host, Team
 from crawling.models.experiments import Experiment
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import ROLES, make_roles
+from experiments.store import make_experiment
 from tests.crawling.conftest import CLASSES
 
 
@@ -903,7 +903,7 @@ def waiting_job():
     """A job in the queue of shifts, which those who may not must not remove."""
     queue = Queue("shifts", connection=django_rq.get_connection("shifts"))
     queue.empty()
-    queue.enqueue("crawling.worker.jobs.run_shift", 1, 1)
+    queue.enqueue("crawling.work.worker.jobs.run_shift", 1, 1)
     yield queue
     queue.empty()
 

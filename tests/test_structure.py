@@ -13,7 +13,7 @@ import pytest
 from crawlsite.env import BASE_DIR
 from tests.conftest import LONG, SLOW_PLACES
 
-PACKAGES = ("allocation", "crawling", "crawlsite", "dnscache", "serving")
+PACKAGES = ("allocation", "crawling", "crawlsite", "dnscache", "experiments", "serving")
 TESTS, MAKEFILE = BASE_DIR / "tests", BASE_DIR / "Makefile"
 MOST_FILES = 25
 MOST_AT_THE_TOP_OF_CRAWLING = 12
@@ -21,7 +21,7 @@ MOST_SIBLINGS = 3
 MOST_LINES = 400
 #: of a class of the rooms that fetch; models, orders and schemas have those of their tables
 MOST_FIELDS = 12
-FETCHING = ("crawling/web", "crawling/pipeline", "crawling/shift")
+FETCHING = ("crawling/web", "crawling/work/pipeline", "crawling/work/shift")
 
 
 def contracts() -> list[dict[str, Any]]:
@@ -159,4 +159,4 @@ def test_only_a_sandbox_starts_programs_of_the_crawler():
         if re.search(r"^\s*(import|from) subprocess\b", path.read_text(), re.M)
     }
 
-    assert starting == {"crawling/process/sandbox.py"}
+    assert starting == {"crawling/machine/sandbox.py"}

@@ -19,14 +19,6 @@ from django.test import Client
 from django.urls import reverse
 
 from allocation.services import create_pool
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.schedules import remove_schedule, set_schedule
-from crawling.crawls.share_links import create_share_link
-from crawling.crawls.teams import set_team_rule
-from crawling.crawls.templates import remove_template, save_template
-from crawling.experiments.store import make_experiment
-from crawling.housekeeping.deletion import ask_deletion
-from crawling.housekeeping.run_removal import ask_removal
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.kinds import job_kinds
 from crawling.models import (
@@ -42,13 +34,21 @@ from crawling.models import (
     Team,
     TeamRule,
 )
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.schedules import remove_schedule, set_schedule
+from crawling.runs.crawls.share_links import create_share_link
+from crawling.runs.crawls.teams import set_team_rule
+from crawling.runs.crawls.templates import remove_template, save_template
+from crawling.runs.housekeeping.deletion import ask_deletion
+from crawling.runs.housekeeping.run_removal import ask_removal
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort
-from crawling.seed_sources.sources import SeedSourceFields, create_source
-from crawling.watches.watching import WatchFields, create_watch
+from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
+from crawling.uses.watches.watching import WatchFields, create_watch
 from crawlsite.administration.accounts import make_roles
 from crawlsite.models import ApiToken
 from crawlsite.tokens import make_token
+from experiments.store import make_experiment
 from tests.crawling.conftest import CLASSES
 from tests.test_roles import ADMINISTRATOR, BODIES, OPERATOR, PATHS, ROUTES, VIEWER
 

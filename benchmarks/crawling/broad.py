@@ -54,7 +54,7 @@ def make_roomy_pool(slots: int) -> None:
     """Slots and memory are what is varied: the pool has enough of them."""
     from allocation.models import Pool
     from allocation.services import create_pool
-    from crawling.default_pool import default_classes
+    from crawling.installation.default_pool import default_classes
 
     if Pool.objects.exists():
         raise SystemExit("There is a pool already: begin with an empty state directory.")

@@ -72,11 +72,11 @@ def crawl(seed: str) -> None:
 
 def read() -> None:
     """By function, of this process; and of the program that reads microformats."""
-    from crawling.links import catch_up, second_reading
-    from crawling.links.microformats import MicroformatsReader
-    from crawling.links.progress import unindexed_parts, unread_parts
+    from crawling.datasets import catch_up, second_reading
+    from crawling.datasets.microformats import MicroformatsReader
+    from crawling.datasets.progress import unindexed_parts, unread_parts
     from crawling.models import Run
-    from crawling.search.index import add_parts, writing
+    from crawling.uses.search.index import add_parts, writing
     from crawling.web.documents.structured_data import StructuredDataReader
 
     spent: Counter[str] = Counter()
@@ -131,10 +131,10 @@ def watch(*seeds: str) -> None:
     """Crawl each seed's site by a crawl of its own, all at once."""
     from django.db.models import Max, Min
 
-    from crawling.crawls.creation import create_crawl
-    from crawling.installation import set_identity
+    from crawling.installation.identity import set_identity
     from crawling.models import AllowedNetwork, Page, Run
     from crawling.models.jobs import ENDED_STATES
+    from crawling.runs.crawls.creation import create_crawl
     from crawling.runs.start import start_run
 
     set_identity("crawlsite", "https://crawls.example.org/about")

@@ -128,11 +128,11 @@ def fill(waiting: int, ended: int) -> None:
 
     from allocation.models import Pool
     from crawling.archive.files import this_machine
-    from crawling.crawls.creation import create_crawl
     from crawling.frontier import rules_key
+    from crawling.installation.pools import capacity_of
     from crawling.models import CrawlJob
     from crawling.orders.claims import complete_claim, start_amounts
-    from crawling.pools import capacity_of
+    from crawling.runs.crawls.creation import create_crawl
     from crawling.runs.start import start_run
 
     pool = Pool.objects.get()
@@ -180,11 +180,11 @@ def time_pages() -> None:
     """What the DNS resolver asks each second, and what the list of crawls, the overview and a
     program ask.
     """
-    from crawling.crawls.creation import create_crawl, free_name
     from crawling.dashboard.crawls.filter import CrawlFilter
     from crawling.dashboard.crawls.listing import list_crawls
     from crawling.dashboard.crawls.overview import crawls_now
     from crawling.frontier.waiting_names import names_due
+    from crawling.runs.crawls.creation import create_crawl, free_name
     from crawling.runs.start import start_run
     from crawling.runs.wait_reason import waiting_runs
 

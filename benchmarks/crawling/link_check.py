@@ -77,10 +77,10 @@ def served(count: int) -> Iterator[str]:
 
 def by_crawlsite(site: str) -> set[str]:
     from benchmarks.crawling.local_crawls import crawl_to_the_end
-    from crawling.dashboard.links.link_check import problem_rows
-    from crawling.dashboard.links.problem_kinds import ProblemKind
-    from crawling.links.catch_up import catch_up
-    from crawling.links.second_reading import read_again
+    from crawling.datasets.catch_up import catch_up
+    from crawling.datasets.second_reading import read_again
+    from crawling.uses.link_check.link_check import problem_rows
+    from crawling.uses.link_check.problem_kinds import ProblemKind
 
     fields = {"requisites": True, "check_external": True, "delay_seconds": 0}
     began = time.monotonic()

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import create_pool, mark_sent, unsent_outbox
-from crawling.crawls.creation import create_crawl, free_name
-from crawling.default_pool import default_classes
+from crawling.installation.default_pool import default_classes
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
-from crawling.worker.jobs import run_shift
+from crawling.work.worker.jobs import run_shift
 
 
 def make_ready() -> None:

@@ -69,8 +69,8 @@ def main() -> None:
 
 def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
     """Crawl, and look at the worker until the crawl has ended, or Ctrl-C."""
-    from crawling.crawls.creation import create_crawl, free_name
     from crawling.models.jobs import ENDED_STATES
+    from crawling.runs.crawls.creation import create_crawl, free_name
     from crawling.runs.start import start_run
 
     run = start_run(create_crawl({"name": free_name("memory"), "seeds": seeds, "delay_seconds": 0}))

@@ -12,7 +12,7 @@ import psutil
 from django.db import connection
 
 from benchmarks.crawling import stage_costs
-from crawling.worker.jobs import run_shift
+from crawling.work.worker.jobs import run_shift
 
 LOOK_SECONDS = 0.1
 #: a thread's name, up to its number -> what it does

@@ -27,7 +27,7 @@ def set_up_worker(*, with_stages: bool) -> None:
     """As a worker is when it forks a shift."""
     set_up_django()
     from benchmarks.crawling import shift_costs, stage_costs  # noqa: F401
-    from crawling.worker.jobs import prepare_to_fork
+    from crawling.work.worker.jobs import prepare_to_fork
 
     if with_stages:
         stage_costs.install()
@@ -88,9 +88,9 @@ def measure(
     """
     from benchmarks.crawling.local_crawls import granted_shifts
     from benchmarks.crawling.shift_costs import Spending, server_seconds, shift_spending
-    from crawling.crawls.creation import create_crawl, free_name
     from crawling.models import Page
     from crawling.models.jobs import ENDED_STATES
+    from crawling.runs.crawls.creation import create_crawl, free_name
     from crawling.runs.start import start_run
 
     run = start_run(

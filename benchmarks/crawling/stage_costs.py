@@ -17,16 +17,16 @@ from typing import Any
 #: what is replaced: a module, and a function, or a class and its method, that is looked up there
 STAGES = {
     "begins and ends a step of a fetch thread": [
-        "crawling.shift.fetch_threads:FetchThreadPool._step"
+        "crawling.work.shift.fetch_threads:FetchThreadPool._step"
     ],
-    "decides on what is asked, and on what came": ["crawling.shift.fetch_threads:step"],
-    "the answer's head and body": ["crawling.pipeline.client:fetch"],
+    "decides on what is asked, and on what came": ["crawling.work.shift.fetch_threads:step"],
+    "the answer's head and body": ["crawling.work.pipeline.client:fetch"],
     "the request, the connection": ["crawling.web.fetch.adapter:PinnedSession.send"],
     "libcurl and its callbacks": ["crawling.web.fetch.transfer:Transfer.run"],
-    "hands over to the archive": ["crawling.shift.fetch_threads:FetchThreadPool._hand_in"],
-    "concludes": ["crawling.pipeline.stages:conclude"],
-    "digests of the content": ["crawling.pipeline.conclusion:_digests"],
-    "reads the page: title, text, metadata": ["crawling.pipeline.conclusion:read_document"],
+    "hands over to the archive": ["crawling.work.shift.fetch_threads:FetchThreadPool._hand_in"],
+    "concludes": ["crawling.work.pipeline.stages:conclude"],
+    "digests of the content": ["crawling.work.pipeline.conclusion:_digests"],
+    "reads the page: title, text, metadata": ["crawling.work.pipeline.conclusion:read_document"],
     "parses": ["crawling.web.documents.html:parse_html"],
     "finds its encoding": ["crawling.web.documents.tree:encoding_of"],
     "finds and collects links": [
@@ -41,12 +41,12 @@ STAGES = {
         "crawling.web.content.own_words:simhash",
     ],
     "abstract, own words": ["crawling.web.content.text_facts:TextFacts.compute"],
-    "judges links": ["crawling.pipeline.conclusion:links_of"],
-    "turns of the shift's thread": ["crawling.shift.work:ShiftWork._turn"],
-    "records outcomes": ["crawling.shift.recorder:OutcomeRecorder.write"],
+    "judges links": ["crawling.work.pipeline.conclusion:links_of"],
+    "turns of the shift's thread": ["crawling.work.shift.work:ShiftWork._turn"],
+    "records outcomes": ["crawling.work.shift.recorder:OutcomeRecorder.write"],
     "admits links": ["crawling.frontier.record.outcome_writer:_admit"],
     "writes pages": ["crawling.frontier.record.outcome_writer:_write_pages"],
-    "leases hosts, claims URLs": ["crawling.shift.host_leases:HostLeases.refill"],
+    "leases hosts, claims URLs": ["crawling.work.shift.host_leases:HostLeases.refill"],
 }
 
 

@@ -25,7 +25,7 @@ def nothing(crawl: CrawlJob) -> str:
 
 def tabs(crawl: CrawlJob) -> str:
     """The page of the link check with each kind of problem, as a browser gets it."""
-    from crawling.dashboard.links.problem_kinds import ProblemKind
+    from crawling.uses.link_check.problem_kinds import ProblemKind
 
     client, times, broken_off, run = _client(), {}, [], whole_run(crawl).number
     for kind in ProblemKind:
@@ -66,9 +66,9 @@ def watch_without_numbers(crawl: CrawlJob) -> str:
 
 def plan(crawl: CrawlJob) -> str:
     """Plan revisits, a tenth of the pages a day."""
-    from crawling.crawls.revisions import edit_crawl
     from crawling.models import Page, PlannedRevisit
-    from crawling.revisits.planner import plan_crawl
+    from crawling.runs.crawls.revisions import edit_crawl
+    from crawling.uses.revisits.planner import plan_crawl
 
     pages = Page.objects.filter(run=_latest(crawl)).count()
     edit_crawl(crawl, {"visits_a_day": max(1, pages // 10)})
@@ -78,9 +78,9 @@ def plan(crawl: CrawlJob) -> str:
 
 def microformats(crawl: CrawlJob) -> str:
     """A tenth of the second reading, and the share of microformats in it."""
-    from crawling.links.microformats import MicroformatsReader
-    from crawling.links.second_reading import _read
-    from crawling.links.stored_documents import html_pages
+    from crawling.datasets.microformats import MicroformatsReader
+    from crawling.datasets.second_reading import _read
+    from crawling.datasets.stored_documents import html_pages
 
     spent = [0.0]
 
@@ -125,7 +125,7 @@ def _latest(crawl: CrawlJob) -> Run:
 
 def whole_run(crawl: CrawlJob) -> Run:
     """The latest run whose pages have been read a second time, all of them."""
-    from crawling.links.progress import unread_parts
+    from crawling.datasets.progress import unread_parts
 
     return next(run for run in crawl.runs.order_by("-number") if not unread_parts(run))
 
@@ -157,8 +157,8 @@ def _lines(path: str) -> str:
 def _watched(crawl: CrawlJob, *, ignore_numbers: bool) -> str:
     """Watch all pages of the seed's host, as if since before the latest run."""
     from crawling.models import Watch
-    from crawling.watches.comparing import compare_watched
-    from crawling.watches.watching import WatchFields, create_watch, remove_watch
+    from crawling.uses.watches.comparing import compare_watched
+    from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
     from crawling.web.addresses import read_address
 
     host = read_address(crawl.seeds[0]).host_key

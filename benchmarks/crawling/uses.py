@@ -174,7 +174,7 @@ def await_workers(count: int) -> None:
 
 def await_datasets() -> None:
     """Until all pages of the latest run are in each dataset and the index."""
-    from crawling.links.progress import dataset_states
+    from crawling.datasets.progress import dataset_states
 
     run, began = latest_run(), time.monotonic()
     await_change(

@@ -104,8 +104,8 @@ class WatchedCrawl:
 
     def __init__(self, site: ChangingSite, server: Site, hooks: Site) -> None:
         from benchmarks.crawling.local_crawls import run_to_the_end
-        from crawling.crawls.creation import create_crawl, free_name
-        from crawling.watches.watching import WatchFields, create_watch
+        from crawling.runs.crawls.creation import create_crawl, free_name
+        from crawling.uses.watches.watching import WatchFields, create_watch
 
         self.site, self._server, self._hooks = site, server, hooks
         self.judgement, self._run = Judgement(), run_to_the_end
@@ -119,9 +119,9 @@ class WatchedCrawl:
         self._before, self._state = self._crawled(), site.state()
 
     def _crawled(self) -> Run:
-        from crawling.links.catch_up import catch_up
+        from crawling.datasets.catch_up import catch_up
         from crawling.runs.start import start_run
-        from crawling.watches.comparing import compare_watched
+        from crawling.uses.watches.comparing import compare_watched
 
         judgement = self.judgement
         with judgement.timed("crawl"):
@@ -172,7 +172,7 @@ class WatchedCrawl:
 
     def _notices(self) -> set[tuple[str, str]]:
         """What the server has got since it was asked last."""
-        from crawling.alerts.delivery import send_due
+        from crawling.uses.alerts.delivery import send_due
 
         at = len(self._hooks.log)
         with self.judgement.timed("notices"):
@@ -201,7 +201,7 @@ class WatchedCrawl:
 
     def plan(self, policy: str) -> None:
         """Give the crawl its budget, and plan."""
-        from crawling.crawls.revisions import edit_crawl
+        from crawling.runs.crawls.revisions import edit_crawl
 
         budget = round(VISITED_A_DAY * len(self.site.paths))
         edit_crawl(self.crawl, {"visits_a_day": budget, "visit_policy": policy})
@@ -210,7 +210,7 @@ class WatchedCrawl:
 
     def _planned(self) -> dict[str, Any]:
         from crawling.models import RevisitPlan
-        from crawling.revisits.planner import plan_crawl
+        from crawling.uses.revisits.planner import plan_crawl
 
         with self.judgement.timed("plan of revisits"):
             plan_crawl(self.crawl.pk)
@@ -268,8 +268,8 @@ def pass_days(crawl: CrawlJob, days: float) -> None:
 def _listen(url: str) -> None:
     from django.contrib.auth.models import User
 
-    from crawling.alerts.listeners import save_listener
     from crawling.models import Listener
+    from crawling.uses.alerts.listeners import save_listener
 
     user, _ = User.objects.get_or_create(username="watched", is_superuser=True, is_staff=True)
     Listener.objects.filter(name=LISTENER).delete()
@@ -278,7 +278,7 @@ def _listen(url: str) -> None:
 
 
 def _link_changes(old: Run, new: Run) -> set[tuple[str, str, str]]:
-    from crawling.dashboard.links.link_changes import each_link_change
+    from crawling.uses.link_check.link_changes import each_link_change
 
     return {(row["page"], row["change"], row["target"]) for row in each_link_change(old, new)}
 

@@ -21,7 +21,7 @@ WORKER = (
     "--skip-checks",
     "shifts",
     "--worker-class",
-    "crawling.worker.rq_worker.ShiftWorker",
+    "crawling.work.worker.rq_worker.ShiftWorker",
     "--serializer",
     "json",
 )
@@ -35,7 +35,7 @@ WARM_PAGES, PATIENCE_SECONDS = 1_500, 60
 @contextmanager
 def crawls_beside() -> Iterator[list[int]]:
     """The ids of their runs. In a pool of their own: that of the scene has nothing free."""
-    from crawling.crawls.creation import create_crawl
+    from crawling.runs.crawls.creation import create_crawl
     from crawling.runs.start import start_run
 
     _leave_the_scene_alone()
@@ -89,7 +89,7 @@ def _leave_the_scene_alone() -> None:
 def _pool() -> str:
     from allocation.models import Pool
     from allocation.services import create_pool_like
-    from crawling.pools import capacity_of, default_pool
+    from crawling.installation.pools import capacity_of, default_pool
 
     name = "Beside"
     if not Pool.objects.filter(name=name).exists():

@@ -33,8 +33,8 @@ def fill_graph(run_id: int, links: int) -> None:
     """Give the run's pages so many links to each other, in parts as the product writes them."""
     from django.utils import timezone
 
-    from crawling.links.parquet import STORED, put_query
-    from crawling.links.parts import new_part
+    from crawling.datasets.parquet import STORED, put_query
+    from crawling.datasets.parts import new_part
     from crawling.models import Page
 
     found = Page.objects.filter(run=run_id).order_by("pk")
@@ -100,12 +100,12 @@ def _compute(run: Any) -> None:
     from django.db import connection
 
     from benchmarks.dashboard.times import forget_peak, peak_memory, resident_memory
+    from crawling.base.storage import storage
     from crawling.jobs.enqueue import open_job
     from crawling.jobs.running_job import RunningJob
-    from crawling.link_graph.graphs import computed_graph
-    from crawling.link_graph.jobs import LINK_GRAPH, mebibytes_of
-    from crawling.link_graph.tables import TABLES
-    from crawling.storage import storage
+    from crawling.uses.link_graph.graphs import computed_graph
+    from crawling.uses.link_graph.jobs import LINK_GRAPH, mebibytes_of
+    from crawling.uses.link_graph.tables import TABLES
 
     job = open_job(LINK_GRAPH, run, by=None)
     connection.close()
@@ -113,7 +113,7 @@ def _compute(run: Any) -> None:
         before, steps = resident_memory(), _Steps(job.name.partition("/")[0])
         forget_peak()
         began, used = time.perf_counter(), time.process_time()
-        from crawling.link_graph.computation import compute
+        from crawling.uses.link_graph.computation import compute
 
         compute(RunningJob(job, steps.goes_on))
         wall, here = time.perf_counter() - began, time.process_time() - used
@@ -141,7 +141,7 @@ class _Steps:
         self._last, self.taken = time.perf_counter(), list[tuple[float, list[str]]]()
 
     def goes_on(self) -> bool:
-        from crawling.storage import storage
+        from crawling.base.storage import storage
 
         now, names = time.perf_counter(), set(storage().list(self._folder))
         written = sorted(name.partition(".")[2] for name in names - self._known)
@@ -156,11 +156,11 @@ def _give_back(run: Any) -> None:
     """
     from django.db import connection
 
+    from crawling.installation.pools import default_pool
     from crawling.jobs.enqueue import open_job
     from crawling.jobs.job_rows import open_jobs
     from crawling.jobs.running import run_job
-    from crawling.link_graph.jobs import LINK_GRAPH
-    from crawling.pools import default_pool
+    from crawling.uses.link_graph.jobs import LINK_GRAPH
 
     job = open_job(LINK_GRAPH, run, by=None)
     chance, waited = np.random.default_rng(2), list[float]()
@@ -191,7 +191,7 @@ def _wait_for_memory(mebibytes: int) -> float:
     from allocation.models import RequestKind
     from allocation.selectors import outcome_of
     from allocation.services import finish_process, register_process, request_resources
-    from crawling.pools import default_pool
+    from crawling.installation.pools import default_pool
 
     amounts, request = {"memory": mebibytes}, uuid4()
     process = register_process(

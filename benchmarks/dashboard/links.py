@@ -31,8 +31,8 @@ def fill_links(run_id: int, links: int, *, earlier: int | None = None) -> None:
     """
     from django.utils import timezone
 
-    from crawling.links.parquet import put_findings, put_part
-    from crawling.links.parts import new_part
+    from crawling.datasets.parquet import put_findings, put_part
+    from crawling.datasets.parts import new_part
     from crawling.models import Page
 
     found = Page.objects.filter(run=run_id).order_by("pk").values_list("pk", "final_url")
@@ -92,8 +92,8 @@ def _findings_of_page(page_id: int, url: str) -> Iterator[tuple[Any, ...]]:
 
 def forget_links() -> None:
     """Remove the files; the rows go with the database."""
+    from crawling.base.storage import storage
     from crawling.models import LinksPart
-    from crawling.storage import storage
 
     for part in LinksPart.objects.all():
         storage().delete(part.name)
@@ -127,10 +127,10 @@ def main() -> None:
 
 
 def _questions(run: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    from crawling.dashboard.links import reports
-    from crawling.dashboard.links.link_check import list_problems, problem_rows
-    from crawling.dashboard.links.problem_kinds import ProblemKind
-    from crawling.links.parts import pages_behind
+    from crawling.datasets.parts import pages_behind
+    from crawling.uses.link_check import reports
+    from crawling.uses.link_check.link_check import list_problems, problem_rows
+    from crawling.uses.link_check.problem_kinds import ProblemKind
 
     found, _ = reports.list_links(run, most=MENU + 1)
     page, often, seldom = found[0].page, found[0].target, found[-1].target
@@ -158,8 +158,8 @@ def _run_before(run: Any) -> Any:
 
 
 def _places(run: Any) -> Iterator[str]:
-    from crawling.dashboard.links import reports
-    from crawling.dashboard.links.problem_kinds import ProblemKind
+    from crawling.uses.link_check import reports
+    from crawling.uses.link_check.problem_kinds import ProblemKind
 
     found, _ = reports.list_links(run, most=MENU + 1)
     page, often, seldom = (

@@ -169,7 +169,7 @@ def _part_without_links(run_id: int) -> int:
     """The id of a part that is written, for all pages to name."""
     from django.utils import timezone
 
-    from crawling.links.parts import new_part
+    from crawling.datasets.parts import new_part
 
     part = new_part(run_id, None)
     part.collected_at = part.written_at = timezone.now()
@@ -179,9 +179,9 @@ def _part_without_links(run_id: int) -> int:
 
 def _live_crawls(count: int) -> list[Any]:
     """Crawls as an operator makes and starts them: some hold, and the others wait for resources."""
-    from crawling.crawls.creation import create_crawl
     from crawling.models import AllowedNetwork, CrawlJob, Run
     from crawling.models.jobs import ENDED_STATES
+    from crawling.runs.crawls.creation import create_crawl
     from crawling.runs.start import start_run
 
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)

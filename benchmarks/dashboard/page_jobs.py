@@ -80,8 +80,8 @@ def fill_crawl(pages: int, runs: int, hosts: int) -> Any:
     from django.utils import timezone
 
     from benchmarks.dashboard.load import HOSTS
-    from crawling.crawls.creation import create_crawl
     from crawling.models import AllowedNetwork, Run
+    from crawling.runs.crawls.creation import create_crawl
 
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     order = {"name": NAME, "seeds": ["http://127.0.0.1:8900/"], "visits_a_day": pages // 10}
@@ -134,7 +134,7 @@ def _plan(crawl: Any) -> None:
 
 
 def _plan_crawl(crawl: int) -> str:
-    from crawling.revisits.planner import plan_crawl
+    from crawling.uses.revisits.planner import plan_crawl
 
     plan_crawl(crawl)
     return "planned"
@@ -164,7 +164,7 @@ def _find_copies(crawl: Any) -> None:
 
 
 def _clusters(question: dict[str, Any]) -> str:
-    from crawling.copies.clusters import answer_clusters, mebibytes
+    from crawling.uses.copies.clusters import answer_clusters, mebibytes
 
     found = answer_clusters(question)
     return f"{found['pages']:,} pages in {found['count']:,}; {mebibytes(question):,} MiB granted"

@@ -68,8 +68,8 @@ def begin(told: dict[str, Any]) -> Scene:
     from django.test import Client
 
     from allocation.models import Pool
-    from crawling.crawls.creation import create_crawl
     from crawling.models import AllowedNetwork
+    from crawling.runs.crawls.creation import create_crawl
     from crawling.runs.start import start_run
     from crawlsite.tokens import make_token
 

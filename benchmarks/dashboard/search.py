@@ -33,7 +33,7 @@ def main() -> None:
     from benchmarks.dashboard.load import Size, fill
     from benchmarks.database import empty_database
     from crawling.models import Run
-    from crawling.search.folder import index_folder
+    from crawling.uses.search.folder import index_folder
 
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--pages", type=int, default=100_000)
@@ -106,11 +106,11 @@ def _piece(dice: random.Random, texts: Sequence[Any]) -> str:
 def _tell_index(run: Any, rows: Sequence[tuple[Any, ...]], folder: Path) -> None:
     from django.utils import timezone
 
-    from crawling.links.parquet import put_texts
-    from crawling.links.parts import new_part
-    from crawling.links.progress import unindexed_parts
-    from crawling.search.index import add_parts, writing
-    from crawling.storage import storage
+    from crawling.base.storage import storage
+    from crawling.datasets.parquet import put_texts
+    from crawling.datasets.parts import new_part
+    from crawling.datasets.progress import unindexed_parts
+    from crawling.uses.search.index import add_parts, writing
 
     stored = 0
     for at in range(0, len(rows), PAGES_OF_A_PART):
@@ -155,7 +155,7 @@ def _queries(texts: Sequence[Any], kind: str) -> Iterator[str]:
 
 def _tell_searches(texts: Sequence[Any]) -> None:
     """Each with counts and the rows of the best twenty pages from the database."""
-    from crawling.search.search import SearchFilter, search_texts
+    from crawling.uses.search.search import SearchFilter, search_texts
 
     everything: list[float] = []
     for kind in KINDS:
@@ -204,8 +204,8 @@ def _tell_sqlite(rows: Sequence[tuple[Any, ...]], texts: Sequence[Any], folder: 
 
 def _tell_duckdb(rows: Sequence[tuple[Any, ...]], texts: Sequence[Any], folder: Path) -> None:
     """Its full-text extension would have to be fetched; it can read all texts."""
-    from crawling.links.parquet import engine, put_texts
-    from crawling.storage import storage
+    from crawling.base.storage import storage
+    from crawling.datasets.parquet import engine, put_texts
 
     put_texts("all/texts.parquet", rows)
     path = str(storage().path("all/texts.parquet"))

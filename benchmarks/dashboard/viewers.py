@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
-from crawling.process.priority import lower_session
+from crawling.machine.priority import lower_session
 from crawlsite.env import for_child
 
 PORT = 8790

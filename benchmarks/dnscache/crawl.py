@@ -38,22 +38,22 @@ from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
 from benchmarks.waiting import await_change
-from crawling.crawls.creation import create_crawl
-from crawling.default_pool import default_classes
-from crawling.errors import WrongState
+from crawling.base.errors import WrongState
 from crawling.frontier import UrlOutcome
-from crawling.installation import set_identity
+from crawling.installation.default_pool import default_classes
+from crawling.installation.identity import set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Url
-from crawling.pipeline.context import FetchContext
-from crawling.pipeline.stages import UnreadAnswer, step
-from crawling.pipeline.visit import Visit
-from crawling.preresolver.slots import SEAT_LOCK
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import stop
 from crawling.scheduler.duties import start_due_crawls
-from crawling.shift import fetch_threads, host_names
-from crawling.shift.name_thread import NameThread, host_of
-from crawling.worker.jobs import run_shift
+from crawling.work.pipeline.context import FetchContext
+from crawling.work.pipeline.stages import UnreadAnswer, step
+from crawling.work.pipeline.visit import Visit
+from crawling.work.preresolver.slots import SEAT_LOCK
+from crawling.work.shift import fetch_threads, host_names
+from crawling.work.shift.name_thread import NameThread, host_of
+from crawling.work.worker.jobs import run_shift
 from crawlsite.env import for_child
 from dnscache.lookup import Server
 from dnscache.lookup_counter import LookupCounter

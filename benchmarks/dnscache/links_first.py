@@ -33,9 +33,9 @@ from benchmarks.dnscache.crawl import (
     watch,
 )
 from benchmarks.dnscache.server import name_server
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.worker.jobs import run_shift
+from crawling.work.worker.jobs import run_shift
 from dnscache.lookup import Server, server_text
 from dnscache.models import DnsServer
 from dnscache.resolver import forget

@@ -255,8 +255,8 @@ class GrownFrontier:
 
     def remove(self) -> float:
         """Seconds until the run's rows are gone; the scheduler spends half of its time on that."""
-        from crawling.housekeeping.run_removal import ask_removal, remove_rows
         from crawling.models.jobs import RunState
+        from crawling.runs.housekeeping.run_removal import ask_removal, remove_rows
 
         self.run.state = RunState.STOPPED
         self.run.save()

@@ -13,11 +13,11 @@ from django.db import connection
 from django.db.models.functions import Coalesce, Now
 
 from crawling.archive.files import this_machine
-from crawling.errors import CheckpointTrouble
+from crawling.base.errors import CheckpointTrouble
+from crawling.base.storage import pieces_of, storage
 from crawling.frontier.change.checkpoint_restore import renew_ids, stage
 from crawling.models import ArchiveFile
 from crawling.models.archive import MOST_COMMITTED, NAME
-from crawling.storage import pieces_of, storage
 
 #: of a checkpoint's files; `length` bytes of each file are committed
 FILES = """

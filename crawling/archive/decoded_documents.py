@@ -12,8 +12,8 @@ from requests.exceptions import ContentDecodingError
 
 from crawling.archive.snapshots import without_requests
 from crawling.archive.unpacker import MOST_SHOWN, StoredRecord, read_record
-from crawling.errors import ArchiveTrouble
-from crawling.process.sandbox_program import sandboxed
+from crawling.base.errors import ArchiveTrouble
+from crawling.machine.sandbox_program import sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.content_codings import DecodedBody
 from crawling.web.http_caching import read_head

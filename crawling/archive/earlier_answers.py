@@ -14,7 +14,7 @@ from requests.structures import CaseInsensitiveDict
 from crawling.archive.decoded_documents import decoded_stream
 from crawling.archive.reader import following_record, open_record_of, originals_of
 from crawling.archive.unpacker import MOST_AROUND, OpenRecord
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page, Run
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange

@@ -24,11 +24,11 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from crawling.archive.records import new_namespace
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import LOCK, storage
 from crawling.frontier import locked_run
 from crawling.models import ArchiveFile
 from crawling.models.archive import archive_folder
-from crawling.storage import LOCK, storage
 
 logger = logging.getLogger(__name__)
 

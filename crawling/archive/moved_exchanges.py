@@ -18,7 +18,7 @@ from crawling.archive.reader import open_record_of
 from crawling.archive.records import Original, WarcRecord, measure, packed, record_id, reference
 from crawling.archive.selection import exchange_of
 from crawling.archive.unpacker import MOST_AROUND, MOST_RECORD
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page
 
 REFERENCE = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")

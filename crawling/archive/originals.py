@@ -16,7 +16,7 @@ from django.db import connection
 from crawling.archive.reader import open_record_of
 from crawling.archive.records import Original, began, record_id
 from crawling.archive.unpacker import MOST_AROUND
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import ArchiveFile, Page, Run, UrlState
 from crawling.web.addresses import fingerprint, signed

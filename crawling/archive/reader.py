@@ -23,9 +23,9 @@ from crawling.archive.unpacker import (
     open_record,
     read_record,
 )
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
 from crawling.models import ArchiveFile, FurtherRecord, Page, WithdrawalFile, WithdrawnPage
-from crawling.storage import storage
 from crawling.web.addresses import canonical_address
 from crawling.web.links import surt
 from crawling.web.statuses import NOT_MODIFIED_STATUS

@@ -22,9 +22,9 @@ from crawling.archive.files import deletions_held, this_machine
 from crawling.archive.moved_exchanges import MovedExchanges
 from crawling.archive.reader import CommittedBytes, opened, pieces
 from crawling.archive.removed_records import TooNarrow, filler
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
 from crawling.models import ArchiveFile
-from crawling.storage import storage
 
 #: of the names of rewritten files: how many times
 REWRITTEN = re.compile(r"(?:[.]r([0-9]{1,6}))?[.]warc[.]gz$")

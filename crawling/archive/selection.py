@@ -23,9 +23,9 @@ from crawling.archive.reader import (
     pieces,
 )
 from crawling.archive.records import WarcRecord, packed, warcinfo
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
+from crawling.machine.eviction import forget_oldest
 from crawling.models import ArchiveFile, Page, Run
-from crawling.process.eviction import forget_oldest
 
 #: what follows a page's record and belongs to it
 COMPANIONS = ("request", "metadata")

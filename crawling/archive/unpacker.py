@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from crawling.archive.records import END
-from crawling.errors import ArchiveTrouble
-from crawling.process.sandbox_program import sandboxed
+from crawling.base.errors import ArchiveTrouble
+from crawling.machine.sandbox_program import sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 
 #: no more of a document than this is unpacked to be looked at

@@ -5,9 +5,9 @@ from __future__ import annotations
 from crawling.archive.decoded_documents import DOCUMENT, SNAPSHOT
 from crawling.archive.reader import opened
 from crawling.archive.unpacker import MOST_SHOWN
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
+from crawling.machine.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
 from crawling.models import Page
-from crawling.process.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
 
 MIB = 1024 * 1024
 LIMITS = SandboxLimits(

@@ -23,8 +23,8 @@ from crawling.archive.records import (
 from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.admit.crawl_rules import OBEYED
 from crawling.frontier.types import ArchiveLocation
+from crawling.machine.memory_limit import await_free_memory
 from crawling.models import Run
-from crawling.process.memory_limit import await_free_memory
 from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
 
 

@@ -15,9 +15,9 @@ from queue import Empty, Full, Queue
 from django.db import DatabaseError, connections
 
 from crawling.archive.volumes import WarcVolume
-from crawling.errors import ArchiveTrouble, lacked_memory
+from crawling.base.errors import ArchiveTrouble, lacked_memory
 from crawling.frontier import CapturedExchange, ServerAnswer
-from crawling.process.cpu_affinity import on_any_core
+from crawling.machine.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 

@@ -13,16 +13,16 @@ from django.db.models import Case, F, Value, When
 from django.db.models.functions import Now
 from redis.exceptions import RedisError
 
-from crawling.audit import note
-from crawling.errors import NotFound, WrongState
-from crawling.imports.jobs import imports_asked_for
+from crawling.base.audit import note
+from crawling.base.errors import NotFound, WrongState
+from crawling.installation.permissions import require_own
 from crawling.jobs.cancel import cancel_jobs
 from crawling.jobs.kinds import state_of
 from crawling.jobs.rq_jobs import EXPERIMENT
 from crawling.models import BackgroundJob, Inquiry
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.previews.run_comparison import asked_together
-from crawling.teams.permissions import require_own
+from crawling.uses.imports.jobs import imports_asked_for
 
 logger = logging.getLogger(__name__)
 

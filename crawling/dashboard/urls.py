@@ -2,15 +2,9 @@
 
 from django.urls import path, re_path
 
-from crawling.dashboard.copies import views as copy_views
 from crawling.dashboard.crawls import cancel_views
 from crawling.dashboard.crawls import views as crawls
-from crawling.dashboard.crawls.import_views import imports
-from crawling.dashboard.freshness import views as freshness_views
-from crawling.dashboard.graph import views as graph_views
 from crawling.dashboard.jobs import views as job_views
-from crawling.dashboard.links import structured_views
-from crawling.dashboard.links import views as link_views
 from crawling.dashboard.orders import (
     blocklist_views,
     create_views,
@@ -18,22 +12,26 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import (
-    duplicate_views,
-    export_views,
-    extraction_views,
-    table_views,
-    watch_views,
-    withdrawal_views,
-)
+from crawling.dashboard.pages import duplicate_views
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
-from crawling.dashboard.pages.replay import replay
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
-from crawling.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.runs.verbs import VERBS
-from crawling.wacz.jobs import WACZ
+from crawling.uses.copies import pages as copy_views
+from crawling.uses.exports import pages as export_views
+from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.uses.exports.replay import replay
+from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.extraction import pages as extraction_views
+from crawling.uses.extraction import tables_pages as table_views
+from crawling.uses.imports.pages import imports
+from crawling.uses.link_check import pages as link_views
+from crawling.uses.link_graph import pages as graph_views
+from crawling.uses.revisits import pages as freshness_views
+from crawling.uses.structured_data import pages as structured_views
+from crawling.uses.watches import pages as watch_views
+from crawling.uses.withdrawals import pages as withdrawal_views
 
 app_name = "crawling"
 urlpatterns = [

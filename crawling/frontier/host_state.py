@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from crawling.encrypted_text import SealBroken, seal, unseal
+from crawling.base.encrypted_text import SealBroken, seal, unseal
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows
+from crawling.installation.run_log import NewLogLine, write_all
 from crawling.models import Level, RobotsFile, Shift
-from crawling.run_log import NewLogLine, write_all
 from crawling.web.outages import Outage
 from crawling.web.statuses import NO_ANSWERS, FetchStatus, explain, is_answer
 

@@ -15,7 +15,7 @@ from crawling.frontier.host_state import (
     RENEW_SECONDS,
     robots_line,
 )
-from crawling.run_log import write_all
+from crawling.installation.run_log import write_all
 from crawling.web.statuses import is_answer
 
 #: what was had for an order that was edited since may have been had in another way

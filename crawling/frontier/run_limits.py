@@ -7,7 +7,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
 from crawling.models import Run, RunState, RunTotal, UrlState
-from crawling.scope.filters import Rule
+from crawling.orders.scope.filters import Rule
 
 #: rules by which a limit kept URLs out
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)

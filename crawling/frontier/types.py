@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from crawling.models import UrlState
-from crawling.scope.filters import Rule
-from crawling.scope.trap_patterns import Pattern
+from crawling.orders.scope.filters import Rule
+from crawling.orders.scope.trap_patterns import Pattern
 from crawling.web.addresses import Address
 from crawling.web.content.text_facts import NO_TEXT, TextFacts
 from crawling.web.exchanges import Exchange

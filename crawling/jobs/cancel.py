@@ -19,15 +19,15 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from crawling.audit import note
-from crawling.errors import WrongState
+from crawling.base.audit import note
+from crawling.base.errors import WrongState
+from crawling.installation.permissions import is_administrator, require_act, require_own
 from crawling.jobs.enqueue import ask_job, jobs_of
 from crawling.jobs.kinds import JobKind, job_kinds, kind_of, state_of
 from crawling.jobs.removal import LEAVING, clear_job_files
 from crawling.jobs.running import HELD_AS
 from crawling.jobs.temporary_grant import release_orphaned_grant
 from crawling.models import BackgroundJob, Run
-from crawling.teams.permissions import is_administrator, require_act, require_own
 
 UPKEEP = "This is work for the crawls of all: only administrators cancel it."
 logger = logging.getLogger(__name__)

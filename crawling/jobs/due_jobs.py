@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db.models import Q
 from django.utils import timezone
 
-from crawling.errors import CrawlError
+from crawling.base.errors import CrawlError
 from crawling.jobs.enqueue import ask_job
 from crawling.jobs.kinds import DueJob, JobKind, job_kinds
 from crawling.jobs.running import GONE

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from crawling.archive.files import this_machine
-from crawling.errors import WrongState
+from crawling.base.errors import WrongState
 from crawling.jobs.job_rows import file_name, open_jobs, seen_jobs
 from crawling.jobs.kinds import JobKind, JobScope
 from crawling.models import BackgroundJob, Run

@@ -11,10 +11,10 @@ from django.db.models import Q, QuerySet
 
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
-from crawling.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobScope, job_kinds, kind_of
 from crawling.models import BackgroundJob, Run
-from crawling.storage import storage
 
 logger = logging.getLogger(__name__)
 

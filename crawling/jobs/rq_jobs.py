@@ -34,9 +34,9 @@ EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
 IDLE = "idle"
 IMPORTS = "imports"
-RUN_SHIFT = "crawling.worker.jobs.run_shift"
+RUN_SHIFT = "crawling.work.worker.jobs.run_shift"
 RUN_JOB = "crawling.jobs.running.run_job"
-SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
+SEND_DUE = "crawling.uses.alerts.delivery.send_due_deliveries"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
 SILENT_WORKER = timedelta(seconds=90)
@@ -150,7 +150,7 @@ def alone_at(name: str, number: int) -> Iterator[bool]:
                 cursor.execute("SELECT pg_advisory_unlock(hashtext(%s), %s)", numbers)
 
 
-EXPERIMENT = RowJob("experiment", "crawling.experiments.runner.run_queued", seconds=60 * 60)
+EXPERIMENT = RowJob("experiment", "experiments.runner.run_queued", seconds=60 * 60)
 #: all that workers call
 FUNCTIONS = frozenset(
     {

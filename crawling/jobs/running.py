@@ -17,15 +17,15 @@ from django.db.models.functions import Coalesce, Greatest, Now
 
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
-from crawling.errors import CrawlError, WrongState
+from crawling.base.errors import CrawlError, WrongState
 from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted
 from crawling.jobs.kinds import JobKind, kind_of
 from crawling.jobs.removal import LEAVING, clear_job_files, forget_older, remove_forgotten
 from crawling.jobs.running_job import JobGone, JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits
 from crawling.jobs.turns import IdleTurn, idle_turn
+from crawling.machine.child_process import ChildProcess, GoesOn, child_process
 from crawling.models import BackgroundJob
-from crawling.process.child_process import ChildProcess, GoesOn, child_process
 
 logger = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from crawling.errors import CrawlError
+from crawling.base.errors import CrawlError
 from crawling.jobs.job_rows import end_job, wanted
+from crawling.machine.child_process import GoesOn
 from crawling.models import BackgroundJob, Run
-from crawling.process.child_process import GoesOn
 
 
 class JobGone(CrawlError):

@@ -26,8 +26,8 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
-from crawling.errors import CrawlError
-from crawling.pools import capacity_of, default_pool
+from crawling.base.errors import CrawlError
+from crawling.installation.pools import capacity_of, default_pool
 
 #: what such processes are known by in the pool; no shift is made of them
 TEMPORARY_REF = "moment/"

@@ -24,7 +24,9 @@ class Migration(migrations.Migration):
                 ("url", models.TextField()),
                 (
                     "rule",
-                    models.CharField(help_text="of `crawling.scope.filters.Rule`", max_length=20),
+                    models.CharField(
+                        help_text="of `crawling.orders.scope.filters.Rule`", max_length=20
+                    ),
                 ),
                 ("sentence", models.TextField(help_text="what the rule said")),
                 (
@@ -112,14 +114,16 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "key",
-                    models.BigIntegerField(help_text="`crawling.scope.trap_patterns.Pattern.key`"),
+                    models.BigIntegerField(
+                        help_text="`crawling.orders.scope.trap_patterns.Pattern.key`"
+                    ),
                 ),
                 ("pattern", models.TextField()),
                 (
                     "rule",
                     models.CharField(
                         blank=True,
-                        help_text="of `crawling.scope.trap_patterns.REASONS`: why it is suspicious",
+                        help_text="of `crawling.orders.scope.trap_patterns.REASONS`: why it is suspicious",
                         max_length=10,
                     ),
                 ),

@@ -211,7 +211,10 @@ class Migration(migrations.Migration):
                 ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 ("url", models.TextField()),
-                ("sealed", models.TextField(help_text="its secret, by `crawling.encrypted_text`")),
+                (
+                    "sealed",
+                    models.TextField(help_text="its secret, by `crawling.base.encrypted_text`"),
+                ),
                 ("events", ArrayField(base_field=models.CharField(max_length=20), size=None)),
                 ("is_on", models.BooleanField(default=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

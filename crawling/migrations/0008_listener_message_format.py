@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 db_default="json",
                 default="json",
-                help_text="of a webhook's body: `crawling.alerts`",
+                help_text="of a webhook's body: `crawling.uses.alerts`",
                 max_length=10,
             ),
         ),

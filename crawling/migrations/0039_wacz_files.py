@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                     "layout",
                     models.JSONField(
                         default=dict,
-                        help_text="of which files its bytes are: `crawling.wacz.layout.Layout`",
+                        help_text="of which files its bytes are: `crawling.uses.exports.wacz.layout.Layout`",
                     ),
                 ),
                 (

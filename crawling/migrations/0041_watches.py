@@ -6,7 +6,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import crawling.scope.url_rules
+import crawling.orders.scope.url_rules
 
 
 class Migration(migrations.Migration):
@@ -29,9 +29,9 @@ class Migration(migrations.Migration):
                     "kind",
                     models.CharField(
                         choices=[
-                            (crawling.scope.url_rules.UrlRuleKind["PAGE"], "page"),
-                            (crawling.scope.url_rules.UrlRuleKind["PATTERN"], "pattern"),
-                            (crawling.scope.url_rules.UrlRuleKind["HOST"], "host"),
+                            (crawling.orders.scope.url_rules.UrlRuleKind["PAGE"], "page"),
+                            (crawling.orders.scope.url_rules.UrlRuleKind["PATTERN"], "pattern"),
+                            (crawling.orders.scope.url_rules.UrlRuleKind["HOST"], "host"),
                         ],
                         max_length=10,
                     ),

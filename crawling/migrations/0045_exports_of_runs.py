@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
             name="layout",
             field=models.JSONField(
                 default=dict,
-                help_text="of which files its bytes are: `crawling.exports.layout.Layout`",
+                help_text="of which files its bytes are: `crawling.uses.exports.layout.Layout`",
             ),
         ),
         migrations.AddConstraint(

@@ -1,6 +1,6 @@
 """Listeners, deliveries, and notices of lasting states.
 
-Written by modules of `crawling.alerts`; notices by `crawling.alerts.notify` only.
+Written by modules of `crawling.uses.alerts`; notices by `crawling.uses.alerts.notify` only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from crawling.encrypted_text import seal, unseal
+from crawling.base.encrypted_text import seal, unseal
 from crawling.models.jobs import CrawlJob
 
 
@@ -26,9 +26,9 @@ class Listener(models.Model):
         max_length=10,
         default="json",
         db_default="json",
-        help_text="of a webhook's body: `crawling.alerts`",
+        help_text="of a webhook's body: `crawling.uses.alerts`",
     )
-    sealed = models.TextField(help_text="its secret, by `crawling.encrypted_text`")
+    sealed = models.TextField(help_text="its secret, by `crawling.base.encrypted_text`")
     events = ArrayField(models.CharField(max_length=20))
     is_on = models.BooleanField(default=True)
     created_by = models.ForeignKey(

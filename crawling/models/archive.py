@@ -1,7 +1,7 @@
 """Files of the archive, and what housekeeping measures: the disk, and sums by minute.
 
 Files are written by `crawling.archive`, but for `committed_length`, which `crawling.frontier`
-writes with the pages; samples of the disk by `crawling.housekeeping.disk`, sums by
+writes with the pages; samples of the disk by `crawling.runs.housekeeping.disk`, sums by
 `crawling.frontier.run_counts`.
 """
 
@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from crawling.base.storage import storage
 from crawling.models.jobs import Run
-from crawling.storage import storage
 
 #: A name is one step below a run's folder: no separator is in it. Valid for Python and PostgreSQL.
 NAME = r"^run[0-9]{1,19}-[A-Za-z0-9._-]+[.]warc[.]gz$"

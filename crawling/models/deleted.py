@@ -1,6 +1,6 @@
 """List deleted items that can be restored for a while. Deleted crawls and runs keep their own rows.
 
-Written by `crawling.crawls` only.
+Written by `crawling.runs.crawls` only.
 """
 
 from __future__ import annotations

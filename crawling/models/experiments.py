@@ -1,6 +1,6 @@
 """Experiments with policies (SEEDS P4, P5) and what became of each of their requests.
 
-Written by `crawling.experiments.store`, but for what `crawling.cancelling` ends.
+Written by `experiments.store`, but for what `crawling.cancelling` ends.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A crawl and its runs.
 
-Written by `crawling.crawls` and `crawling.runs` only.
+Written by `crawling.runs.crawls` and `crawling.runs` only.
 """
 
 from __future__ import annotations

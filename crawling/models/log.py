@@ -1,6 +1,6 @@
 """What happened in a run, a line each, for operators to read.
 
-Written by `crawling.run_log` only.
+Written by `crawling.installation.run_log` only.
 """
 
 from __future__ import annotations

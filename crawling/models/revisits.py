@@ -1,4 +1,4 @@
-"""When the pages of crawls are visited again. Written by `crawling.revisits` only."""
+"""When the pages of crawls are visited again. Written by `crawling.uses.revisits` only."""
 
 from __future__ import annotations
 

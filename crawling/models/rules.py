@@ -1,7 +1,7 @@
 """What people have laid down for crawls: edits of orders, the blocklist, exceptions from
 robots.txt.
 
-Written by `crawling.crawls` and `crawling.runs`.
+Written by `crawling.runs.crawls` and `crawling.runs`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.db.models import F, Q
 
 from crawling.models.jobs import CrawlJob
 from crawling.orders.fields import format_value
-from crawling.scope.blocklist import BlocklistKind
+from crawling.orders.scope.blocklist import BlocklistKind
 
 
 class OrderRevision(models.Model):

@@ -1,6 +1,6 @@
 """What operators save: when a crawl starts by itself, orders to start from, views of the list.
 
-Each is written by one module of `crawling.crawls`: `schedules`, `templates`, `saved_views`.
+Each is written by one module of `crawling.runs.crawls`: `schedules`, `templates`, `saved_views`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sources that give crawls seeds. Written by `crawling.seed_sources` only."""
+"""Sources that give crawls seeds. Written by `crawling.uses.seed_sources` only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A run's processes and their shifts.
 
-Written by `crawling.crawls` and `crawling.runs` only.
+Written by `crawling.runs.crawls` and `crawling.runs` only.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class TeamRule(models.Model):
     """The one row that says on which crawls operators act. Without it they act on their own and
     their teams' only; installations that are older than the rule have a row.
 
-    Written by `crawling.crawls.teams`.
+    Written by `crawling.runs.crawls.teams`.
     """
 
     own_crawls_only = models.BooleanField(

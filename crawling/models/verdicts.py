@@ -8,8 +8,8 @@ from __future__ import annotations
 from django.db import models
 
 from crawling.models.jobs import Run
-from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import ONE_TEXT
+from crawling.orders.scope.trap_gate import TrapState
+from crawling.orders.scope.trap_patterns import ONE_TEXT
 
 
 class Verdict(models.Model):
@@ -20,7 +20,7 @@ class Verdict(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdicts", db_index=False)
     fingerprint = models.BigIntegerField()
     url = models.TextField()
-    rule = models.CharField(max_length=20, help_text="of `crawling.scope.filters.Rule`")
+    rule = models.CharField(max_length=20, help_text="of `crawling.orders.scope.filters.Rule`")
     sentence = models.TextField(help_text="what the rule said")
     revision = models.CharField(
         max_length=60, help_text="the rules that it was held against: `rules_key`"
@@ -70,12 +70,12 @@ class TrapPattern(models.Model):
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="patterns", db_index=False)
-    key = models.BigIntegerField(help_text="`crawling.scope.trap_patterns.Pattern.key`")
+    key = models.BigIntegerField(help_text="`crawling.orders.scope.trap_patterns.Pattern.key`")
     pattern = models.TextField()
     rule = models.CharField(
         max_length=10,
         blank=True,
-        help_text="of `crawling.scope.trap_patterns.REASONS`: why it is suspicious",
+        help_text="of `crawling.orders.scope.trap_patterns.REASONS`: why it is suspicious",
     )
     state = models.CharField(
         max_length=11,

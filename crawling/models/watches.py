@@ -1,4 +1,4 @@
-"""Watches of stored pages, and what they found. Written by `crawling.watches` only."""
+"""Watches of stored pages, and what they found. Written by `crawling.uses.watches` only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from crawling.models.jobs import CrawlJob, Run
-from crawling.scope.url_rules import UrlRule, UrlRuleKind
+from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 
 
 class PageEvent(models.TextChoices):

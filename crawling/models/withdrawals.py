@@ -1,4 +1,4 @@
-"""Pages that are withdrawn. Written by `crawling.withdrawals`; the rows of pages are moved by
+"""Pages that are withdrawn. Written by `crawling.uses.withdrawals`; the rows of pages are moved by
 `crawling.frontier.change.withdrawn_pages`.
 """
 
@@ -14,7 +14,7 @@ from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url
 from crawling.models.jobs import CrawlJob, Run
 from crawling.models.pages import Page
-from crawling.scope.url_rules import UrlRule, UrlRuleKind
+from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 
 
 class Withdrawal(models.Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor
 
 from crawling.orders.order import CrawlOrder
-from crawling.scope.scope import Reach
+from crawling.orders.scope.scope import Reach
 from crawling.web.addresses import read_address
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400

@@ -36,6 +36,7 @@ from crawling.orders.fields import (
     fields_of,
 )
 from crawling.orders.ranking import VISIT_ORDERS, Order
+from crawling.orders.scope.scope import Reach
 from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
@@ -45,7 +46,6 @@ from crawling.orders.sections.reading import Name, ReadingPart
 from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.orders.seeds import in_short, read_seeds
-from crawling.scope.scope import Reach
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
 MAX_SEEDS = 5000
@@ -302,7 +302,7 @@ class CrawlOrder(
 
 
 #: the parts of an order that a column of the crawl keeps each as they are; the section about
-#: requests contains secrets, and is stored by `crawling.crawls.fetching_section`
+#: requests contains secrets, and is stored by `crawling.runs.crawls.fetching_section`
 PARTS: dict[str, type[BaseModel]] = {
     "filters": FiltersPart,
     "budget": BudgetPart,

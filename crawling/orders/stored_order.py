@@ -44,7 +44,7 @@ class StoredOrder:
 
     @property
     def fetching(self) -> FetchingPart:
-        """Secrets are masked; `crawling.crawls.fetching_section` has them."""
+        """Secrets are masked; `crawling.runs.crawls.fetching_section` has them."""
         return read_part(FetchingPart, self._row.fetching)
 
     @property

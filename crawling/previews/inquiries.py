@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from redis.exceptions import RedisError
 
-from crawling.encrypted_text import seal, unseal
-from crawling.errors import InquiriesBusy
+from crawling.base.encrypted_text import seal, unseal
+from crawling.base.errors import InquiriesBusy
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.kinds import job_kinds, kind_of

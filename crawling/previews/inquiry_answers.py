@@ -8,18 +8,18 @@ from dataclasses import asdict
 from typing import Any
 
 from allocation.errors import AllocationError
-from crawling.errors import ArchiveTrouble, CrawlError
-from crawling.installation import identity
+from crawling.base.errors import ArchiveTrouble, CrawlError
+from crawling.datasets.text_diff import compared
+from crawling.installation.identity import identity
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
 from crawling.previews.inquiries import question_of
-from crawling.previews.page_tables import answer_tables
-from crawling.previews.rule_previews import answer_preview
 from crawling.previews.run_comparison import answer_comparison
 from crawling.previews.seed_fetches import run_test_fetch
 from crawling.previews.seed_names import look_up_names
-from crawling.watches.text_diff import compared
+from crawling.uses.extraction.page_tables import answer_tables
+from crawling.uses.extraction.rule_previews import answer_preview
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots
 
@@ -76,7 +76,7 @@ def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 def _copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     # SciPy and the search index, which these import, would slow the start of all other jobs
-    from crawling.copies.clusters import answer_clusters, mebibytes
+    from crawling.uses.copies.clusters import answer_clusters, mebibytes
 
     wanted, label = {"memory": mebibytes(question)}, f"search for copies {number}"
     with temporary_grant(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS):
@@ -84,13 +84,13 @@ def _copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _text_copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    from crawling.copies.supplied import answer_text
+    from crawling.uses.copies.supplied import answer_text
 
     return answer_text(question)
 
 
 def _passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    from crawling.copies.supplied import answer_passages
+    from crawling.uses.copies.supplied import answer_passages
 
     return answer_passages(question)
 

@@ -17,12 +17,12 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pydantic import TypeAdapter
 
-from crawling.encrypted_text import SealBroken
-from crawling.errors import CrawlError
+from crawling.base.encrypted_text import SealBroken
+from crawling.base.errors import CrawlError
+from crawling.base.timed import time_limit
 from crawling.models import Inquiry, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask_once, question_of
-from crawling.timed import time_limit
 from serving.paging import cut
 
 #: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the

@@ -18,18 +18,14 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connections
 
-from crawling.crawls.scope_tests import filters_of_order
-from crawling.errors import BadOrder
+from crawling.base.errors import BadOrder
 from crawling.frontier.address_clock import BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.host_state import known_robots
-from crawling.installation import dial_policy, identity, proxy_of
+from crawling.installation.identity import dial_policy, identity, proxy_of
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
 from crawling.orders.order import CrawlOrder, read_order
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.pipeline.client import Client, Egress, RequestPolicy
-from crawling.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
-from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.previews.inquiries import ask
 from crawling.previews.seed_fetch_results import (
     ANSWER_SECONDS,
@@ -41,6 +37,7 @@ from crawling.previews.seed_fetch_results import (
     target_of,
     too_late,
 )
+from crawling.runs.crawls.scope_tests import filters_of_order
 from crawling.runs.seed_checks import seed_errors
 from crawling.web.addresses import WEB, Address, read_address
 from crawling.web.documents.base import DocumentSource
@@ -52,6 +49,9 @@ from crawling.web.politeness import delay_after
 from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import FetchStatus, explain, succeeded
+from crawling.work.pipeline.client import Client, Egress, RequestPolicy
+from crawling.work.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
+from crawling.work.pipeline.preconditions import address_to_dial, refusal_by_robots
 from dnscache.protocol.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from crawling.errors import InquiriesBusy
+from crawling.base.errors import InquiriesBusy
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
 from crawling.previews.inquiries import ask_once

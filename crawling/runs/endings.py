@@ -7,9 +7,9 @@ from django.db.models import F
 from crawling.frontier.host_budgets import CLOSED
 from crawling.frontier.run_limits import soft_limit_reached
 from crawling.models import Run, RunTotal, TrapPattern, UrlState
-from crawling.scope.filters import Rule
-from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import ONE_TEXT
+from crawling.orders.scope.filters import Rule
+from crawling.orders.scope.trap_gate import TrapState
+from crawling.orders.scope.trap_patterns import ONE_TEXT
 
 #: of a site's pages so many, and a share of at least one in so many, say what others say
 LEAST_ALIKE, LEAST_SHARE = 10, 3

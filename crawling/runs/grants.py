@@ -36,14 +36,14 @@ from allocation.services import (
     resume_kept,
 )
 from allocation.wording import listed
-from crawling.alerts.notify import notify_listeners
-from crawling.alerts.wording import AlertEvent
 from crawling.frontier import seconds_until_due
+from crawling.installation.pools import pool_of
+from crawling.installation.run_log import write
 from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts
-from crawling.pools import pool_of
-from crawling.run_log import write
+from crawling.uses.alerts.notify import notify_listeners
+from crawling.uses.alerts.wording import AlertEvent
 
 #: what a pool knows the share of a team by
 TEAM_REF = "team/"

@@ -13,10 +13,10 @@ from allocation.models import ProcessState, Request, RequestState
 from allocation.selectors import format_amounts
 from allocation.wording import listed
 from crawling.frontier import seconds_until_due
+from crawling.installation.pools import pool_of
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts
-from crawling.pools import pool_of
 from crawling.runs.grants import request_start
 
 #: what is refused and withdrawn is not asked for again for so long: the ledger keeps each request

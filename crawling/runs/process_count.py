@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from allocation.services import finish_process
 from crawling.frontier import locked_run, place_anew, serving_numbers
+from crawling.installation.run_log import write
 from crawling.models import HostQueue, Run, RunProcess, Shift
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.order import MOST_PROCESSES
-from crawling.run_log import write
 from crawling.runs.grants import ask_for_shift, enroll, request_start
 from crawling.runs.idle_capacity import REFUSED_SECONDS, lack_of_idle_capacity
 

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from allocation.services import note_use
 from allocation.snapshot import PoolCard
-from crawling.default_pool import default_classes
+from crawling.installation.default_pool import default_classes
+from crawling.installation.pools import crawl_pools
 from crawling.models import Shift
-from crawling.pools import crawl_pools
 
-#: what `crawling.shift.grants` measures; a pool may have other classes
+#: what `crawling.work.shift.grants` measures; a pool may have other classes
 MEASURED = tuple(new.key for new in default_classes(1))
 
 

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from urllib.parse import unquote_to_bytes
 
-from crawling.installation import allowed_directories, allowed_networks, dial_policy, identity
+from crawling.installation.identity import (
+    allowed_directories,
+    allowed_networks,
+    dial_policy,
+    identity,
+)
 from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import in_short
 from crawling.web.addresses import Address, BadUrl, read_address

@@ -16,20 +16,20 @@ from redis.exceptions import ConnectionError as RedisGone
 
 from allocation.isolation import was_cut_off, was_in_the_way
 from allocation.services import is_holder, release_resources
-from crawling.alerts.notify import notify_listeners
-from crawling.alerts.wording import AlertEvent
 from crawling.archive.files import seal_all
 from crawling.frontier import free_hosts, give_back, limit_reached, locked_run, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
+from crawling.installation.run_log import write
+from crawling.machine.shift_locks import abandoned
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.process.shift_locks import abandoned
-from crawling.run_log import write
 from crawling.runs.endings import ending_of, in_vain
 from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.runs.takeover import rejoin
 from crawling.runs.transitions import WOUND_DOWN
+from crawling.uses.alerts.notify import notify_listeners
+from crawling.uses.alerts.wording import AlertEvent
 
 STOPPED = "Stopped by an operator; its pages and its queue are kept."
 ABORTED = (

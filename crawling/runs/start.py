@@ -6,19 +6,19 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from crawling.alerts.notify import notify_listeners
-from crawling.alerts.wording import AlertEvent
-from crawling.audit import note
-from crawling.errors import TooManyWait, WrongState
+from crawling.base.audit import note
+from crawling.base.errors import TooManyWait, WrongState
 from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, serving_numbers
 from crawling.frontier.admit.quarantine import keep_decisions
 from crawling.frontier.run_counts import count_seeds
+from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
-from crawling.run_log import write
 from crawling.runs.extensions import missing_parts
 from crawling.runs.grants import ask_for_shifts, enroll
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
+from crawling.uses.alerts.notify import notify_listeners
+from crawling.uses.alerts.wording import AlertEvent
 from crawling.web.addresses import canonical_address
 
 

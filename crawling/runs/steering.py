@@ -14,19 +14,19 @@ from django.utils import timezone
 
 from allocation.services import check_keep_seconds
 from allocation.wording import listed
-from crawling.alerts.notify import notify_listeners
-from crawling.alerts.wording import AlertEvent
-from crawling.audit import note
-from crawling.errors import WrongState
+from crawling.base.audit import note
+from crawling.base.errors import WrongState
 from crawling.frontier import counts_of, limit_reached, locked_run
+from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Level, Run, RunCount, Shift
 from crawling.models.archive import archive_disk
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room, too_many_errors
-from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, cancel_waiting, enroll
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.transitions import ACTIONS, RunAction, told_before, told_before_start
+from crawling.uses.alerts.notify import notify_listeners
+from crawling.uses.alerts.wording import AlertEvent
 
 #: what an action changes of a run
 MOVED = (

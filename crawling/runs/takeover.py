@@ -8,9 +8,9 @@ from django.db import connection
 
 from crawling.frontier import locked_run, place_anew, serving_numbers
 from crawling.frontier.waiting_names import FREE_AT
+from crawling.installation.run_log import write
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_IN_SQL, WORKING_STATES
-from crawling.run_log import write
 
 #: a process whose hosts could have been fetched from for so long, but that had no shift, is given
 #: up on for now

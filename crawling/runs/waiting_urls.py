@@ -13,17 +13,17 @@ from django.db.models import F, QuerySet
 from django.db.models.expressions import RawSQL
 
 from allocation.wording import whole_number
-from crawling.audit import note
-from crawling.errors import WrongState
+from crawling.base.audit import note
+from crawling.base.errors import WrongState
+from crawling.base.timed import time_limit
 from crawling.frontier import counts_of, limit_reached, locked_run
 from crawling.frontier.change.manual_order import UrlAction, handle, requeue_failed, taken_out
+from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.steering import reopen
-from crawling.timed import time_limit
 from crawling.web.statuses import explain
 from serving.paging import cut
 from serving.requests import asked_text

@@ -24,10 +24,10 @@ from crawling.archive.files import seal_all, this_machine
 from crawling.frontier.change.rejudgement import rank_some
 from crawling.frontier.change.reusable_pages import forget_cold
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
+from crawling.installation.pools import capacity_of, crawl_pools, default_pool
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_IN_SQL, ENDED_STATES, WINDING_DOWN_IN_SQL, WORKING_IN_SQL
-from crawling.pools import capacity_of, crawl_pools, default_pool
 from crawling.runs.grants import SOON_SECONDS, ask_for_shift, enroll, leave_bank
 from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run

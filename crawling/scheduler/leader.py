@@ -8,7 +8,7 @@ import psycopg
 from django.db import connection
 
 from allocation.services import GRANTS_CHANNEL
-from crawling.process.notices import StopEvent, await_notice
+from crawling.machine.notices import StopEvent, await_notice
 
 logger = logging.getLogger(__name__)
 

@@ -19,22 +19,20 @@ from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, keep_wait_counts, reap_expired
-from crawling.alerts.notify import raise_ongoing_alerts
-from crawling.checkpoints.jobs import ask_for_due
-from crawling.crawls.deleted_items import forget_deleted
-from crawling.crawls.rejudgement import Rejudger
-from crawling.crawls.schedules import follow_changes, start_scheduled
-from crawling.errors import CrawlError
+from crawling.base.errors import CrawlError
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
 from crawling.frontier.run_counts import total_minutes
-from crawling.housekeeping.disk import measure_disk
-from crawling.housekeeping.retention import RunRetention
-from crawling.housekeeping.run_removal import remove_rows
 from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.retention import tidy_jobs
-from crawling.process.notices import StopEvent
-from crawling.process.work_folders import remove_abandoned_folders
+from crawling.machine.notices import StopEvent
+from crawling.machine.work_folders import remove_abandoned_folders
+from crawling.runs.crawls.deleted_items import forget_deleted
+from crawling.runs.crawls.rejudgement import Rejudger
+from crawling.runs.crawls.schedules import follow_changes, start_scheduled
+from crawling.runs.housekeeping.disk import measure_disk
+from crawling.runs.housekeeping.retention import RunRetention
+from crawling.runs.housekeeping.run_removal import remove_rows
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
 from crawling.runs.shift_lifecycle import close_shifts_lost_here
@@ -60,6 +58,8 @@ from crawling.scheduler.messages import (
     resend_background,
     wake_courier,
 )
+from crawling.uses.alerts.notify import raise_ongoing_alerts
+from crawling.uses.checkpoints.jobs import ask_for_due
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from crawling.installation import (
+from crawling.installation.identity import (
     ACCESS_RULES,
     allow,
     disallow,
@@ -26,7 +26,7 @@ from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNe
 from serving.access import AuthenticatedRequest, authenticated, require
 
 if TYPE_CHECKING:
-    from crawling.installation import AccessRule
+    from crawling.installation.identity import AccessRule
 
 
 class IdentityForm(forms.ModelForm):

@@ -14,7 +14,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
-from crawling.audit import note
+from crawling.base.audit import note
 from crawlsite.administration.passwords import give_password
 from crawlsite.refusal_pages import ADMINISTRATOR
 

@@ -108,7 +108,7 @@ def _query(request: HttpRequest) -> str:
 
 
 def as_activity(row: LogEntry) -> Activity:
-    """A row in words, from `crawling.audit` or the admin site."""
+    """A row in words, from `crawling.base.audit` or the admin site."""
     action, changes = _message(row)
     kind = str(row.content_type.name) if row.content_type else ""
     return Activity(

@@ -15,9 +15,9 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, Text
-from crawling.errors import BadOrder
-from crawling.installation import ACCESS_RULES, AccessRule, allow, disallow
+from crawling.installation.identity import ACCESS_RULES, AccessRule, allow, disallow
 from crawlsite.administration.accounts import (
     BadAccount,
     accounts,

@@ -23,7 +23,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from crawling.audit import note
+from crawling.base.audit import note
 from crawlsite.models import GivenPassword
 from crawlsite.tokens import sent_token
 from serving.access import AuthenticatedRequest, authenticated

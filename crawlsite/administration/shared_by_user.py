@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from allocation.wording import some
-from crawling.crawls.share_links import hand_link_over, share_links_by
-from crawling.crawls.teams import steering_user
+from crawling.installation.permissions import may_act
 from crawling.models import ShareLink, Watch
-from crawling.teams.permissions import may_act
-from crawling.watches.watching import hand_watch_over, watches_by
+from crawling.runs.crawls.share_links import hand_link_over, share_links_by
+from crawling.runs.crawls.teams import steering_user
+from crawling.uses.watches.watching import hand_watch_over, watches_by
 from crawlsite.administration.accounts import BadAccount, set_active
 from crawlsite.models import ApiToken
 

@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls import teams as crawl_teams
 from crawling.dashboard.base.api_parameters import LARGEST
+from crawling.installation.permissions import acts_on_own_only
 from crawling.models import CrawlJob, Team
-from crawling.teams.permissions import acts_on_own_only
+from crawling.runs.crawls import teams as crawl_teams
 from serving.access import AuthenticatedRequest, needs
 from serving.schemas import Schema
 

@@ -8,7 +8,11 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from crawling.crawls.teams import (
+from crawling.base.errors import BadOrder, WrongState
+from crawling.dashboard.base.trouble import mistakes_kept
+from crawling.installation.permissions import acts_on_own_only
+from crawling.models import CrawlJob, Team
+from crawling.runs.crawls.teams import (
     create_team,
     delete_team,
     rename_team,
@@ -17,10 +21,6 @@ from crawling.crawls.teams import (
     shares_of,
     uses_of,
 )
-from crawling.dashboard.base.trouble import mistakes_kept
-from crawling.errors import BadOrder, WrongState
-from crawling.models import CrawlJob, Team
-from crawling.teams.permissions import acts_on_own_only
 from serving.access import AuthenticatedRequest, authenticated
 
 

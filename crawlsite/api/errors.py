@@ -26,7 +26,7 @@ from allocation.errors import (
     UnknownResource,
     UnknownShare,
 )
-from crawling.errors import (
+from crawling.base.errors import (
     BadOrder,
     CrawlError,
     IndexBroken,

@@ -13,43 +13,42 @@ from django.http import HttpRequest
 from ninja import Swagger
 
 from allocation.api import banker, pools
-from crawling.dashboard.alerts.api import alerts
-from crawling.dashboard.copies.api import copies
+from crawling.base.errors import BadOrder
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_cancelling import inquiries, run_jobs
-from crawling.dashboard.crawls.api_imports import imports
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
-from crawling.dashboard.freshness.api import freshness
-from crawling.dashboard.graph.api import graph
 from crawling.dashboard.hosts.api import hosts, search, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.jobs.api import jobs
-from crawling.dashboard.links.api import links
-from crawling.dashboard.links.structured_api import structured
 from crawling.dashboard.orders.api_rules import blocklist, scoping
 from crawling.dashboard.orders.api_schedules import all_schedules, schedules
-from crawling.dashboard.orders.api_seed_sources import seed_sources
 from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
-from crawling.dashboard.pages.api_exports import exports
-from crawling.dashboard.pages.api_extraction import extraction
 from crawling.dashboard.pages.api_reports import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
-from crawling.dashboard.pages.api_tables import page_tables
-from crawling.dashboard.pages.api_watches import watches
-from crawling.dashboard.pages.api_withdrawals import withdrawals
-from crawling.dashboard.planner.api import planning
 from crawling.dashboard.run.api.archive import archive, disk
 from crawling.dashboard.run.api.findings import findings
 from crawling.dashboard.run.api.frontier import frontier, site_trees
 from crawling.dashboard.run.api.runs import checkpoints, kept
 from crawling.dashboard.run.api.share_links import share_links
 from crawling.dashboard.run.api.steering import steering
-from crawling.dashboard.search.api import texts
-from crawling.errors import BadOrder
-from crawling.experiments.api import experiments
+from crawling.uses.alerts.api import alerts
+from crawling.uses.copies.api import copies
+from crawling.uses.exports.api import exports
+from crawling.uses.extraction.api import extraction
+from crawling.uses.extraction.tables_api import page_tables
+from crawling.uses.imports.api import imports
+from crawling.uses.link_check.api import links
+from crawling.uses.link_graph.api import graph
+from crawling.uses.planner.api import planning
+from crawling.uses.revisits.api import freshness
+from crawling.uses.search.api import texts
+from crawling.uses.seed_sources.api import seed_sources
+from crawling.uses.structured_data.api import structured
+from crawling.uses.watches.api import watches
+from crawling.uses.withdrawals.api import withdrawals
 from crawlsite.administration.api import access, activity, users
 from crawlsite.administration.team_api import team_rule, teams
 from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
@@ -60,6 +59,7 @@ from crawlsite.api.preferences import preferences
 from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports
+from experiments.api import experiments
 
 DESCRIPTION = """The operations of the dashboard, for programs.
 

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.api_parameters import LARGEST, may_view
-from crawling.errors import BadOrder
 from crawlsite.models import ApiToken
 from crawlsite.tokens import (
     LONGEST_NAME,

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from crawling.process.npm_package import BadPackage, NpmPackage
+from crawling.machine.npm_package import BadPackage, NpmPackage
 
 
 class InstallCommand(BaseCommand):

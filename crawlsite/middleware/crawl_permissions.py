@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest, HttpResponse
 from pydantic import TypeAdapter, ValidationError
 
-from crawling.teams.permissions import ACTS, crawl_out_of_reach, is_restricted, refusal
+from crawling.installation.permissions import ACTS, crawl_out_of_reach, is_restricted, refusal
 from serving.access import withhold
 
 #: whatever lies below is about the crawl of the number that follows

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from psycopg.errors import LockNotAvailable
 
 from allocation.errors import BankBusy
-from crawling.errors import InquiriesBusy
+from crawling.base.errors import InquiriesBusy
 
 #: when to ask again: a transaction that holds a run's row for ten seconds is ended five seconds
 #: later at the latest

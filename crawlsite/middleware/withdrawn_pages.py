@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from crawling.errors import Withdrawn
+from crawling.base.errors import Withdrawn
 
 
 class WithdrawnPageMiddleware:

@@ -16,11 +16,11 @@ from urllib.parse import parse_qs, quote, urlencode
 
 from django.db import close_old_connections
 
-from crawling.errors import NotFound
-from crawling.exports.reading import read
-from crawling.exports.run_export import RunExport
-from crawling.wacz.access import GRANT_LASTS, redeem, wacz_by
-from crawling.wacz.origins import origin_of, run_asked, site
+from crawling.base.errors import NotFound
+from crawling.uses.exports.reading import read
+from crawling.uses.exports.run_export import RunExport
+from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
+from crawling.uses.exports.wacz.origins import origin_of, run_asked, site
 from crawlsite.replay.policies import (
     ALLOWS,
     SANDBOX,

@@ -5,7 +5,7 @@ code of ours contains or imports it.
 
 from __future__ import annotations
 
-from crawling.process.npm_package import NpmPackage
+from crawling.machine.npm_package import NpmPackage
 
 #: what is served: all that the player consists of, with its licence
 SERVED = ("index.html", "sw.js", "ui.js", "LICENSE")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha256
 
-from crawling.wacz.origins import origin_of, site
+from crawling.uses.exports.wacz.origins import origin_of, site
 
 #: of the page that has the player in a frame
 STYLE = (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 from django.conf import settings
 from django.template.loader import get_template
+from django.template.utils import get_app_template_dirs
 
 
 def import_pages() -> None:
@@ -13,6 +15,9 @@ def import_pages() -> None:
     would wait for a thread.
     """
     import_module(settings.ROOT_URLCONF)
-    templates = settings.BASE_DIR / "templates"
-    for template in sorted(templates.rglob("*.html")):
-        get_template(str(template.relative_to(templates)))
+    folders = [settings.BASE_DIR / "templates", *map(Path, get_app_template_dirs("templates"))]
+    for folder in folders:
+        if folder.is_relative_to(settings.BASE_DIR / ".venv"):
+            continue  # of packages, which show few of theirs
+        for template in sorted(folder.rglob("*.html")):
+            get_template(str(template.relative_to(folder)))

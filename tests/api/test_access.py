@@ -16,8 +16,8 @@ from django.test import Client
 from django.utils import timezone
 
 from allocation.services import ensure_share
-from crawling.crawls.creation import create_crawl
-from crawling.teams.permissions import OF_ALL
+from crawling.installation.permissions import OF_ALL
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.administration.accounts import ROLES, role_of
 from crawlsite.api.root import api
 from crawlsite.models import ApiToken

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crawling.crawls.creation import create_crawl
 from crawling.models import Listener
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.api.conftest import SEED
 

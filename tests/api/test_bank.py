@@ -9,7 +9,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from allocation.models import Pool
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply

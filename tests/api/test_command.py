@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.management.commands.api import ask
 from tests.api.conftest import SEED
 from tests.api.test_access import description

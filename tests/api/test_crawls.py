@@ -9,8 +9,8 @@ from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from crawling.crawls.creation import create_crawl
 from crawling.models import CrawlJob, Host, LogLine, Page, Run, Shift, Url
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from tests.api.conftest import SEED

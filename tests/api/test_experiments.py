@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.experiments import store
-from crawling.experiments.runner import run_experiment
 from crawling.models.experiments import Experiment
+from experiments import store
+from experiments.runner import run_experiment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

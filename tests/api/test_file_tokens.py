@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import get_resolver
 
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.api.auth import WRONG_TOKENS
 from crawlsite.tokens import make_token
 from tests.crawling.conftest import allowed_loopback, the_pool

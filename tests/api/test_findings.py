@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
+from crawling.installation.run_log import write
 from crawling.models import Level, Page, Run, RunCount
-from crawling.run_log import write
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.api.conftest import SEED
 

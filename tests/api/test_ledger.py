@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allocation.models import Pool
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 
 

@@ -11,8 +11,8 @@ from io import BytesIO
 
 import pytest
 
+from crawling.installation.pools import default_pool
 from crawling.models import Listener, Page
-from crawling.pools import default_pool
 from tests.api.test_access import description
 from tests.api.test_findings import crawled, run, site  # noqa: F401  # fixtures
 from tests.test_roles import ROUTES, TABLE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from tests.api.conftest import SEED
 
 

@@ -11,7 +11,7 @@ from schemathesis import openapi
 from schemathesis.checks import load_all_checks, not_a_server_error
 from schemathesis.specs.openapi import checks
 
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.tokens import make_token
 from tests.api.conftest import SEED
 

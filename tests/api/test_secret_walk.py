@@ -21,16 +21,6 @@ from django.db import connection, transaction
 from django.test import Client, override_settings
 
 from allocation.models import Pool
-from crawling.alerts.delivery import send_due
-from crawling.alerts.listeners import save_listener
-from crawling.alerts.wording import AlertEvent
-from crawling.checkpoints.checkpoint_import import import_checkpoint
-from crawling.checkpoints.jobs import CHECKPOINT, ask_checkpoint
-from crawling.crawls.creation import clone_crawl, create_crawl
-from crawling.crawls.revisions import edit_crawl
-from crawling.crawls.schedules import set_schedule
-from crawling.crawls.share_links import create_share_link
-from crawling.crawls.templates import save_template
 from crawling.jobs.running import run_job
 from crawling.models import (
     BackgroundJob,
@@ -42,7 +32,17 @@ from crawling.models import (
     Page,
     Run,
 )
+from crawling.runs.crawls.creation import clone_crawl, create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.crawls.schedules import set_schedule
+from crawling.runs.crawls.share_links import create_share_link
+from crawling.runs.crawls.templates import save_template
 from crawling.runs.start import start_run
+from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.alerts.wording import AlertEvent
+from crawling.uses.checkpoints.checkpoint_import import import_checkpoint
+from crawling.uses.checkpoints.jobs import CHECKPOINT, ask_checkpoint
 from crawlsite.tokens import make_token
 from tests.crawling.conftest import do_shifts
 from tests.crawling.shared import Shared

@@ -8,10 +8,10 @@ import pytest
 from django.db import connections
 
 from allocation.models import Process
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import CrawlJob, LogLine, Page, Run, RunCount, Url
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.grants import leave_bank
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import retry_failed
@@ -186,7 +186,7 @@ def edit_at(site, path, **changes):
 
 
 def test_a_shift_at_work_obeys_a_new_limit_and_a_new_depth(make_site, order, work_off, monkeypatch):
-    monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
     site = make_site(endless(200))
     edit_at(site, "/5", max_pages=40, max_depth=1)
 
@@ -199,7 +199,7 @@ def test_a_shift_at_work_obeys_a_new_limit_and_a_new_depth(make_site, order, wor
 
 
 def test_a_shift_at_work_obeys_a_new_delay(make_site, order, work_off, monkeypatch):
-    monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
     site = make_site(
         {
             "/": "".join(f'<a href="/{n}">x</a>' for n in range(20)),

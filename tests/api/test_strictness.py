@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crawling.crawls.creation import create_crawl
-from crawling.pools import default_pool
+from crawling.installation.pools import default_pool
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.api.root import api
 from tests.api.conftest import SEED
 

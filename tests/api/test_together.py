@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
 from crawling.jobs.running import run_job
 from crawling.models import BlocklistEntry, CrawlJob, Host, Inquiry, OrderTemplate
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
 from crawlsite.models import ApiToken
 from tests.api.conftest import SEED, Program

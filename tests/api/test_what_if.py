@@ -6,7 +6,7 @@ import pytest
 
 from allocation.models import Event, Pool, Process
 from allocation.services import keep_resources
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.allocation.textbook import CASES, P3, REQUESTS, rows
 

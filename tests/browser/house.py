@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
-from crawling.crawls.creation import create_crawl
 from crawling.models import CrawlJob
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop
 from tests.crawling.conftest import do_shifts

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page
 
 from allocation.models import Pool
-from crawling.experiments.runner import run_experiment
-from crawling.experiments.store import make_experiment
 from crawling.models import Host
+from experiments.runner import run_experiment
+from experiments.store import make_experiment
 from tests.browser.axe import violations
 from tests.browser.house import furnish
 

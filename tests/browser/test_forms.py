@@ -6,9 +6,9 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.teams import set_team_rule
 from crawling.models import AllowedNetwork, BlocklistEntry, CrawlJob
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.teams import set_team_rule
 
 PASSWORD = "a long password"  # of a test's user
 LISTED = "/crawls/blocklist/"

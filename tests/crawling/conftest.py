@@ -12,17 +12,17 @@ from rq import Worker
 
 from allocation.models import OutboxKind, Pool
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
-from crawling.checkpoints.checkpoint_export import take_checkpoint
-from crawling.crawls.creation import create_crawl
-from crawling.installation import set_identity
+from crawling.installation.identity import set_identity
 from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
-from crawling.worker.jobs import run_shift
-from tests.crawling.alerts.mailserver import serve_mail
+from crawling.uses.checkpoints.checkpoint_export import take_checkpoint
+from crawling.work.worker.jobs import run_shift
 from tests.crawling.shared import Shared
+from tests.crawling.uses.alerts.mailserver import serve_mail
 
 CLASSES = [
     NewClass("worker", "worker", "RQ workers", 4),

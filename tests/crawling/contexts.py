@@ -4,15 +4,15 @@ shift around.
 
 from ipaddress import ip_network
 
+from crawling.orders.scope.filters import UrlFilters
+from crawling.orders.scope.scope import Reach, Scope
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.pipeline.client import Client, Egress, RequestPolicy
-from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy
-from crawling.pipeline.shift_port import NoShift
-from crawling.scope.filters import UrlFilters
-from crawling.scope.scope import Reach, Scope
 from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.secret_headers import Recipients
 from crawling.web.vetting import AllowedRange, DialPolicy
+from crawling.work.pipeline.client import Client, Egress, RequestPolicy
+from crawling.work.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy
+from crawling.work.pipeline.shift_port import NoShift
 
 HERE = AllowedRange(ip_network("127.0.0.0/8"), 1, 65535)
 

@@ -13,8 +13,8 @@ from benchmarks.crawling.measuring import MIB, line, measured
 from benchmarks.crawling.use_steps import STEPS
 from benchmarks.crawling.uses import NAME, uses
 from benchmarks.crawling.watched_site import Judged, watched_crawl
-from crawling.links.catch_up import catch_up
-from crawling.links.second_reading import read_again
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.second_reading import read_again
 from crawling.runs.start import start_run
 
 CARD = '<p class="h-card">Ada</p>'

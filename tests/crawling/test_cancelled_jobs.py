@@ -19,23 +19,23 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from allocation.models import Process, ProcessState
+from crawling.base.errors import WrongState
 from crawling.cancelling.cancel import cancel_experiment
-from crawling.errors import WrongState
-from crawling.experiments import store
-from crawling.imports.import_jobs import ask_import
-from crawling.imports.jobs import IMPORT, ArchiveImport
 from crawling.jobs.cancel import cancel_of_run, clear_cancelled_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
 from crawling.jobs.rq_jobs import IMPORTS, remove
 from crawling.jobs.running import NOT_WANTED, run_job
-from crawling.mirror.jobs import MIRROR
 from crawling.models import BackgroundJob, CrawlJob, Inquiry, Notice
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.scheduler.messages import resend_background
-from crawling.wacz.jobs import WACZ
-from tests.crawling.imports.warc_files import answer, warc
+from crawling.uses.exports.mirror.jobs import MIRROR
+from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.imports.import_jobs import ask_import
+from crawling.uses.imports.jobs import IMPORT, ArchiveImport
+from experiments import store
 from tests.crawling.pages import browser, log_in, soup
+from tests.crawling.uses.imports.warc_files import answer, warc
 from tests.stack import (
     BACKGROUND,
     background_queue,
@@ -263,7 +263,7 @@ def test_what_a_job_has_made_as_it_was_cancelled_is_removed(place, run, ada, mon
 
 
 def storage_of():
-    from crawling.storage import storage
+    from crawling.base.storage import storage
 
     return storage()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ValidationError
 
-from crawling.installation import allowed_directories
+from crawling.installation.identity import allowed_directories
 from crawling.models import AllowedDirectory
 
 SYSTEM = ["/proc/self", "/proc", "/sys", "/dev/shm", "/etc"]

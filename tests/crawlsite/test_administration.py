@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from crawling.installation import identity, set_identity
+from crawling.installation.identity import identity, set_identity
 from crawling.models import AllowedNetwork, TrustedProxy
 from crawlsite.administration.accounts import role_of
 from crawlsite.models import GivenPassword

@@ -17,18 +17,18 @@ from django.urls import reverse
 from allocation.models import Event, OutboxKind, ProcessState
 from allocation.services import create_pool, reap_expired, unsent_outbox
 from crawling.archive.files import deletions_held, remove_abandoned
-from crawling.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
-from crawling.crawls.creation import create_crawl
-from crawling.exports.rows import ask_export
-from crawling.exports.state import state_of
 from crawling.jobs.running import run_job
 from crawling.models import ArchiveFile, CrawlJob, Page, Run, RunState
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import shift_was_reaped
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
-from crawling.wacz.jobs import WACZ
-from crawling.worker.jobs import run_shift
+from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
+from crawling.uses.exports.rows import ask_export
+from crawling.uses.exports.state import state_of
+from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.work.worker.jobs import run_shift
 from crawlsite.backup import back_up
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import CLASSES, granted_starts, loopback, order, pool, work_off  # noqa: F401

@@ -15,11 +15,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Pool
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.crawls.overview import SOME, crawls_now
-from crawling.installation import set_identity
+from crawling.installation.identity import set_identity
 from crawling.models import Run, RunCount, RunTotal
 from crawling.models.jobs import RunState
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, note_work
 from crawling.runs.start import start_run
 from crawlsite import overview

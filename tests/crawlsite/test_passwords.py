@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client
 
-from crawling.audit import LogEntry
+from crawling.base.audit import LogEntry
 from crawlsite.administration.accounts import ROLES, create_account, make_roles, reset_password
 from crawlsite.administration.passwords import is_given
 from crawlsite.tokens import make_token

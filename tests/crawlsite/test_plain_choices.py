@@ -14,10 +14,10 @@ from django.core.management import get_commands, load_command_class
 from pydantic import BaseModel
 
 from allocation.services import create_pool
-from crawling.crawls.creation import create_crawl
 from crawling.models import AllowedNetwork
-from crawling.scope.blocklist import BlocklistKind
-from crawling.scope.url_rules import UrlRuleKind
+from crawling.orders.scope.blocklist import BlocklistKind
+from crawling.orders.scope.url_rules import UrlRuleKind
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.api.root import api
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import browser

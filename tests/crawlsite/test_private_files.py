@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from crawling.storage import DirectoryStorage
+from crawling.base.storage import DirectoryStorage
 from crawlsite import private_files
 from crawlsite.env import for_child
 from crawlsite.health import probes

@@ -12,7 +12,7 @@ import django
 if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "crawlsite.settings"
     django.setup()
-    from crawling.crawls.creation import create_crawl
+    from crawling.runs.crawls.creation import create_crawl
     from crawling.runs.start import start_run
 
     for order in json.loads(Path(sys.argv[1]).read_text()):

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psutil
 
-from crawling.crawls.creation import create_crawl
-from crawling.errors import WrongState
+from crawling.base.errors import WrongState
 from crawling.models import Run, Shift
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import stop
 from tests.forked import Program

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from ninja import Path, Query
 from pydantic import AfterValidator, AwareDatetime, WithJsonSchema
 
-from crawling.crawls.revisions import EDITABLE
 from crawling.orders.order import CrawlOrder
+from crawling.runs.crawls.revisions import EDITABLE
 from serving.access import needs
 
 may_view = needs("crawling.view_crawljob")

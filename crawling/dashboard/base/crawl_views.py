@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from allocation.snapshot import WaitRow
 from allocation.wording import whole_number
-from crawling.errors import UnknownCrawl
+from crawling.base.errors import UnknownCrawl
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob, Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES

@@ -13,17 +13,17 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.utils import timezone
 
-from crawling.crawls.restored_items import remove_item, restore_item
-from crawling.errors import NotFound
-from crawling.housekeeping.deletion import (
+from crawling.base.errors import NotFound
+from crawling.installation.permissions import acted_on, is_restricted, require_act
+from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
+from crawling.models.deleted import RESTORABLE
+from crawling.runs.crawls.restored_items import remove_item, restore_item
+from crawling.runs.housekeeping.deletion import (
     remove_crawl_now,
     remove_run_now,
     restore_crawl,
     restore_run,
 )
-from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
-from crawling.models.deleted import RESTORABLE
-from crawling.teams.permissions import acted_on, is_restricted, require_act
 from serving.access import require
 
 #: of each kind, the latest

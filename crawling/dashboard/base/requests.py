@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from allocation.wording import whole_number
-from crawling.errors import NotFound, UnknownCrawl, UnknownRun, Withdrawn
+from crawling.base.errors import NotFound, UnknownCrawl, UnknownRun, Withdrawn
 from crawling.models import CrawlJob, Page, Run, WithdrawnPage
 from serving.access import AuthenticatedRequest, authenticated
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.text import capfirst
 from redis.exceptions import RedisError
 
-from crawling.errors import BadOrder
+from crawling.base.errors import BadOrder
 
 NO_QUEUE = "Redis does not answer, so no background job can be asked."
 

@@ -12,8 +12,6 @@ from typing import Annotated, Any, Literal
 from ninja import Body, Header, Path, Query, Router, Status
 from pydantic import Field
 
-from crawling.crawls.creation import create_idempotently
-from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base import requests
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
@@ -38,8 +36,10 @@ from crawling.dashboard.crawls.filter import ORDERS, STATES, CrawlFilter
 from crawling.dashboard.crawls.listing import page_of, sortable
 from crawling.dashboard.run.api.detail import detail
 from crawling.dashboard.run.run_list import list_runs
-from crawling.housekeeping import deletion
 from crawling.models import DeletedKind
+from crawling.runs.crawls.creation import create_idempotently
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.housekeeping import deletion
 from crawling.runs.wait_reason import waiting_runs
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema

@@ -12,9 +12,7 @@ from django.http import HttpResponse
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls import saved_views
-from crawling.crawls.creation import check_order
-from crawling.crawls.scope_tests import MOST_TESTED, try_order
+from crawling.base.errors import BadOrder, NotFound
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -27,12 +25,14 @@ from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_in
 from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
-from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.previews.seed_fetches import request_test_fetch
 from crawling.previews.seed_names import ask_names
+from crawling.runs.crawls import saved_views
+from crawling.runs.crawls.creation import check_order
+from crawling.runs.crawls.scope_tests import MOST_TESTED, try_order
 from crawling.runs.seed_checks import closed_addresses
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema

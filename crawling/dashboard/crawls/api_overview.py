@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from ninja import Body, Query, Router
 from pydantic import ConfigDict, Field
 
-from crawling import installation
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.overview import crawls_now
@@ -22,7 +22,7 @@ from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.diagnostics_bundle import evidence_of
 from crawling.dashboard.run.processes import dealings_of
-from crawling.errors import BadOrder
+from crawling.installation import identity as installation
 from crawling.models import Identity
 from serving.access import AuthenticatedRequest, needs
 from serving.schemas import Schema

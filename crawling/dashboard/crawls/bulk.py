@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from django.contrib.auth.models import User
 
-from crawling.crawls.tags import tag_crawls
+from crawling.base.errors import CrawlError
 from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
-from crawling.errors import CrawlError
+from crawling.installation.permissions import acted_on, refusal, within_reach
 from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.seeds import BadTags
+from crawling.runs.crawls.tags import tag_crawls
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.verbs import VERBS
 from crawling.runs.wait_reason import waiting_runs
-from crawling.teams.permissions import acted_on, refusal, within_reach
 
 #: more at once would take minutes
 MOST = 500

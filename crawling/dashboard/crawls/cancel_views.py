@@ -7,11 +7,11 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
+from crawling.base.encrypted_text import SealBroken
+from crawling.base.errors import InquiriesBusy, NotFound, WrongState
 from crawling.cancelling.cancel import cancel_import, cancel_inquiry
 from crawling.dashboard.base.requests import back, next_page, wanted_run
 from crawling.dashboard.base.trouble import errors_told
-from crawling.encrypted_text import SealBroken
-from crawling.errors import InquiriesBusy, NotFound, WrongState
 from crawling.jobs.cancel import cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry, InquiryKind

@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.dashboard.crawls.listing import Listing
 from crawling.dashboard.run.rates import rates_now
+from crawling.installation.permissions import acted_on
 from crawling.models import CrawlJob
 from crawling.runs.transitions import possible
 from crawling.runs.verbs import Verb, offered
-from crawling.teams.permissions import acted_on
 
 #: of those of a crawl
 SEEDS_TOLD = 10

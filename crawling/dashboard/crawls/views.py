@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.wording import listed, whole_number
-from crawling.crawls.saved_views import forget_view, save_view, visible_views
+from crawling.base.errors import CrawlError, NotFound, WrongState
 from crawling.dashboard.base.columns import SPAN, chips_of
 from crawling.dashboard.base.crawl_views import crawl_views
 from crawling.dashboard.base.recently_deleted import (
@@ -31,12 +31,12 @@ from crawling.dashboard.crawls.columns import COLUMNS, heads
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.list_rows import list_rows
 from crawling.dashboard.crawls.listing import CRAWLS_PER_PAGE, crawls_file, list_crawls
-from crawling.errors import CrawlError, NotFound, WrongState
+from crawling.installation.permissions import acted_on
 from crawling.models import CrawlJob, Team
 from crawling.orders.seeds import BadTags, read_tags
+from crawling.runs.crawls.saved_views import forget_view, save_view, visible_views
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.transitions import ENDING, possible, told_before
-from crawling.teams.permissions import acted_on
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.list_choices import choices_of

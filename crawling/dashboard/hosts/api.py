@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -32,6 +31,7 @@ from crawling.dashboard.hosts.listing import (
 )
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Host, Page
+from crawling.runs.crawls.blocklist import block_host, unblock_host
 from serving.access import AuthenticatedRequest, needs
 from serving.schemas import Schema
 

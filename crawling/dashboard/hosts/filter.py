@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import CharField, Func, Q, QuerySet, Value
 
 from crawling.models import BlocklistEntry, Host, RobotsFile
-from crawling.scope.blocklist import BlocklistKind
+from crawling.orders.scope.blocklist import BlocklistKind
 from dnscache.models import DnsEntry
 from serving.paging import bounded_count
 from serving.requests import asked_text

@@ -12,10 +12,10 @@ from typing import Any
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
+from crawling.base.timed import time_limit
 from crawling.dashboard.base.crawl_views import shifts_of
 from crawling.dashboard.hosts.filter import HostFilter, blocks
 from crawling.models import BlocklistEntry, CrawlJob, Host, HostQueue, Page, RobotsFile
-from crawling.timed import time_limit
 from crawling.web.statuses import explain
 from dnscache.models import DnsEntry
 from serving.downloads import Download, row_file

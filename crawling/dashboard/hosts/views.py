@@ -9,7 +9,8 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from crawling.crawls.blocklist import block_host, unblock_host
+from crawling.base.errors import CrawlError
+from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.listing import (
@@ -22,9 +23,8 @@ from crawling.dashboard.hosts.listing import (
     visitors_of,
 )
 from crawling.dashboard.hosts.name_wait import why_waits
-from crawling.errors import CrawlError
 from crawling.models import Host
-from crawling.timed import SearchTookTooLong
+from crawling.runs.crawls.blocklist import block_host, unblock_host
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
 from serving.requests import asked_text

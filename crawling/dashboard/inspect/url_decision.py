@@ -28,10 +28,10 @@ from crawling.models import (
     Verdict,
 )
 from crawling.models.jobs import ENDED_STATES
+from crawling.orders.scope.blocklist import Blocklist
+from crawling.orders.scope.filters import Rule, Ruling
+from crawling.orders.scope.trap_patterns import why_held
 from crawling.previews.inquiries import ask_once
-from crawling.scope.blocklist import Blocklist
-from crawling.scope.filters import Rule, Ruling
-from crawling.scope.trap_patterns import why_held
 from crawling.web.addresses import Address, canonical_address, fingerprints, read_address
 from crawling.web.outages import read_outages
 from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect

@@ -12,10 +12,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from crawling.dashboard.base.api_schemas import cancelled_facts
+from crawling.installation.permissions import STEER, acted_on, is_administrator, may_end
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds, kind_of
 from crawling.models import BackgroundJob
-from crawling.teams.permissions import STEER, acted_on, is_administrator, may_end
 
 BEGUN = Q(began_at__isnull=False, waits="")
 ENDED_WELL = Q(trouble="", cancelled_at=None)

@@ -8,10 +8,10 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 
+from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import asked_number, back
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.jobs.job_list import STATES, listed_jobs, rows_for
-from crawling.errors import CrawlError
 from crawling.jobs.cancel import cancel_job, run_job_again
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds, kind_of

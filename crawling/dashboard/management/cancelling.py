@@ -8,6 +8,7 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from crawling.base.errors import NotFound
 from crawling.cancelling.cancel import (
     cancel_experiment,
     cancel_import,
@@ -15,12 +16,11 @@ from crawling.cancelling.cancel import (
 )
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
-from crawling.errors import NotFound
-from crawling.imports.jobs import ArchiveImport
 from crawling.jobs.cancel import cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
 from crawling.models.experiments import Experiment
+from crawling.uses.imports.jobs import ArchiveImport
 
 HELP = {
     "cancel-job": "end a background job that makes something of a run",

@@ -17,7 +17,7 @@ from django.urls import reverse
 from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
-from crawling.errors import CrawlError
+from crawling.base.errors import CrawlError
 from crawling.jobs.rq_jobs import live_workers
 
 REMEDY = "start everything with `make run`, or give this command the STATE_DIR of it."

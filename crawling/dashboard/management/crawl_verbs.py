@@ -11,16 +11,16 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from crawling.crawls.added_seeds import add_to_seeds
-from crawling.crawls.creation import clone_crawl
-from crawling.crawls.tags import set_tags
-from crawling.crawls.teams import hand_over
+from crawling.base.errors import BadSeeds
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows, restore
 from crawling.dashboard.management.command_errors import require_worker
-from crawling.errors import BadSeeds
-from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob, DeletedKind
+from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.runs.crawls.creation import clone_crawl
+from crawling.runs.crawls.tags import set_tags
+from crawling.runs.crawls.teams import hand_over
+from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS

@@ -6,9 +6,9 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from crawling.base.errors import NotFound
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.jobs.job_list import STATES, JobRow, job_facts, listed_jobs, rows_for
-from crawling.errors import NotFound
 from crawling.jobs.cancel import cancel_job, run_job_again
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds

@@ -6,10 +6,10 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from crawling.crawls.creation import name_for
 from crawling.dashboard.management.command_errors import read_json_object
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
+from crawling.runs.crawls.creation import name_for
 
 OPTIONS = tuple(one for one in FIELDS if one.question.option)
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from crawling.crawls.share_links import (
+from crawling.dashboard.management.command_errors import page_of
+from crawling.models import CrawlJob, ShareLink
+from crawling.runs.crawls.share_links import (
     MOST_DAYS,
     USUAL_DAYS,
     create_share_link,
     revoke_share_link,
     share_links_of,
 )
-from crawling.dashboard.management.command_errors import page_of
-from crawling.models import CrawlJob, ShareLink
 
 
 def add_share_arguments(parser: ArgumentParser) -> None:

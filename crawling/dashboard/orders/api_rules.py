@@ -12,10 +12,7 @@ from django.utils import timezone
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.blocklist import add_entry, remove_entry
-from crawling.crawls.revisions import revert_edit
-from crawling.crawls.robots_exceptions import LONGEST_HOURS, end_exception, except_host
-from crawling.crawls.scope_tests import MOST_TESTED, preview_changes, try_scope
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     Changes,
@@ -37,9 +34,12 @@ from crawling.dashboard.orders.api_rule_schemas import (
     RuleCheckList,
 )
 from crawling.dashboard.run.api.detail import detail
-from crawling.errors import BadOrder
 from crawling.models import BlocklistEntry, OrderRevision, RobotsException
-from crawling.scope.blocklist import BlocklistKind
+from crawling.orders.scope.blocklist import BlocklistKind
+from crawling.runs.crawls.blocklist import add_entry, remove_entry
+from crawling.runs.crawls.revisions import revert_edit
+from crawling.runs.crawls.robots_exceptions import LONGEST_HOURS, end_exception, except_host
+from crawling.runs.crawls.scope_tests import MOST_TESTED, preview_changes, try_scope
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import cut, page_of
 from serving.schemas import Schema

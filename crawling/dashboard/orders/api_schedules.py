@@ -10,12 +10,12 @@ from django.http import Http404
 from ninja import Body, Query, Router, Status
 from pydantic import Field, WithJsonSchema
 
-from crawling.crawls.schedules import remove_schedule, set_schedule
 from crawling.dashboard.base.api_parameters import CrawlId, Limit, may_change, may_view
 from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.orders.schedule import plan_of, scheduled_crawls
 from crawling.models import CrawlJob
 from crawling.orders.schedules import ScheduleTiming
+from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

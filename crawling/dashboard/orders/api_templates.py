@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from crawling.crawls.templates import crawl_from, remove_template, save_template
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     ORDER,
@@ -25,6 +24,7 @@ from crawling.dashboard.base.api_schemas import CrawlDetail
 from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import OrderTemplate
+from crawling.runs.crawls.templates import crawl_from, remove_template, save_template
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

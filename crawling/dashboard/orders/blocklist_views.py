@@ -6,14 +6,14 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from crawling.crawls.blocklist import add_entry, remove_entry
+from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.inspect.url_inspection import inspect
-from crawling.errors import CrawlError
+from crawling.installation.permissions import acts_on_own_only
 from crawling.models import BlocklistEntry, CrawlJob
-from crawling.scope.blocklist import BlocklistKind
-from crawling.teams.permissions import acts_on_own_only
+from crawling.orders.scope.blocklist import BlocklistKind
+from crawling.runs.crawls.blocklist import add_entry, remove_entry
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of

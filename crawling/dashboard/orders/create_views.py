@@ -19,27 +19,27 @@ from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
 from allocation.wording import listed, some, whole_number
-from crawling.crawls.creation import check_order, create_crawl, order_of
-from crawling.crawls.tags import set_tags
-from crawling.crawls.templates import as_crawl, remove_template, save_template, templates_for
+from crawling.base.encrypted_text import SealBroken
+from crawling.base.errors import BadOrder, CrawlError, NoPool
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers
 from crawling.dashboard.orders.forms.sections import sections_of
-from crawling.encrypted_text import SealBroken
-from crawling.errors import BadOrder, CrawlError, NoPool
-from crawling.installation import allow, identity, set_identity
+from crawling.installation.identity import allow, identity, set_identity
+from crawling.installation.permissions import require_act
+from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.fetching import masked_in
-from crawling.pools import capacity_of, default_pool, pool_named
 from crawling.previews.inquiries import question_of
 from crawling.previews.seed_fetch_results import SeedTestFetch
 from crawling.previews.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.previews.seed_names import ask_names, await_names
+from crawling.runs.crawls.creation import check_order, create_crawl, order_of
+from crawling.runs.crawls.tags import set_tags
+from crawling.runs.crawls.templates import as_crawl, remove_template, save_template, templates_for
 from crawling.runs.seed_checks import ClosedAddress, closed_addresses
 from crawling.runs.start import start_run
-from crawling.teams.permissions import require_act
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 

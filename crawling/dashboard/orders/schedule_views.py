@@ -10,12 +10,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from allocation.wording import whole_number
-from crawling.crawls.schedules import remove_schedule, set_schedule
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.trouble import blame
 from crawling.dashboard.orders.schedule import plan_of, scheduled_crawls
-from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.orders.schedules import CatchUp, zones
+from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 CATCH_UP = (

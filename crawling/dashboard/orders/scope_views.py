@@ -12,9 +12,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from allocation.wording import whole_number
-from crawling.crawls.revisions import edit_crawl, revert_edit
-from crawling.crawls.robots_exceptions import end_exception, except_host
-from crawling.crawls.scope_tests import (
+from crawling.base.errors import BadOrder, CrawlError
+from crawling.dashboard.base.trouble import errors_told
+from crawling.dashboard.orders.create_views import checked, form_of
+from crawling.dashboard.orders.forms.create import EditForm, edit_answers
+from crawling.dashboard.orders.forms.fields import lines
+from crawling.dashboard.orders.forms.sections import sections_of
+from crawling.models import CrawlJob
+from crawling.orders.estimates import estimate
+from crawling.orders.scope.filters import Rule
+from crawling.runs.crawls.revisions import edit_crawl, revert_edit
+from crawling.runs.crawls.robots_exceptions import end_exception, except_host
+from crawling.runs.crawls.scope_tests import (
     MOST_TESTED,
     RuleCheck,
     preview_changes,
@@ -22,15 +31,6 @@ from crawling.crawls.scope_tests import (
     try_changes,
     try_order,
 )
-from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.orders.create_views import checked, form_of
-from crawling.dashboard.orders.forms.create import EditForm, edit_answers
-from crawling.dashboard.orders.forms.fields import lines
-from crawling.dashboard.orders.forms.sections import sections_of
-from crawling.errors import BadOrder, CrawlError
-from crawling.models import CrawlJob
-from crawling.orders.estimates import estimate
-from crawling.scope.filters import Rule
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import wants_fragment
 

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from allocation.wording import beginning, some
-from crawling.crawls.added_seeds import AddedSeedsResult, add_to_seeds
+from crawling.base.errors import BadSeeds, CrawlError
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.orders.forms.fields import lines
-from crawling.errors import BadSeeds, CrawlError
 from crawling.models import CrawlJob, SeedSource, SeedSourceKind
-from crawling.seed_sources.sources import (
+from crawling.runs.crawls.added_seeds import AddedSeedsResult, add_to_seeds
+from crawling.uses.seed_sources.sources import (
     SHORTEST,
     SeedSourceFields,
     create_source,

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from ninja import Body, Path, Query, Router
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
@@ -26,6 +25,7 @@ from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.dashboard.pages.downloads import list_extracted
 from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
 from crawling.dashboard.pages.trap_patterns import list_traps
+from crawling.runs.crawls.traps import approve_trap, ban_trap
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from django.http import Http404, StreamingHttpResponse
 from ninja import Path, Query, Router
 
+from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
@@ -24,7 +25,6 @@ from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter
-from crawling.errors import ArchiveTrouble
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
 

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from ninja import Path, Query, Router, Status
 from pydantic import Field
 
+from crawling.base.errors import ComparisonFailure, NotFound
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -28,7 +29,6 @@ from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_in
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import page_cache
-from crawling.errors import ComparisonFailure, NotFound
 from crawling.models import InquiryKind
 from crawling.previews.inquiries import ask_once
 from crawling.previews.run_comparison import (

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db.models import TextChoices
 
-from crawling.errors import CrawlError
+from crawling.base.errors import CrawlError
+from crawling.base.timed import time_limit
 from crawling.models import Run
-from crawling.timed import time_limit
 from crawling.web.simhash import NEAR_BITS
 from serving.downloads import Download, row_file
 from serving.paging import cut

@@ -20,9 +20,9 @@ from crawling.models import (
     Verdict,
     VerdictCount,
 )
+from crawling.orders.scope.filters import Rule
+from crawling.orders.scope.trap_patterns import why_held
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
-from crawling.scope.filters import Rule
-from crawling.scope.trap_patterns import why_held
 from crawling.web.statuses import FetchStatus, explain
 from serving.paging import cut
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from crawling.models import Run, TrapPattern, UrlState
-from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import why_held
+from crawling.orders.scope.trap_gate import TrapState
+from crawling.orders.scope.trap_patterns import why_held
 from serving.paging import page_of
 
 #: of each pattern, how many URLs are held and the first few of them

@@ -20,11 +20,9 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from crawling.archive.reader import content_of, original_of, packed_pieces
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
-from crawling.crawls.traps import approve_trap, ban_trap
+from crawling.base.errors import ArchiveTrouble, CrawlError
 from crawling.dashboard.base.requests import asked_number, back, of_run, wanted_page
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.graph.lists import ranks_of_page
-from crawling.dashboard.links.structured_data import structured_of_page
 from crawling.dashboard.pages.downloads import (
     WARC,
     page_file,
@@ -39,9 +37,8 @@ from crawling.dashboard.pages.not_fetched import (
     not_fetched_urls,
     reasons_of,
 )
-from crawling.errors import ArchiveTrouble, CrawlError
-from crawling.links.parts import MOST_BEHIND
-from crawling.links.progress import dataset_states
+from crawling.datasets.parts import MOST_BEHIND
+from crawling.datasets.progress import dataset_states
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask_once
@@ -51,6 +48,9 @@ from crawling.previews.run_comparison import (
     ComparingTookTooLong,
     compare_runs,
 )
+from crawling.runs.crawls.traps import approve_trap, ban_trap
+from crawling.uses.link_graph.lists import ranks_of_page
+from crawling.uses.structured_data.structured_data import structured_of_page
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address
 from crawling.web.file_names import file_name
 from crawling.web.secret_headers import masked_head

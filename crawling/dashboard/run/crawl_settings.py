@@ -11,11 +11,11 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from allocation.selectors import format_amounts
+from crawling.installation.pools import pool_of
 from crawling.models import CrawlJob, RobotsException, Run
 from crawling.orders.fields import OrderField, fields_of
 from crawling.orders.ranking import Order
-from crawling.pools import pool_of
-from crawling.scope.scope import Reach
+from crawling.orders.scope.scope import Reach
 
 #: units by the last word of a field's name
 UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": " %"}

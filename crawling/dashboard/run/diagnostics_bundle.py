@@ -15,7 +15,6 @@ from pydantic_core import to_json
 
 from allocation.models import Process
 from allocation.selectors import resource_rows
-from crawling.crawls.creation import order_of
 from crawling.dashboard.base.crawl_views import run_view
 from crawling.dashboard.run.charts import RunMinute, minutes
 from crawling.dashboard.run.diagnosis import facts_of
@@ -23,8 +22,9 @@ from crawling.dashboard.run.hosts import first_hosts, host_rows
 from crawling.dashboard.run.log import latest_as_text
 from crawling.dashboard.run.numbers import rows_of
 from crawling.dashboard.run.processes import ProcessHoldings, dealings_of
+from crawling.installation.pools import pool_of
 from crawling.models import Run, Shift, Url, UrlState
-from crawling.pools import pool_of
+from crawling.runs.crawls.creation import order_of
 from crawling.runs.diagnosis import verdict
 from serving.row_lines import csv_lines
 

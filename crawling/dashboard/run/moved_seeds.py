@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from crawling.models import CrawlJob, Run, Url
-from crawling.scope.scope import Reach, site_of
+from crawling.orders.scope.scope import Reach, site_of
 from crawling.web.addresses import canonical_address
 
 #: rows looked at

@@ -31,11 +31,11 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import fields_of
 from crawling.orders.order import PARTS
 from crawling.orders.ranking import Order
+from crawling.orders.scope.scope import Reach
 from crawling.runs.diagnosis import Stall
 from crawling.runs.endings import sites_of_one_text
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.verbs import Verb, offered
-from crawling.scope.scope import Reach
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
 #: two estimates whose ratio is no more are told as one

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
+from crawling.base.timed import time_limit
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.models import Page, Run
-from crawling.timed import time_limit
 from serving.paging import cut, page_of
 
 #: key and head of the columns that a user may hide; address and status always show

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 
 from django.utils import timezone
 
-from crawling.dashboard.links.link_check import list_problems
-from crawling.dashboard.links.problem_counts import ProblemCount
-from crawling.dashboard.links.problem_counts import counts_of as problem_counts_of
-from crawling.dashboard.links.problem_kinds import LinkProblem, ProblemKind
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run.overview import StatusRow, status_rows
 from crawling.dashboard.run.pages import pages_of
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunState
+from crawling.uses.link_check.link_check import list_problems
+from crawling.uses.link_check.problem_counts import ProblemCount
+from crawling.uses.link_check.problem_counts import counts_of as problem_counts_of
+from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.web.secret_headers import MASK, USER_INFORMATION
 
 SEEDS, HOSTS, PAGES, PROBLEMS = 10, 20, 50, 200

@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.utils.html import conditional_escape, escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from crawling.crawls.examples import is_example
 from crawling.dashboard.base.crawl_views import crawl_view, run_view, verbs_of
 from crawling.dashboard.run.log import LogRow
+from crawling.installation import permissions
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
-from crawling.teams import permissions
+from crawling.runs.crawls.examples import is_example
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()

@@ -15,10 +15,10 @@ from django.utils.html import conditional_escape, escape
 from django.utils.safestring import SafeString, mark_safe
 
 from crawling.dashboard.crawls.list_rows import CrawlListRow
-from crawling.dashboard.links.link_sources import LinkSource
 from crawling.dashboard.run.charts import TimeSeriesPoint
 from crawling.dashboard.run.log import LogRow, log_rows
 from crawling.models import LogLine
+from crawling.uses.link_check.link_sources import LinkSource
 
 register = template.Library()
 

@@ -13,7 +13,7 @@ from crawling.frontier.host_budgets import softly_spent_hosts
 from crawling.frontier.run_limits import soft_limit_reached
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run
-from crawling.scope.filters import Rule
+from crawling.orders.scope.filters import Rule
 from crawling.web.public_suffixes import domain_of
 
 

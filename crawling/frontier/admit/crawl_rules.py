@@ -8,10 +8,10 @@ from django.db.models import Count, Q
 
 from crawling.frontier.due_queues import RunSeeds, seeds_of
 from crawling.models import BlocklistEntry, CrawlJob, RobotsException, Run
+from crawling.orders.scope.blocklist import Blocklist, BlocklistKind, BlocklistMatch
+from crawling.orders.scope.filters import UrlFilters
+from crawling.orders.scope.scope import Reach, Scope
 from crawling.orders.sections.filters import FiltersPart
-from crawling.scope.blocklist import Blocklist, BlocklistKind, BlocklistMatch
-from crawling.scope.filters import UrlFilters
-from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.expressions import Expressions
 

@@ -23,7 +23,7 @@ from crawling.frontier.admit.schedule import FIND_SEEN, MOST_ROWS, SeenUrl
 from crawling.frontier.sql_rows import read_rows
 from crawling.frontier.types import Candidate, Refusal, UrlOutcome
 from crawling.models import Run, Verdict
-from crawling.scope.filters import Rule, UrlFilters
+from crawling.orders.scope.filters import Rule, UrlFilters
 from crawling.web.addresses import canonical_address
 
 #: pages whose targets are told at a time: so many, and fewer once they have so many targets, which

@@ -11,9 +11,9 @@ from django.db import connection
 
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
+from crawling.machine.vitals import VITALS
 from crawling.models import Run, UrlState
 from crawling.orders.ranking import is_of_package, rank_by
-from crawling.process.vitals import VITALS
 
 logger = logging.getLogger(__name__)
 

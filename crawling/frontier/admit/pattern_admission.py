@@ -15,7 +15,7 @@ from crawling.frontier.admit.quarantine import catch, states_of
 from crawling.frontier.admit.schedule import add_queues, schedule_urls
 from crawling.frontier.types import Candidate
 from crawling.models import Run
-from crawling.scope.trap_gate import TrapGate
+from crawling.orders.scope.trap_gate import TrapGate
 
 
 class PatternAdmission(NamedTuple):

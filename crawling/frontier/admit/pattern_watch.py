@@ -12,8 +12,8 @@ from crawling.frontier.admit.quarantine import hold, tell_quarantine
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Run, TrapPattern
-from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import Pattern
+from crawling.orders.scope.trap_gate import TrapState
+from crawling.orders.scope.trap_patterns import Pattern
 
 
 class PatternCounts(NamedTuple):

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 from xxhash import xxh3_64_intdigest
 
 from crawling.frontier.types import Candidate, ServerAnswer, UrlOutcome
-from crawling.process.eviction import forget_oldest
-from crawling.scope.trap_patterns import (
+from crawling.machine.eviction import forget_oldest
+from crawling.orders.scope.trap_patterns import (
     FILTER,
     LATEST,
     LEAST_YIELD,

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from crawling.alerts.notify import notify_listeners
-from crawling.alerts.wording import AlertEvent
 from crawling.frontier.admit.schedule import Scheduled, schedule_urls
 from crawling.frontier.run_counts import (
     FetchCounts,
@@ -23,10 +21,12 @@ from crawling.frontier.run_counts import (
 )
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import Candidate
+from crawling.installation.run_log import write
 from crawling.models import Level, Run, TrapPattern, UrlState
-from crawling.run_log import write
-from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, why_held
+from crawling.orders.scope.trap_gate import TrapState
+from crawling.orders.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, why_held
+from crawling.uses.alerts.notify import notify_listeners
+from crawling.uses.alerts.wording import AlertEvent
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 

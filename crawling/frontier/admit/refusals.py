@@ -14,9 +14,9 @@ from django.db.models import Sum
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import Refusal
+from crawling.machine.eviction import forget_oldest
 from crawling.models import Verdict, VerdictCount
-from crawling.process.eviction import forget_oldest
-from crawling.scope.filters import Rule, Ruling
+from crawling.orders.scope.filters import Rule, Ruling
 from crawling.web.addresses import Address, fingerprint
 
 #: rows of a run; what is beyond is only counted

@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 
-from crawling.process.eviction import forget_oldest
+from crawling.machine.eviction import forget_oldest
 from crawling.web.addresses import Address
 
 CAPACITY = 200_000

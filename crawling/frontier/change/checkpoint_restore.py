@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from crawling.errors import CheckpointTrouble
+from crawling.base.errors import CheckpointTrouble
 from crawling.frontier.bulk_insert import NEW_HOSTS, NewHost
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED, CheckpointTable
 from crawling.frontier.run_counts import sum_up

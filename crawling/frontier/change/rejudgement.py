@@ -21,7 +21,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.types import Candidate
 from crawling.models import Reranking, Run, Url, UrlState, Verdict
-from crawling.scope.filters import Rule, Ruling, UrlFilters
+from crawling.orders.scope.filters import Rule, Ruling, UrlFilters
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from crawling.frontier.types import UrlOutcome
+from crawling.installation.run_log import NewLogLine, write_all
 from crawling.models import Level, Shift, UrlState
-from crawling.run_log import NewLogLine, write_all
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import OF_THE_HOST, explain
 

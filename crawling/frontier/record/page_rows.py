@@ -15,8 +15,8 @@ from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import ArchiveLocation, UrlOutcome
+from crawling.machine.eviction import forget_oldest
 from crawling.models import ExtractedRow, Page, Shift
-from crawling.process.eviction import forget_oldest
 
 CAPACITY = 50_000
 

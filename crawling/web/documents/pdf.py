@@ -12,7 +12,7 @@ import os
 import threading
 from tempfile import TemporaryFile
 
-from crawling.process.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
+from crawling.machine.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import (
     MOST_TEXT,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from crawling.process.sandbox_program import sandboxed
+from crawling.machine.sandbox_program import sandboxed
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader

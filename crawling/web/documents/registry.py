@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from crawling.process.memory_limit import (
+from crawling.machine.memory_limit import (
     READER_TURN,
     RELEASED_MEMORY,
     give_back_free_memory,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import turbohtml
 from turbohtml.detect import detect
 
-from crawling.process.memory_limit import resident_bytes
+from crawling.machine.memory_limit import resident_bytes
 from crawling.web.content.encodings import encoding_name
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import TruncationReason

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pycurl
 
-from crawling.process.eviction import forget_oldest
+from crawling.machine.eviction import forget_oldest
 from crawling.web.addresses import bracketed
 from crawling.web.fetch import transfer
 from crawling.web.fetch.transfer import BUFFER_BYTES

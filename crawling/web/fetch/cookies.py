@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, NamedTuple
 
-from crawling.process.eviction import forget_oldest
+from crawling.machine.eviction import forget_oldest
 from crawling.web.addresses import Address
 from crawling.web.public_suffixes import domain_of, is_literal, is_public_suffix
 

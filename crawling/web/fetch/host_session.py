@@ -11,7 +11,7 @@ from typing import Any
 
 from urllib3 import HTTPHeaderDict
 
-from crawling.process.eviction import forget_oldest
+from crawling.machine.eviction import forget_oldest
 from crawling.web.addresses import Address
 from crawling.web.fetch.challenges import (
     BASIC,

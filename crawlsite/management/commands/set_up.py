@@ -11,12 +11,12 @@ from django.core.management.base import BaseCommand
 
 from allocation.models import Pool
 from allocation.services import add_class, create_pool
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.examples import DEMO_ADDRESS, demo_web
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.default_pool import default_classes
+from crawling.installation.default_pool import default_classes
+from crawling.installation.pools import default_pool
 from crawling.models import AllowedNetwork, CrawlJob
-from crawling.pools import default_pool
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.examples import DEMO_ADDRESS, demo_web
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import make_roles
 from crawlsite.administration.passwords import give_password

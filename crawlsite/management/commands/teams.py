@@ -8,16 +8,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from crawling.crawls.teams import (
+from crawling.base.errors import BadOrder, CrawlError
+from crawling.installation.permissions import acts_on_own_only
+from crawling.models import Team
+from crawling.runs.crawls.teams import (
     create_team,
     delete_team,
     rename_team,
     set_members,
     set_team_rule,
 )
-from crawling.errors import BadOrder, CrawlError
-from crawling.models import Team
-from crawling.teams.permissions import acts_on_own_only
 from crawlsite.administration.team_api import team_facts
 
 

@@ -9,8 +9,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob
+from crawling.runs.housekeeping.deletion import delete_crawl
 from tests.browser.house import make_crawl
 
 #: label -> what is typed, and what is said of it

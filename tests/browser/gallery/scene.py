@@ -15,25 +15,25 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from crawling.crawls.revisions import edit_crawl
-from crawling.dashboard.copies.asked import ask_text
-from crawling.housekeeping.deletion import delete_crawl
-from crawling.installation import set_identity
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.second_reading import read_again
+from crawling.installation.identity import set_identity
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.running import work_here
-from crawling.link_graph.jobs import LINK_GRAPH
-from crawling.links.catch_up import catch_up
-from crawling.links.second_reading import read_again
 from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount
 from crawling.models.inquiries import InquiryKind
 from crawling.models.jobs import ENDED_STATES, RunState
-from crawling.preresolver.slots import is_any_taken
-from crawling.revisits.planner import plan_crawl
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop
-from crawling.withdrawals.file_removal import remove_records
-from crawling.withdrawals.withdrawing import withdraw
+from crawling.uses.copies.asked import ask_text
+from crawling.uses.link_graph.jobs import LINK_GRAPH
+from crawling.uses.revisits.planner import plan_crawl
+from crawling.uses.withdrawals.file_removal import remove_records
+from crawling.uses.withdrawals.withdrawing import withdraw
+from crawling.work.preresolver.slots import is_any_taken
 from tests.browser.house import MOST, make_crawl
 from tests.crawling.reading import read_when_idle
 from tests.every_page import furnish_others, use_pages

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from crawling.links.catch_up import catch_up
+from crawling.datasets.catch_up import catch_up
 from crawling.models import CrawlJob, Host, HostQueue
 from crawling.runs.start import start_run
 from tests.browser.house import make_crawl

@@ -21,7 +21,7 @@ from crawling.runs.start import start_run
 from tests.browser.conftest import PATIENCE_MS, session_of
 from tests.browser.house import make_crawl
 from tests.crawling.conftest import do_shifts
-from tests.crawling.wacz.test_wacz_file import made
+from tests.crawling.uses.exports.wacz.test_wacz_file import made
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(1800)]
 

@@ -13,12 +13,12 @@ from playwright.sync_api import Error, expect
 
 from crawling.models import AllowedNetwork, Page
 from crawling.runs.start import start_run
-from crawling.wacz.origins import LOCAL_SITE
+from crawling.uses.exports.wacz.origins import LOCAL_SITE
 from crawlsite.models import Preference
 from tests.browser.conftest import PATIENCE_MS, session_of
 from tests.browser.house import make_crawl
 from tests.crawling.conftest import do_shifts
-from tests.crawling.wacz.test_wacz_file import made
+from tests.crawling.uses.exports.wacz.test_wacz_file import made
 
 pytestmark = pytest.mark.drill
 

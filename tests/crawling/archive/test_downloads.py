@@ -16,13 +16,13 @@ from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.selection import warc_of
+from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.pages.downloads import rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter, in_time
-from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 
 SAME = "<title>=1+1</title>" + "the same, again and again; " * 10
 

@@ -16,14 +16,14 @@ from crawling.archive.files import (
     seal_all,
     this_machine,
 )
-from crawling.crawls.creation import create_crawl
-from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import ArchiveFile, Page, RunState
 from crawling.runs import steering
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import settle_leftovers
 from tests.crawling.archive.judging import files_of, judge
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import signal
 
 import pytest
 
-from crawling.crawls.creation import create_crawl
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.crawling.archive.judging import judge
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of

@@ -12,8 +12,8 @@ from django.db import OperationalError, connection
 
 from allocation.models import Process
 from crawling.archive.reader import index_lines
-from crawling.crawls.creation import create_crawl
 from crawling.models import Page, Shift
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import shift_was_lost
 from crawling.runs.start import start_run
 from tests.crawling.archive.judging import files_of, judge

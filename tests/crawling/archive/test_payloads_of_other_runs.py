@@ -14,21 +14,21 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.originals import Originals
 from crawling.archive.reader import original_of, originals_of
-from crawling.errors import WrongState
+from crawling.base.errors import WrongState
 from crawling.frontier import UrlOutcome, counts_of
 from crawling.frontier.record.page_rows import KnownContents, find_originals
-from crawling.housekeeping.deletion import delete_crawl
-from crawling.housekeeping.retention import set_retention
-from crawling.housekeeping.retention_view import fates_of
-from crawling.housekeeping.run_removal import ask_removal, remove_rows, remove_run
 from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
+from crawling.runs.housekeeping.deletion import delete_crawl
+from crawling.runs.housekeeping.retention import set_retention
+from crawling.runs.housekeeping.retention_view import fates_of
+from crawling.runs.housekeeping.run_removal import ask_removal, remove_rows, remove_run
 from crawling.runs.start import start_run
-from crawling.shift.archive_stage import sought_by
-from crawling.withdrawals.withdrawing import CrawlCopies, preview
+from crawling.uses.withdrawals.withdrawing import CrawlCopies, preview
+from crawling.work.shift.archive_stage import sought_by
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.frontier.test_hostile_text import answer
 from tests.crawling.pages import browser, soup
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 
 LONG = Random(5).randbytes(600).hex()
 COPIES = """

@@ -14,12 +14,12 @@ from django.urls import reverse
 
 from crawling.archive import viewer as looking
 from crawling.archive.unpacker import MOST_SHOWN
+from crawling.machine.sandbox import ProgramSandbox
 from crawling.models import Page, Run
-from crawling.process.sandbox import ProgramSandbox
 from tests.crawling.archive.judging import files_of
+from tests.crawling.machine.test_sandbox import PROGRAM
 from tests.crawling.pages import browser, soup
-from tests.crawling.pipeline.test_crawl_path import links
-from tests.crawling.process.test_sandbox import PROGRAM
+from tests.crawling.work.pipeline.test_crawl_path import links
 
 AGAIN = "again and again; " * 10
 EVIL = (

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views
 from crawling.frontier import lease_hosts
 from crawling.models import CrawlJob, Host, RunCount, Url
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.failure_causes import failure_causes
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run

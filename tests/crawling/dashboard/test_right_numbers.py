@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from allocation.selectors import pool_cards
 from allocation.services import create_pool
 from allocation.values import NewClass
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.orders.forms.fields import as_sentence
@@ -24,6 +23,7 @@ from crawling.dashboard.run.overview import shares
 from crawling.dashboard.templatetags.crawls import seconds
 from crawling.frontier import counts_of, limit_reached
 from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.diagnosis import GRANTED
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run

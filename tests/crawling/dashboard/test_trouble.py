@@ -7,10 +7,10 @@ from django.urls import reverse
 from redis import Redis
 from rq import Queue
 
-from crawling.crawls.creation import create_crawl
+from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.trouble import mistakes_kept
-from crawling.errors import BadOrder, WrongState
 from crawling.jobs.rq_jobs import BACKGROUND
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser
 

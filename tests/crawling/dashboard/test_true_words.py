@@ -10,12 +10,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.schedules import set_schedule
-from crawling.crawls.share_links import create_share_link
 from crawling.dashboard.run.overview import remaining
 from crawling.dashboard.run.rates import WIDTH, FetchRates
 from crawling.models import Run, RunCount
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.schedules import set_schedule
+from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from tests.crawling.pages import browser, soup

@@ -14,10 +14,10 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
 from crawling.frontier.run_counts import count_seeds
 from crawling.models import HostQueue, Run
 from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.transitions import ACTIONS
 from crawling.runs.verbs import VERBS

@@ -4,11 +4,11 @@ while the crawl runs.
 
 import pytest
 
-from crawling.crawls.revisions import edit_crawl
 from crawling.frontier.change import rejudgement
 from crawling.frontier.change.rejudgement import rank_some
 from crawling.models import Reranking
 from crawling.orders.ranking import Order, Ranking
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.scheduler.duties import Progress, rank_anew
 from tests.crawling.frontiers import Frontier, candidates, outcome
 

@@ -12,12 +12,12 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.crawls.creation import clone_crawl, create_crawl
 from crawling.frontier.rules.hosts import RequestsSpent
 from crawling.models import CrawlJob, Host, HostQueue
 from crawling.orders.sections.politeness import PolitenessPart
+from crawling.runs.crawls.creation import clone_crawl, create_crawl
 from crawling.runs.start import start_run
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 
 NOON = datetime(2026, 11, 22, 12, 0, 10, tzinfo=UTC)
 

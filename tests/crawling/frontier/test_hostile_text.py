@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawling.crawls.creation import create_crawl
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.types import DocumentSummary, ServerAnswer, UrlOutcome
 from crawling.models import Page, RunProcess, Url, UrlState
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.web import politeness

@@ -18,9 +18,9 @@ from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.released_hosts import rest_queues
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
+from crawling.orders.scope.trap_patterns import suspicion
 from crawling.runs.shift_lifecycle import lost_a_server
 from crawling.runs.waiting_urls import retry_failed
-from crawling.scope.trap_patterns import suspicion
 from crawling.web.addresses import canonical_address
 from tests.crawling.frontier.test_run_lock import waits
 from tests.crawling.frontiers import Frontier, other_connection, outcome

@@ -13,7 +13,7 @@ from crawling.frontier.record.page_rows import KnownContents
 from crawling.frontier.types import ServerAnswer
 from crawling.models import Page
 from tests.crawling.frontiers import Frontier, outcome
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 
 
 def answer(content, fingerprint=7):

@@ -6,12 +6,12 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.crawls.schedules import follow_changes, set_schedule, start_scheduled
 from crawling.frontier.rules.hotspots import RevisitCheck, due_again
 from crawling.models import HotPage, Page, Schedule
 from crawling.orders.schedules import ScheduleTiming, next_pace
+from crawling.runs.crawls.schedules import follow_changes, set_schedule, start_scheduled
 from crawling.runs.start import start_run
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.housekeeping.run_removal import ask_removal
-from crawling.links.catch_up import catch_up
-from crawling.links.parquet import STRUCTURED, TEXTS, rows_in
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.parquet import STRUCTURED, TEXTS, rows_in
 from crawling.models import LinksPart, Page
+from crawling.runs.housekeeping.run_removal import ask_removal
 from crawling.runs.start import start_run
 from crawling.web.http_caching import questions, read_etag, read_head, renewed
 from tests.crawling.archive.judging import files_of, judge

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
-from crawling.errors import WrongState
+from crawling.base.errors import WrongState
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import HostQueue, LogLine, Run, UrlState
 from crawling.models.jobs import RunState

@@ -7,16 +7,16 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from crawling.exports.rows import ask_export
-from crawling.housekeeping.run_removal import remove_rows, remove_run
+from crawling.base.storage import storage
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job, seen_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, job_kinds
 from crawling.jobs.removal import check_jobs, forget_jobs, remove_forgotten
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
-from crawling.storage import storage
-from crawling.withdrawals.withdrawing import withdraw
+from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
+from crawling.uses.exports.rows import ask_export
+from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.stack import background_queue
 
 KINDS = sorted(job_kinds())

@@ -12,9 +12,7 @@ from django.conf import settings
 from rq import Worker
 from rq.job import JobStatus
 
-from crawling.checkpoints.jobs import CHECKPOINT
-from crawling.dashboard.links.jobs import PROBLEM_COUNTS
-from crawling.extraction.jobs import EXTRACTION
+from crawling.datasets.jobs import LINKS
 from crawling.jobs import rq_jobs
 from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import (
@@ -23,17 +21,19 @@ from crawling.jobs.rq_jobs import (
     IDLE,
     RowJob,
 )
-from crawling.link_graph.jobs import LINK_GRAPH
-from crawling.links.jobs import LINKS
-from crawling.mirror.jobs import MIRROR
 from crawling.previews.jobs import QUESTIONS
-from crawling.revisits.jobs import REVISITS
-from crawling.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
-from crawling.seed_sources.jobs import SEED_SOURCE
-from crawling.seed_sources.sources import SeedSourceFields, create_source
-from crawling.wacz.jobs import WACZ
-from crawling.watches.jobs import WATCHES
-from crawling.withdrawals.jobs import WITHDRAWAL
+from crawling.uses.checkpoints.jobs import CHECKPOINT
+from crawling.uses.exports.mirror.jobs import MIRROR
+from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.extraction.jobs import EXTRACTION
+from crawling.uses.link_check.jobs import PROBLEM_COUNTS
+from crawling.uses.link_graph.jobs import LINK_GRAPH
+from crawling.uses.revisits.jobs import REVISITS
+from crawling.uses.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
+from crawling.uses.seed_sources.jobs import SEED_SOURCE
+from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
+from crawling.uses.watches.jobs import WATCHES
+from crawling.uses.withdrawals.jobs import WITHDRAWAL
 from tests.stack import BACKGROUND_WORKER, background_queue, running_stack, wait_until
 
 

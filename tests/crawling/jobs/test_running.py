@@ -10,7 +10,8 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.errors import CrawlError, WrongState
+from crawling.base.errors import CrawlError, WrongState
+from crawling.base.storage import UNFINISHED, storage
 from crawling.jobs import kinds
 from crawling.jobs.cancel import cancel_job, clear_cancelled_jobs, run_job_again
 from crawling.jobs.due_jobs import PAUSE, REST, ask_for_due_jobs
@@ -22,7 +23,6 @@ from crawling.jobs.retention import tidy_jobs
 from crawling.jobs.running import FAULT, GONE, run_job, work_here
 from crawling.jobs.running_job import JobGone, JobWaits
 from crawling.models import BackgroundJob, Inquiry, Run
-from crawling.storage import UNFINISHED, storage
 from crawlsite.administration.accounts import make_roles
 from tests.stack import background_queue
 

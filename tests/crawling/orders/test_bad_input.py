@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from allocation.models import Process
-from crawling.crawls.creation import create_crawl
-from crawling.errors import BadOrder, WrongState
+from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Run, Url
 from crawling.runs import steering
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 
 SEED = "http://127.0.0.1:8900/"

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import BankVerdict, State, decide, granted
-from crawling.default_pool import default_classes
+from crawling.installation.default_pool import default_classes
 from crawling.orders.claims import (
     MIB,
     NEEDED,
@@ -19,7 +19,7 @@ from crawling.orders.claims import (
     preset_claims,
     start_amounts,
 )
-from crawling.preresolver.slots import SHARE
+from crawling.work.preresolver.slots import SHARE
 
 CAPACITY = {
     "worker": 4,

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
-from crawling.errors import BadOrder
-from crawling.links.example_pages import missing_examples
+from crawling.base.errors import BadOrder
+from crawling.datasets.example_pages import missing_examples
 from crawling.models import Level, LogLine, Page, Shift
 from crawling.orders.sections.ordering import MOST_EXAMPLES
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
-from crawling.withdrawals.withdrawing import withdraw
+from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.frontiers import Frontier, candidates, outcome
 from tests.crawling.pages import browser
 

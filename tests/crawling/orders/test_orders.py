@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.crawls.creation import create_crawl
-from crawling.errors import BadOrder
+from crawling.base.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.orders.order import MAX_SEEDS, MOST_SUGGESTIONS, CrawlOrder, read_order
+from crawling.runs.crawls.creation import create_crawl
 
 GOOD = {"name": "a crawl", "seeds": ["http://a.test/"]}
 

@@ -21,10 +21,10 @@ from allocation.services import (
     register_process,
     request_resources,
 )
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
-from crawling.errors import BadOrder
+from crawling.base.errors import BadOrder
 from crawling.models import CrawlJob
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontier.test_run_lock import waits
@@ -113,7 +113,7 @@ def test_when_the_bank_refuses_the_claim_the_priority_goes_back(order, hog, monk
             raise BankBusy(attempts=3)
         return real(process=process, limits=limits)
 
-    monkeypatch.setattr("crawling.crawls.maximum.change_process", refuses_claims)
+    monkeypatch.setattr("crawling.runs.crawls.maximum.change_process", refuses_claims)
     with pytest.raises(BadOrder, match="claim"):
         edit_crawl(run.crawl, {"priority": 3, "claim": {"fetch_slots": 9}})
 

@@ -8,17 +8,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.fetching_section import column_of
 from crawling.models import CrawlJob
 from crawling.orders.order import PARTS
 from crawling.orders.sections.fetching import FetchingPart
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.fetching_section import column_of
 from crawling.web.secret_headers import MASK
 from crawlsite.env import BASE_DIR
+from tests.test_line_lengths import TEMPLATES
 
 COLUMNS = {**PARTS, "fetching": FetchingPart}
 #: it masks and seals secrets, and what it stores for that is no field of an order
-SEALING = BASE_DIR / "crawling/crawls/fetching_section.py"
+SEALING = BASE_DIR / "crawling/runs/crawls/fetching_section.py"
 IN_TEMPLATES = re.compile(rf"\b(?:crawl|job)\.(order\.)?({'|'.join(COLUMNS)})\.(\w+)")
 
 
@@ -141,7 +142,7 @@ def names_a_column(node: ast.AST) -> bool:
 def test_templates_name_fields_that_an_order_has():
     found = [
         (path.name, *match.groups())
-        for path in (BASE_DIR / "templates").rglob("*.html")
+        for path in TEMPLATES
         for match in IN_TEMPLATES.finditer(path.read_text())
     ]
 

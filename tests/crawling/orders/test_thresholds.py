@@ -11,7 +11,6 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
 from crawling.models import Delivery, Listener, OrderRevision, RunCount, RunState
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.order import read_order
@@ -21,6 +20,7 @@ from crawling.orders.sections.thresholds import (
     too_little_room,
     too_many_errors,
 )
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import enforce_thresholds, resume
 from tests.crawling.pages import browser, soup

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from allocation.models import Process
 from allocation.services import reap_expired, register_process
-from crawling.encrypted_text import SealBroken
+from crawling.base.encrypted_text import SealBroken
 from crawling.frontier.address_clock import borrow_hosts, return_host
 from crawling.jobs.retention import tidy_jobs
 from crawling.jobs.running import run_job

@@ -10,12 +10,12 @@ from django.core.management import CommandError, call_command
 
 from allocation.models import Pool, Process, Share
 from allocation.services import ShareLimits, change_share, create_pool_like
-from crawling.crawls.creation import check_order, create_crawl
-from crawling.crawls.revisions import edit_crawl
-from crawling.crawls.schedules import set_schedule, start_scheduled
+from crawling.base.errors import BadOrder, TooManyWait
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.errors import BadOrder, TooManyWait
 from crawling.models import Schedule, ScheduledStart, Team
+from crawling.runs.crawls.creation import check_order, create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.crawls.schedules import set_schedule, start_scheduled
 from crawling.runs.start import start_run
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import browser, soup

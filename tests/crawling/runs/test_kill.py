@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from allocation.models import Process
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import Host, Page, Run, Url
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 

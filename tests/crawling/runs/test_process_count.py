@@ -12,15 +12,15 @@ import pytest
 
 from allocation.models import Process
 from allocation.services import set_capacity
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
 from crawling.models import HostQueue, Page, RunProcess, Shift
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.grants import ask_for_shift
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
 from tests.crawling.conftest import granted_starts
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 WORKERS = 4  # of the pool

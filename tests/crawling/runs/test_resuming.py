@@ -15,10 +15,10 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from allocation.models import Conservation, Process
-from crawling.crawls.creation import create_crawl
+from crawling.base.errors import WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.errors import WrongState
 from crawling.models import CrawlJob, Page, Run
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.grants import leave_bank
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort, pause, resume, stop
@@ -35,7 +35,7 @@ PAGES = 60
 @pytest.fixture
 def ended(make_site, order, work_off, monkeypatch):
     """Return a function that ends a run in the middle of its site, and returns both."""
-    monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
 
     def end(how, **fields):
         site = make_site(ladder(PAGES))

@@ -12,17 +12,17 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.processes import dealings_of
 from crawling.models import CrawlJob, Host, HostQueue, Level, LogLine, Url
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.diagnosis import StallCause
 from crawling.runs.shift_lifecycle import begin_shift, settle_run
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, pause_by_itself
 from crawling.runs.wait_reason import wait_reasons
 from tests.crawling.pages import browser, soup
-from tests.crawling.preresolver.test_gate import broken, live, settle
+from tests.crawling.work.preresolver.test_gate import broken, live, settle
 
 
 def verdict_on(run):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import RunProcess
 from crawling.runs import steering
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser

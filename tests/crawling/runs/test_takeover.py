@@ -17,15 +17,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
 from crawling.frontier import seconds_until_due
 from crawling.models import Host, HostQueue, Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift
 from crawling.runs.start import start_run
 from crawling.runs.takeover import ABSENT_SECONDS, take_over_hosts
 from tests.crawling.frontiers import Frontier
-from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.work.pipeline.test_crawl_path import links
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 HOSTS = [f"host{number}.test/x" for number in range(400)]

@@ -3,10 +3,10 @@ bring more.
 """
 
 from allocation.services import take_lease
-from crawling.crawls.creation import create_crawl
 from crawling.frontier import claim_urls
 from crawling.frontier.record.outcome_writer import record
 from crawling.models import HostQueue, RunProcess
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_run
 from crawling.runs.start import start_run
 from tests.crawling.conftest import granted_starts

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from allocation.models import Conservation, Process
-from crawling.crawls.creation import create_crawl
+from crawling.base.errors import WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.errors import WrongState
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
 from crawling.runs.transitions import ACTIONS, ENDING, after, possible, told_before

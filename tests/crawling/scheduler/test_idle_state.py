@@ -10,12 +10,12 @@ import pytest
 
 from allocation.models import Process
 from allocation.services import register_process, release_resources, request_resources
-from crawling.crawls.creation import create_crawl
-from crawling.housekeeping import run_removal
-from crawling.housekeeping.run_removal import ask_removal
+from crawling.machine.notices import StopEvent
 from crawling.models import Run
 from crawling.models.jobs import RunState
-from crawling.process.notices import StopEvent
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.housekeeping import run_removal
+from crawling.runs.housekeeping.run_removal import ask_removal
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort, pause
 from crawling.scheduler import idle_state, rounds

@@ -15,14 +15,14 @@ from django.utils import timezone
 
 from allocation.models import OutboxKind, Process, Request
 from allocation.services import reap_expired, take_lease, unsent_outbox
-from crawling.crawls.blocklist import add_entry
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.frontier import run_lock, waiting_names
 from crawling.frontier.change.manual_order import UrlAction
+from crawling.machine.notices import StopEvent
 from crawling.models import Host, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES
-from crawling.process.notices import StopEvent
+from crawling.runs.crawls.blocklist import add_entry
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.rejudgement import rejudge_live_runs
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import handle_urls

@@ -15,17 +15,17 @@ from django.utils import timezone
 from rq.job import JobStatus
 
 from allocation.models import Outbox, Process
-from crawling.checkpoints.jobs import ask_checkpoint
-from crawling.crawls.creation import create_crawl
-from crawling.experiments.form import start_experiment
 from crawling.jobs.rq_jobs import BACKGROUND, SHIFTS
 from crawling.models import BackgroundJob, InquiryKind, Page, Run
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties
+from crawling.uses.checkpoints.jobs import ask_checkpoint
+from experiments.form import start_experiment
 from tests.crawling.runs.test_kill import ladder
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 

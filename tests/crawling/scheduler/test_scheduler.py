@@ -15,12 +15,12 @@ from rq.job import JobStatus
 from allocation.models import Outbox, Process
 from allocation.services import create_pool_like, finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
-from crawling.crawls.creation import create_crawl
+from crawling.installation.pools import default_pool
 from crawling.jobs import rq_jobs
 from crawling.jobs.rq_jobs import RUN_SHIFT, live_workers
 from crawling.models import Run, RunProcess, Shift
-from crawling.pools import default_pool
 from crawling.runs import grants, start
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.scheduler import messages
@@ -34,7 +34,7 @@ from crawling.scheduler.duties import (
 from crawling.scheduler.leader import Leadership, is_somebody_leading
 from crawling.scheduler.messages import deliver, enqueue_shift, resend
 from crawling.scheduler.rounds import duties
-from crawling.worker.rq_worker import ShiftWorker
+from crawling.work.worker.rq_worker import ShiftWorker
 from tests.races.conftest import rival, row_held
 from tests.stack import wait_until
 

@@ -14,9 +14,9 @@ from pyftpdlib.authorizers import DummyAuthorizer
 from pyftpdlib.handlers import FTPHandler
 from pyftpdlib.servers import FTPServer
 
-from crawling.crawls.creation import create_crawl
-from crawling.errors import BadOrder
+from crawling.base.errors import BadOrder
 from crawling.models import AllowedDirectory, Page
+from crawling.runs.crawls.creation import create_crawl
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.fetch import files, ftp
 from crawling.web.fetch.scheme_task import FetchTask

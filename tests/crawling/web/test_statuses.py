@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from crawling.scope.status_policy import BOOK, status_rows
+from crawling.orders.scope.status_policy import BOOK, status_rows
 from crawling.web.statuses import FetchStatus, explain, is_redirect, may_pass, succeeded
 
 

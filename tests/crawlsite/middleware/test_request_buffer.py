@@ -23,6 +23,7 @@ from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.middleware.whole_request import MOST_BYTES, MOST_BYTES_OF_STRANGERS
 from crawlsite.settings import BASE_DIR
 from tests.crawlsite.programs import PROJECT
+from tests.test_line_lengths import TEMPLATES
 
 #: a web server with one thread for pages, whose clients have so many seconds
 PROGRAM = """
@@ -489,4 +490,4 @@ def test_every_template_is_compiled_before_web_processes_are_forked():
         [sys.executable, "-c", READY], cwd=BASE_DIR, check=True, capture_output=True, text=True
     )
 
-    assert int(ready.stdout) >= len(list((BASE_DIR / "templates").rglob("*.html")))
+    assert int(ready.stdout) >= len(TEMPLATES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.frontiers import other_connection

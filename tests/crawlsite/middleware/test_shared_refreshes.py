@@ -18,8 +18,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from allocation.services import create_pool
-from crawling.crawls.creation import create_crawl
 from crawling.models import AllowedNetwork, CrawlJob, Run
+from crawling.runs.crawls.creation import create_crawl
 from crawlsite.administration.accounts import make_roles
 from crawlsite.middleware import shared_refreshes as refreshes
 from serving.requests import render_live

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from crawling.models import TrapPattern, UrlState
-from crawling.scope.trap_patterns import PROBE_PAGES, SUSPICIOUS_PROBE_PAGES
+from crawling.orders.scope.trap_patterns import PROBE_PAGES, SUSPICIOUS_PROBE_PAGES
 from tests.webs.case import Case, answer, links
 
 PAGES = ("start", "news", "contact", "help")

@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 from allocation.wording import listed
 from crawling.archive.reader import index_lines, records_of
 from crawling.archive.selection import referring_runs
+from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.errors import ArchiveTrouble
-from crawling.housekeeping.retention_view import references
 from crawling.models import ArchiveFile, CrawlJob, FurtherRecord, Page
+from crawling.runs.housekeeping.retention_view import references
 
 
 class Command(BaseCommand):

@@ -10,51 +10,47 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
-from crawling.dashboard.management import (
-    cancelling,
-    check_site,
-    copies,
-    crawl_verbs,
-    extraction,
-    freshness,
-    jobs,
-    link_graph,
-    page_tables,
-    structured_data,
-)
-from crawling.dashboard.management.archive_import import add_import_arguments, import_archive
-from crawling.dashboard.management.capacity_plan import (
-    add_plan_arguments,
-    plan_from,
-    plan_json,
-    plan_table,
-)
+from crawling.dashboard.management import cancelling, crawl_verbs, jobs
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
 from crawling.dashboard.management.command_words import Commands, command_first
 from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_to_crawl
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
-from crawling.dashboard.management.run_exports import add_export_arguments, export_run
-from crawling.dashboard.management.search import WORDS as SEARCH_WORDS
-from crawling.dashboard.management.search import add_search_arguments, search
-from crawling.dashboard.management.seed_sources import (
+from crawling.dashboard.management.share_links import add_share_arguments, share
+from crawling.dashboard.management.tables import crawl_lines, crawl_table, harmless
+from crawling.models import CrawlJob
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.failure_causes import failure_causes
+from crawling.runs.start import start_run
+from crawling.uses.copies import command as copies
+from crawling.uses.exports.command import add_export_arguments, export_run
+from crawling.uses.exports.mirror.jobs import MIRROR
+from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.extraction import command as extraction
+from crawling.uses.extraction import tables_command as page_tables
+from crawling.uses.imports.command import add_import_arguments, import_archive
+from crawling.uses.link_check import command as check_site
+from crawling.uses.link_graph import command as link_graph
+from crawling.uses.planner.command import (
+    add_plan_arguments,
+    plan_from,
+    plan_json,
+    plan_table,
+)
+from crawling.uses.revisits import command as freshness
+from crawling.uses.search.command import WORDS as SEARCH_WORDS
+from crawling.uses.search.command import add_search_arguments, search
+from crawling.uses.seed_sources.command import (
     add_seed_source_arguments,
     seed_sources,
 )
-from crawling.dashboard.management.share_links import add_share_arguments, share
-from crawling.dashboard.management.tables import crawl_lines, crawl_table, harmless
-from crawling.dashboard.management.watches import add_watch_arguments, watch
-from crawling.errors import BadOrder
-from crawling.mirror.jobs import MIRROR
-from crawling.models import CrawlJob
-from crawling.runs.failure_causes import failure_causes
-from crawling.runs.start import start_run
-from crawling.wacz.jobs import WACZ
+from crawling.uses.structured_data import command as structured_data
+from crawling.uses.watches.command import add_watch_arguments, watch
 
 PROGRAM = "./crawl"
 EPILOG = """examples:

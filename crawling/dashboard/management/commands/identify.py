@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.installation import identity, set_identity
+from crawling.installation.identity import identity, set_identity
 
 
 class Command(BaseCommand):

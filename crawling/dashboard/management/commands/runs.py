@@ -9,15 +9,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.errors import BadOrder
-from crawling.housekeeping.deletion import restore_run
-from crawling.housekeeping.retention import set_retention
-from crawling.housekeeping.retention_view import kept_runs
-from crawling.housekeeping.run_removal import remove_run
 from crawling.models import CrawlJob, Run
+from crawling.runs.housekeeping.deletion import restore_run
+from crawling.runs.housekeeping.retention import set_retention
+from crawling.runs.housekeeping.retention_view import kept_runs
+from crawling.runs.housekeeping.run_removal import remove_run
 
 #: the option of the command for each rule
 OPTION_OF = {"keep_runs": "last", "keep_days": "days", "max_bytes": "bytes"}

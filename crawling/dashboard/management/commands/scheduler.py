@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from crawling.process.notices import StopEvent
+from crawling.machine.notices import StopEvent
 from crawling.scheduler.rounds import run_scheduler
 
 

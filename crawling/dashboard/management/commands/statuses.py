@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 from rich.table import Table
 
-from crawling.scope.status_policy import as_markdown, status_rows
+from crawling.orders.scope.status_policy import as_markdown, status_rows
 
 
 class Command(BaseCommand):

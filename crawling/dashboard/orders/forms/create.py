@@ -13,8 +13,6 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from allocation.wording import UnitWords
-from crawling.crawls.creation import free_name, name_for, order_of
-from crawling.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
 from crawling.dashboard.orders.forms.fields import (
     OrderForm,
     fill_in,
@@ -28,6 +26,8 @@ from crawling.orders.claims import preset_claims
 from crawling.orders.fields import MIB
 from crawling.orders.order import FIELDS, MAX_SEEDS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
+from crawling.runs.crawls.creation import free_name, name_for, order_of
+from crawling.runs.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
 
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB

@@ -8,10 +8,10 @@ from typing import Any
 from django import forms
 from django.utils.text import capfirst
 
+from crawling.installation.pools import crawl_pools
 from crawling.models import Team
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
-from crawling.pools import crawl_pools
 from crawling.web.secret_headers import MASK
 
 #: a browser does not correct what is typed here; with `autocomplete="off"` it would not restore it

@@ -13,13 +13,13 @@ from pydantic import Field
 
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import head_of
+from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
 from crawling.dashboard.base.requests import get_crawl, get_page
 from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.run.api.finding_schemas import PageOut
-from crawling.errors import ArchiveTrouble
-from crawling.housekeeping.disk import disk_now, forecast_of
 from crawling.models import ArchiveFile
+from crawling.runs.housekeeping.disk import disk_now, forecast_of
 from crawling.web.secret_headers import masked_head
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of

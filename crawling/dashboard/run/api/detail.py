@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from allocation.api.details import wait_out
-from crawling.crawls.creation import order_of
 from crawling.dashboard.base.api_schemas import HoldingOut, ProcessHoldingsOut
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.run.processes import ProcessHoldings, dealings_of
 from crawling.models import CrawlJob
+from crawling.runs.crawls.creation import order_of
 
 
 def detail(crawl: CrawlJob) -> dict[str, Any]:

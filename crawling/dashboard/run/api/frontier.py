@@ -13,7 +13,6 @@ from django.http import StreamingHttpResponse
 from ninja import Query, Router
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.added_seeds import add_to_seeds
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -30,6 +29,7 @@ from crawling.dashboard.run.site_tree import COUNTED, directory_row, site_tree
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Url
 from crawling.orders.order import MAX_SEEDS
+from crawling.runs.crawls.added_seeds import add_to_seeds
 from crawling.runs.waiting_urls import (
     FrontierFilter,
     as_text,

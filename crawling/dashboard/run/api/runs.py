@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from ninja import Body, Path, Router, Status
 from pydantic import Field, WithJsonSchema
 
-from crawling.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from crawling.dashboard.base.api_parameters import (
     CrawlId,
     Cursor,
@@ -20,11 +19,12 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
-from crawling.housekeeping.retention import set_retention
-from crawling.housekeeping.retention_view import kept_runs, rules_of
-from crawling.housekeeping.run_removal import remove_run
 from crawling.models import BackgroundJob, CrawlJob
 from crawling.orders.retention import Retention
+from crawling.runs.housekeeping.retention import set_retention
+from crawling.runs.housekeeping.retention_view import kept_runs, rules_of
+from crawling.runs.housekeeping.run_removal import remove_run
+from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
 from serving.schemas import Schema

@@ -11,17 +11,17 @@ from django.urls import reverse
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls import share_links as links
-from crawling.crawls.share_links import (
+from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change
+from crawling.dashboard.base.requests import get_crawl
+from crawling.installation.permissions import still_shared
+from crawling.models import ShareLink
+from crawling.runs.crawls import share_links as links
+from crawling.runs.crawls.share_links import (
     MOST_DAYS,
     USUAL_DAYS,
     revoke_share_link,
     share_links_of,
 )
-from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change
-from crawling.dashboard.base.requests import get_crawl
-from crawling.models import ShareLink
-from crawling.teams.permissions import still_shared
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

@@ -8,9 +8,6 @@ from typing import Annotated, Any
 from ninja import Body, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls import creation
-from crawling.crawls.tags import set_tags
-from crawling.crawls.teams import hand_over
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -25,6 +22,9 @@ from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import CrawlJob
 from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS
+from crawling.runs.crawls import creation
+from crawling.runs.crawls.tags import set_tags
+from crawling.runs.crawls.teams import hand_over
 from crawling.runs.verbs import VERBS, Verb
 from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest

@@ -9,10 +9,11 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from crawling.base.errors import CrawlError
+from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.requests import asked_ids, asked_run, of_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.run.site_tree import site_tree, tree_file
-from crawling.errors import CrawlError
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import CrawlJob, Run, Url
 from crawling.models.jobs import ENDED_STATES
@@ -29,7 +30,6 @@ from crawling.runs.waiting_urls import (
     how_many,
     waiting_count,
 )
-from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send, text_file
 from serving.requests import asked_text

@@ -10,6 +10,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from allocation.wording import whole_number
+from crawling.base.errors import CrawlError
+from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.columns import SPAN, chips_of, column
 from crawling.dashboard.base.requests import asked_number, asked_run, back, of_run
 from crawling.dashboard.base.trouble import errors_told
@@ -19,10 +21,8 @@ from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_pag
 from crawling.dashboard.run.log import LEVEL_WORDS, SEARCHED, LogFilter
 from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
 from crawling.dashboard.run.pages import PageWindow, pages_of
-from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.runs.waiting_urls import retry_failed
-from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
 from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live

@@ -15,17 +15,17 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from crawling.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
+from crawling.base.errors import BadOrder, CheckpointTrouble, WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.errors import BadOrder, CheckpointTrouble, WrongState
-from crawling.housekeeping.deletion import delete_crawl
-from crawling.housekeeping.retention import set_retention
-from crawling.housekeeping.retention_view import kept_runs, loss_of, rules_of
-from crawling.housekeeping.run_removal import remove_run, why_not
 from crawling.models import CrawlJob, Run
 from crawling.orders.retention import Retention, read_retention
+from crawling.runs.housekeeping.deletion import delete_crawl
+from crawling.runs.housekeeping.retention import set_retention
+from crawling.runs.housekeeping.retention_view import kept_runs, loss_of, rules_of
+from crawling.runs.housekeeping.run_removal import remove_run, why_not
 from crawling.runs.transitions import AT_REST
+from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 RUNS = 50
@@ -162,7 +162,7 @@ def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "minutes": settings.CHECKPOINT_MINUTES,
         "kept": settings.CHECKPOINTS_KEPT,
     }
-    return render(request, "crawling/checkpoints.html", here)
+    return render(request, "checkpoints/checkpoints.html", here)
 
 
 @needs("crawling.change_crawljob")

@@ -10,16 +10,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from allocation.wording import whole_number
-from crawling.crawls.share_links import (
+from crawling.base.errors import BadOrder, CrawlError
+from crawling.installation.permissions import still_shared
+from crawling.models import CrawlJob, ShareLink
+from crawling.runs.crawls.share_links import (
     MOST_DAYS,
     USUAL_DAYS,
     create_share_link,
     revoke_share_link,
     share_links_of,
 )
-from crawling.errors import BadOrder, CrawlError
-from crawling.models import CrawlJob, ShareLink
-from crawling.teams.permissions import still_shared
 from serving.access import AuthenticatedRequest, authenticated
 
 

@@ -10,12 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from allocation.errors import BadKeepTime
-from crawling.crawls.revisions import edit_crawl
-from crawling.crawls.teams import hand_over, may_hand_over
+from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import back, next_page
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
-from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Team
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.runs.crawls.teams import hand_over, may_hand_over
 from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS, Verb, offered

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.blocklist import block_host
-from crawling.crawls.creation import create_crawl
 from crawling.models import CrawlJob, Host, RobotsFile
+from crawling.runs.crawls.blocklist import block_host
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply

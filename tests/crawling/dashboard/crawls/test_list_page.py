@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
 from crawling.models import CrawlJob, Run, RunCount, RunTotal, Shift
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop

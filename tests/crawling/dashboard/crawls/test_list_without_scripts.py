@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import make_roles
 

@@ -10,14 +10,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from crawling.crawls.creation import clone_crawl, create_crawl
-from crawling.crawls.tags import tag_crawls
+from crawling.base.errors import BadOrder
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.listing import MOST_SUMMED, list_crawls
 from crawling.dashboard.crawls.state_counts import CrawlCount
-from crawling.errors import BadOrder
 from crawling.models import CrawlJob, Run
 from crawling.orders.seeds import BadTags, read_tags
+from crawling.runs.crawls.creation import clone_crawl, create_crawl
+from crawling.runs.crawls.tags import tag_crawls
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.hosts.listing import holds
 from crawling.models import Host, Page, Url
+from crawling.runs.crawls.blocklist import block_host, unblock_host
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 

@@ -9,9 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from crawling.extraction.jobs import ask_extraction
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
+from crawling.uses.extraction.jobs import ask_extraction
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
 

@@ -19,13 +19,13 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from allocation.services import finish_process
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.management import follow_run
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs import steering
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 

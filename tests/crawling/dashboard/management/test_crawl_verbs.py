@@ -11,11 +11,11 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.management import log
+from crawling.installation.run_log import write
 from crawling.models import CrawlJob, LogLine, Run, Url, UrlState
-from crawling.run_log import write
 from crawling.runs import steering
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 

@@ -9,9 +9,9 @@ import json
 import pytest
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
 from crawling.jobs.running import run_job
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.seed_checks import may_be_allowed
 from tests.crawling.pages import browser, soup
 

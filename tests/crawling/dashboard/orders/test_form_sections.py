@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.orders.forms.create import CrawlForm
 from crawling.dashboard.orders.forms.sections import SECTIONS, sections_of
+from crawling.runs.crawls.creation import create_crawl
 from tests.crawling.pages import browser, soup
 
 CAPACITY = {

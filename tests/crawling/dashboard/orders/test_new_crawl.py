@@ -9,13 +9,13 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.teams import set_team_rule
+from crawling.base.errors import BadOrder
 from crawling.dashboard.orders.forms.create import MAX_FILE_BYTES
-from crawling.errors import BadOrder
-from crawling.installation import identity
+from crawling.installation.identity import identity
 from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.teams import set_team_rule
 from tests.crawling.pages import browser, soup
 
 NEW = "crawling:new"

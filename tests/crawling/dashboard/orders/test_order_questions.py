@@ -7,7 +7,6 @@ from argparse import ArgumentParser
 import pytest
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.management.orders import add_order_arguments, given_fields
 from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers, edit_answers
 from crawling.dashboard.run.crawl_settings import settings_of
@@ -17,6 +16,7 @@ from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.thresholds import ThresholdsPart
+from crawling.runs.crawls.creation import create_crawl
 from tests.crawling.dashboard.orders.test_form_sections import CAPACITY
 from tests.crawling.pages import browser, soup
 

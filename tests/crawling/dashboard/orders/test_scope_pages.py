@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
-from crawling.errors import BadOrder
+from crawling.base.errors import BadOrder
 from crawling.models import BlocklistEntry, CrawlJob, RobotsException
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
 from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply

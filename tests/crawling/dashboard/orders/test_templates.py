@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.revisions import edit_crawl
 from crawling.models import CrawlJob, OrderTemplate
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from tests.crawling.pages import browser, soup
 
 NEW = reverse("crawling:new")

@@ -13,11 +13,11 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawling.datasets.text_diff import diff
 from crawling.jobs.running import run_job
 from crawling.models import Inquiry, Run
 from crawling.previews import run_comparison
 from crawling.runs.start import start_run
-from crawling.watches.text_diff import diff
 from tests.crawling.pages import browser, soup
 
 

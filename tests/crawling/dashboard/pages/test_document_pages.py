@@ -9,8 +9,8 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from crawling.crawls.creation import create_crawl
 from crawling.models import CrawlJob, Run, Url
+from crawling.runs.crawls.creation import create_crawl
 from tests.crawling.pages import browser, soup
 
 #: a calendar without an end, in which no page says anything new

@@ -12,8 +12,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.blocklist import block_host
-from crawling.crawls.creation import create_crawl
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.pages.filter import PageFilter
@@ -21,9 +19,11 @@ from crawling.dashboard.run import log, numbers
 from crawling.dashboard.run.numbers import numbers_of
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.rates import rates_of
+from crawling.installation.run_log import write
 from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount, Shift
 from crawling.models.jobs import RunState
-from crawling.run_log import write
+from crawling.runs.crawls.blocklist import block_host
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import make_roles

@@ -15,8 +15,8 @@ from django.utils import timezone
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.run import log
 from crawling.dashboard.run.log import LogFilter, log_after, whole_log
+from crawling.installation.run_log import write
 from crawling.models import Level, LogLine, Run
-from crawling.run_log import write
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 
@@ -288,7 +288,7 @@ def test_the_command_filters_and_says_what_is_wrong(run, capsys):
 
 
 def test_a_crawl_that_was_never_started_and_nonsense_do_no_harm(viewer, address, order, pool):
-    from crawling.crawls.creation import create_crawl
+    from crawling.runs.crawls.creation import create_crawl
 
     draft = create_crawl(order("http://127.0.0.1:8900/"))
     assert viewer.get(reverse("crawling:log", args=[draft.pk])).status_code == 404

@@ -16,11 +16,11 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
-from crawling.crawls.creation import create_crawl
-from crawling.crawls.share_links import MOST_LINKS, create_share_link
-from crawling.errors import WrongState
-from crawling.housekeeping.deletion import delete_crawl
+from crawling.base.errors import WrongState
 from crawling.models import CrawlJob, ShareLink, Url
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.share_links import MOST_LINKS, create_share_link
+from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawlsite.api.auth import SHARED_REPORTS
 from tests.crawling.pages import browser, soup, timeless

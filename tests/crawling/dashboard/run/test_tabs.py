@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from allocation.models import Pool
-from crawling.crawls.creation import create_crawl
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup

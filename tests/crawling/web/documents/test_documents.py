@@ -9,11 +9,11 @@ import random
 import pytest
 from django.urls import reverse
 
-from crawling.crawls.creation import clone_crawl, create_crawl, order_of
+from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
-from crawling.errors import BadOrder
 from crawling.models import ExtractedRow, Page
+from crawling.runs.crawls.creation import clone_crawl, create_crawl, order_of
 from tests.crawling.pages import browser, soup
 
 WORDS = (

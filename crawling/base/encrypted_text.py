@@ -1,0 +1,53 @@
+"""Keep secrets in the database so that it alone, or its back-up, gives none of them away."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from functools import lru_cache
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+from crawling.base.errors import CrawlError
+
+
+class SealBroken(CrawlError):
+    """Secrets were stored under another SECRET_KEY and can't be read; give them again, or set that
+    key as it was.
+    """
+
+
+def seal(secrets: Any) -> str:
+    """What JSON can hold, as text that only this site's SECRET_KEY opens."""
+    return _box(_keys()).encrypt(json.dumps(secrets).encode()).decode()
+
+
+def unseal(text: str) -> Any:
+    """What was sealed. Raises SealBroken."""
+    try:
+        return json.loads(_box(_keys()).decrypt(text.encode()))
+    except InvalidToken as error:
+        raise SealBroken from error
+
+
+def _keys() -> tuple[str, ...]:
+    """The key, then those before it, with which what is old can still be read."""
+    return (settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS))
+
+
+@lru_cache(maxsize=4)
+def _box(keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(urlsafe_b64encode(_derived(key))) for key in keys])
+
+
+def _derived(key: str) -> bytes:
+    """A key for this purpose alone: it says nothing about SECRET_KEY, nor of those made from it for
+    other purposes.
+    """
+    return HKDF(
+        algorithm=SHA256(), length=32, salt=None, info=b"crawlsite secrets of crawls"
+    ).derive(key.encode())

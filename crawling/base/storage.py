@@ -1,0 +1,233 @@
+"""The one door to what is stored: the files of the archive, and what lies beside them.
+
+A name is `folder/file`. A directory of this machine stands behind the door; a bucket can.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from django.conf import settings
+
+from crawling.base.errors import ArchiveTrouble
+
+#: macOS has no fdatasync
+SYNC = getattr(os, "fdatasync", os.fsync)
+STEP = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
+NAME = re.compile(f"{STEP}/{STEP}")
+#: what a file's name ends with until `put` has written all of it
+UNFINISHED = ".unfinished"
+#: locks of this machine are no stored files
+LOCK = ".lock"
+PIECE_BYTES = 1024 * 1024
+#: zeros that are not written: they take no room on the disk
+HOLE_BYTES = 32 * 1024
+
+
+class StoredFile(Protocol):
+    """A stored file that is written at its end."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def sync(self) -> None:
+        """Return once everything written is safe."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Storage(Protocol):
+    """Each method may raise OSError, and ArchiveTrouble for a name that is none."""
+
+    def open(self, name: str, offset: int = 0) -> BinaryIO:
+        """Read a file from an offset on; the result has a file descriptor, which is there, too."""
+        ...
+
+    def append(self, name: str, length: int) -> StoredFile:
+        """Continue a file, or begin it, behind its first bytes. What was behind them is cut off.
+
+        Raises ArchiveTrouble if it has fewer.
+        """
+        ...
+
+    def put(self, name: str, pieces: Iterable[bytes]) -> int:
+        """Store a new file, which is there as a whole or not at all; returns its size."""
+        ...
+
+    def cut(self, name: str, length: int) -> None:
+        """Cut off what is behind the first bytes."""
+        ...
+
+    def path(self, name: str) -> Path:
+        """Where a program of this machine can open the file; a bucket makes a copy for that."""
+        ...
+
+    def workspace(self, folder: str) -> Path:
+        """A directory of this machine for a program that keeps its files itself, and whose files
+        can all be made anew; it is there afterwards. A bucket has none: it is beside it.
+        """
+        ...
+
+    def list(self, folder: str) -> dict[str, int]:
+        """The names of the files of a folder, and their sizes."""
+        ...
+
+    def begun(self, folder: str) -> set[str]:
+        """The names of its files, also of those that a `put` writes, or has left unfinished."""
+        ...
+
+    def size(self, name: str) -> int | None:
+        """None: there is no such file."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if there is one, and what a `put` of it that was killed has left."""
+        ...
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder, if there is one, with its files."""
+        ...
+
+
+class DirectoryStorage:
+    """Files in a directory. Links are resolved: nothing outside is read, cut or deleted."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._inside = os.path.join(os.path.realpath(root), "")
+
+    def path(self, name: str) -> Path:
+        """Where a file is. Raises ArchiveTrouble if that is outside the directory."""
+        place = self._root / name
+        if not NAME.fullmatch(name) or not os.path.realpath(place).startswith(self._inside):
+            raise ArchiveTrouble(f"{name} would be outside ARCHIVE_DIR; it is not touched.")
+        return place
+
+    def open(self, name: str, offset: int = 0) -> BinaryIO:
+        file = self.path(name).open("rb")
+        file.seek(offset)
+        return file
+
+    def append(self, name: str, length: int) -> StoredFile:
+        return _DirectoryFile(self.path(name), length)
+
+    def put(self, name: str, pieces: Iterable[bytes]) -> int:
+        path = self.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(path.name + UNFINISHED)
+        try:
+            size = _write(unfinished, pieces)
+            unfinished.rename(path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)  # the disk may be full of it
+            raise
+        _sync_folder(path.parent)
+        return size
+
+    def cut(self, name: str, length: int) -> None:
+        os.truncate(self.path(name), length)
+
+    def workspace(self, folder: str) -> Path:
+        path = self._root / folder
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def list(self, folder: str) -> dict[str, int]:
+        path = self._root / folder
+        files = sorted(path.iterdir()) if path.exists() else []
+        return {
+            file.name: file.stat().st_size
+            for file in files
+            if not file.name.endswith((LOCK, UNFINISHED))
+        }
+
+    def begun(self, folder: str) -> set[str]:
+        path = self._root / folder
+        names = (file.name for file in path.iterdir()) if path.exists() else ()
+        return {name.removesuffix(UNFINISHED) for name in names if not name.endswith(LOCK)}
+
+    def size(self, name: str) -> int | None:
+        path = self.path(name)
+        return path.stat().st_size if path.exists() else None
+
+    def delete(self, name: str) -> None:
+        path = self.path(name)
+        path.unlink(missing_ok=True)
+        path.with_name(path.name + UNFINISHED).unlink(missing_ok=True)
+
+    def delete_folder(self, folder: str) -> None:
+        path = self._root / folder
+        if path.exists():
+            shutil.rmtree(path)
+
+
+class _DirectoryFile:
+    def __init__(self, path: Path, length: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        try:
+            if os.fstat(self._file).st_size < length:
+                raise ArchiveTrouble(
+                    f"{path} is shorter than when it was written; put it back as it was, or "
+                    "delete the run"
+                )
+            os.ftruncate(self._file, length)
+            if not length:  # that there is a file must outlast a loss of power, too
+                _sync_folder(path.parent)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._end = length
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            count = os.pwrite(self._file, rest, self._end)
+            self._end += count
+            rest = rest[count:]
+
+    def sync(self) -> None:
+        SYNC(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> int:
+    """Returns the size of the file, which is safe then."""
+    with path.open("wb") as file:
+        for piece in pieces:
+            if len(piece) >= HOLE_BYTES and not piece.strip(b"\0"):
+                file.seek(len(piece), os.SEEK_CUR)
+            else:
+                file.write(piece)
+        size = file.tell()
+        file.truncate(size)
+        file.flush()
+        os.fsync(file.fileno())
+    return size
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def storage() -> Storage:
+    """The storage of this installation."""
+    return DirectoryStorage(Path(settings.ARCHIVE_DIR))
+
+
+def pieces_of(file: BinaryIO) -> Iterator[bytes]:
+    """The rest of a file; closes it."""
+    with file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece

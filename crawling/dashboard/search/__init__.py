@@ -1,1 +1,0 @@
-"""The search of texts of all crawls."""

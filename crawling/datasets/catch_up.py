@@ -1,0 +1,117 @@
+"""Make the dataset's parts: of what shifts have collected, and of stored pages that are in no part:
+those of a lost shift, of runs that are older than the dataset, or all.
+
+To be called by a background job or a command: this parses foreign documents.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.datasets.collected_pages import LinkRow, read_pages, rows_of
+from crawling.datasets.parquet import put_part
+from crawling.datasets.parts import collected_parts, forget_lost, new_part, part_lost, part_written
+from crawling.datasets.stored_documents import stored_document, stored_location
+from crawling.frontier import PageLinks
+from crawling.models import LinksPart, Page, Run
+from crawling.web.documents.base import Document
+from crawling.web.documents.registry import read_document
+from crawling.web.documents.written_links import collected, with_fragment
+from crawling.web.statuses import is_redirect, succeeded
+
+logger = logging.getLogger(__name__)
+
+#: pages at a time
+SLICE = 1_000
+#: of a part; a page more may go beyond
+MOST_LINKS = 50_000
+
+
+def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
+    """Write all parts of the run that can be written. After a kill it continues where it was.
+
+    Pages that are not in this machine's archive stay without a part.
+
+    note: is told after each part how many pages it has that are read from the archive.
+    """
+    run, after = Run.all_objects.select_related("crawl").get(pk=run_id), 0
+    write_collected(run_id)
+    forget_lost(run_id)
+    while pages := _pages_without_part(run, after):
+        after, taken = _write(run, pages)
+        note(taken)
+
+
+def write_collected(run_id: int) -> None:
+    """Write the parts that shifts have collected on this machine."""
+    for part in collected_parts().filter(run=run_id).order_by("pk"):
+        _write_collected(part)
+
+
+def _write_collected(part: LinksPart) -> None:
+    if storage().size(part.collected_name) is None:
+        part_lost(part)
+        return
+    pages = read_pages(part.collected_name)
+    rows = [row for page_id, page in pages for row in rows_of(page_id, page)]
+    size = put_part(part.name, rows) if rows else 0
+    part_written(part, links=len(rows), size=size)
+
+
+def _pages_without_part(run: Run, after: int) -> Sequence[Page]:
+    found = Page.objects.filter(run=run, links_part=None, url__gt=after)
+    return list(found.select_related("url", "archive_file", "run").order_by("url")[:SLICE])
+
+
+def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
+    """Write a part with the first pages, as many as fill one; returns the last one's id and how
+    many are in the part.
+    """
+    rows: list[LinkRow] = []
+    taken: list[int] = []
+    for page in pages:
+        try:
+            document, redirect = _answer(run, page)
+        except ArchiveTrouble as trouble:
+            logger.warning("links cannot be read again", extra={"page": page.pk, "why": trouble})
+            continue
+        written = collected(document, redirect)
+        links = PageLinks(page.url.url, document.base, document.charset, written)
+        rows += rows_of(page.pk, links)
+        taken.append(page.pk)
+        if len(rows) >= MOST_LINKS:
+            break
+    return page.pk, len(taken) if taken and _keep(run, rows, taken) else 0
+
+
+def _keep(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
+    """Store a part; whether no other job was faster with one of its pages."""
+    part = new_part(run.pk, None)
+    part.collected_at = part.written_at = timezone.now()
+    part.links = len(rows)
+    part.bytes = put_part(part.name, rows) if rows else 0
+    with transaction.atomic():
+        part.save()
+        free = Page.objects.filter(pk__in=taken, links_part=None)
+        if free.update(links_part=part.pk) == len(taken):
+            return True
+        transaction.set_rollback(True)
+    storage().delete(part.name)
+    return False
+
+
+def _answer(run: Run, page: Page) -> tuple[Document, str]:
+    """What a stored page says, and where it redirects. Raises ArchiveTrouble."""
+    redirect = ""
+    if is_redirect(page.status) and page.final_url != page.url.url:
+        redirect = with_fragment(page.final_url, stored_location(page))
+    if not succeeded(page.status) or not page.bytes:
+        return Document(), redirect
+    with stored_document(run, page) as source:
+        return read_document(source), redirect

@@ -1,0 +1,43 @@
+"""What the crawl collects of links, as a file: quick to write, and read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.frontier import PageLinks
+from crawling.web.addresses import fingerprint
+from crawling.web.documents.written_links import links_in
+
+PageOfLinks = tuple[int, PageLinks]
+#: the columns of the dataset
+LinkRow = tuple[int, str, int, str, str, str, str, str, str, str, int]
+
+
+def as_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
+    """Of each page a line of JSON, and so many bytes behind it as the line says."""
+    for page_id, page in pages:
+        facts = [page_id, page.url, page.base, page.charset, len(page.written)]
+        yield json.dumps(facts).encode() + b"\n"
+        yield page.written
+
+
+def read_pages(name: str) -> Iterator[PageOfLinks]:
+    """The pages in a stored file. Raises OSError, ArchiveTrouble."""
+    with storage().open(name) as file:
+        while line := file.readline():
+            try:
+                page_id, url, base, charset, length = json.loads(line)
+            except ValueError as error:
+                raise ArchiveTrouble(f"{name} is damaged: {error}.") from error
+            yield page_id, PageLinks(url, base, charset, file.read(length))
+
+
+def rows_of(page_id: int, page: PageLinks) -> Sequence[LinkRow]:
+    links = links_in(page.written, page.url, base=page.base, charset=page.charset)
+    return [
+        (page_id, page.url, position, *link, fingerprint(link.target))
+        for position, link in enumerate(links)
+    ]

@@ -1,0 +1,105 @@
+"""Microformats of pages (https://microformats.org/wiki/microformats2-parsing): elements whose
+classes say what they describe, in the present form and in the older one. Where a page has them is
+found here; a program of its own reads what is in them, within limits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+import turbohtml
+
+from crawling.machine.sandbox import SandboxLimits, TaskSandbox
+from crawling.web.documents.markup import attribute
+from crawling.web.documents.structured_items import FoundItem, first_text
+
+PROGRAM = "crawling.datasets.microformats_program"
+LIMITS = SandboxLimits(
+    memory_bytes=80 * 1024 * 1024,  # of which its own code takes 26 MB
+    cpu_seconds=2,  # 150 KB of a long article take 0.6 s
+    seconds=4.0,  # so that another process that waits for the memory has it within 5 s
+    output_bytes=4 * 1024 * 1024,
+)
+ROOT = re.compile(r"h-(?:[a-z0-9]+-)?[a-z]+(?:-[a-z]+)*")
+#: names of roots in the form from before 2010: hCard, hCalendar, hAtom and so on
+CLASSIC_ROOTS = frozenset(
+    {
+        *("adr", "geo", "hentry", "hfeed", "hproduct", "hrecipe", "hresume", "hreview"),
+        *("hreview-aggregate", "vcard", "vevent"),
+    }
+)
+#: which style sheets use for heights (Tailwind's utilities), and no page for microformats
+HEIGHTS = frozenset(
+    f"h-{name}"
+    for name in (
+        *("auto", "dvh", "dvw", "fit", "full", "lh", "lvh", "lvw", "max", "min", "px", "screen"),
+        *("svh", "svw"),
+    )
+)
+CANDIDATES = ", ".join(["[class*='h-']", *(f".{name}" for name in sorted(CLASSIC_ROOTS))])
+#: characters of a page's roots with all that is in them; read, they take 200 bytes each
+MOST_MARKUP = 256 * 1024
+
+
+class MicroformatsReader(TaskSandbox):
+    """Reads pages by a program that is started for the first one that has microformats."""
+
+    def __init__(self) -> None:
+        super().__init__(PROGRAM, limits=LIMITS)
+
+    def items(self, document: turbohtml.Document, base: str) -> list[FoundItem]:
+        """Those that are no property of another; base: what relative URLs start from."""
+        html, left_out = root_markup(document)
+        found = []
+        if left_out:
+            found.append(FoundItem(problem=f"{left_out:,} items were not read: they are too long."))
+        if html:
+            content = html.encode(errors="replace")
+            task = {"base": base, "size": len(content)}
+            answer = self.answer(task, [content])
+            if answer is None:
+                told = "Items were not read: they took too much time or memory."
+                found.append(FoundItem(problem=told))
+            else:
+                found += _read(answer)
+        return found
+
+
+def _read(answer: bytes) -> list[FoundItem]:
+    told = json.loads(answer)
+    items = [FoundItem(item["@type"], first_text(item, ("name",)), item) for item in told["items"]]
+    return [*items, *([FoundItem(problem=told["problem"])] if told["problem"] else [])]
+
+
+class RootMarkup(NamedTuple):
+    """The outermost roots of a page, as HTML, and how many of them there is no room for."""
+
+    html: str
+    left_out: int
+
+
+def root_markup(document: turbohtml.Document) -> RootMarkup:
+    """Takes time in proportion to the document."""
+    html: list[str] = []
+    length = left_out = place = 0
+    found = document.select(CANDIDATES)
+    while place < len(found):
+        element = found[place]
+        place += 1
+        if not any(map(is_root, attribute(element, "class").split())):
+            continue
+        place += len(element.select(CANDIDATES))  # those within it come next
+        text = element.html
+        if length + len(text) > MOST_MARKUP:
+            left_out += 1
+            continue
+        length += len(text)
+        html.append(text)
+    return RootMarkup("".join(html), left_out)
+
+
+def is_root(name: str) -> bool:
+    """Whether a class makes its element a root."""
+    return name in CLASSIC_ROOTS or (bool(ROOT.fullmatch(name)) and name not in HEIGHTS)

@@ -1,0 +1,141 @@
+"""Reads microformats, one page after the other. `MicroformatsReader` runs this module as a program
+in a sandbox, since mf2py knows no limits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import mf2py
+import turbohtml
+from bs4 import BeautifulSoup, Tag
+from bs4.builder import HTMLTreeBuilder
+
+from crawling.datasets.microformats import HEIGHTS
+from crawling.machine.sandbox_program import sandboxed, work_on_tasks
+
+MOST_ITEMS = 500
+#: characters of a text, and of all items as JSON
+MOST_TEXT = 16 * 1024
+MOST_JSON = 512 * 1024
+#: what items are read from
+READ_ATTRIBUTES = frozenset(
+    {
+        *("class", "rel", "href", "src", "alt", "title", "value", "datetime", "data", "poster"),
+        "lang",
+    }
+)
+
+
+#: nothing in these is for people, and what a page's URLs start from is known
+UNREAD = frozenset({"base", "script", "style", "template"})
+
+
+class SourceTree(HTMLTreeBuilder):
+    """Makes BeautifulSoup's tree from that of the parser in use, which reads HTML as browsers do,
+    in linear time. Only elements, texts and the attributes above come over.
+    """
+
+    NAME = "html.parser"
+
+    def prepare_markup(
+        self, markup: Any, *_: Any, **__: Any
+    ) -> Iterator[tuple[Any, None, None, bool]]:
+        yield markup, None, None, False
+
+    def feed(self, markup: Any) -> None:
+        assert self.soup
+        open_elements: list[str] = []
+        nodes = [iter(turbohtml.parse(markup, positions=False).children)]
+        while nodes:
+            node = next(nodes[-1], None)
+            if node is None:
+                nodes.pop()
+                if open_elements:
+                    self.soup.handle_endtag(open_elements.pop())
+            elif isinstance(node, turbohtml.Text):
+                self.soup.handle_data(node.data)
+            elif isinstance(node, turbohtml.Element) and node.tag not in UNREAD:
+                self.soup.handle_starttag(node.tag, None, None, _attributes(node))
+                open_elements.append(node.tag)
+                nodes.append(iter(node.children))
+
+
+class OriginalNode(Tag):
+    """An element that is its own original. mf2py keeps a copy of each element of an older
+    microformat under this name, one for each of its 30 rules, for the HTML of embedded markup.
+    Nothing but the text of that is read here, and the text is the same.
+    """
+
+    @property
+    def original(self) -> OriginalNode:
+        return self
+
+
+def _attributes(element: turbohtml.Element) -> dict[str, str]:
+    texts = {}
+    for name, value in element.attrs.items():
+        if name in READ_ATTRIBUTES and value is not None:
+            words = value.split() if isinstance(value, str) else value
+            if name == "class":
+                # mf2py takes them for roots within others
+                texts[name] = " ".join(word for word in words if word not in HEIGHTS)
+            else:
+                texts[name] = value if isinstance(value, str) else " ".join(value)
+    return texts
+
+
+def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
+    """The items of a page, those of a feed behind it. Raises RecursionError."""
+    tree = BeautifulSoup(html, builder=SourceTree, element_classes={Tag: OriginalNode})
+    # with the text of the page nothing is fetched; `expose_dom` spares the HTML of embedded markup
+    for item in mf2py.parse(tree, base, expose_dom=True)["items"]:
+        children = item.pop("children", []) if "h-feed" in item["type"] else []
+        yield _plain(item)
+        yield from map(_plain, children)
+
+
+def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    """With `@type` and its properties, as items of the other vocabularies have them."""
+    plain: dict[str, Any] = {"@type": " ".join(item["type"])}
+    for name, values in item["properties"].items():
+        read = [_value(value) for value in values]
+        plain[name] = read[0] if len(read) == 1 else read
+    if "children" in item:
+        plain.setdefault("children", [_plain(child) for child in item["children"]])
+    return plain
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value[:MOST_TEXT] if isinstance(value, str) else value
+    if "type" in value:
+        return _plain(value)
+    if "alt" in value:
+        return {name: value[name][:MOST_TEXT] for name in ("value", "alt")}
+    return value["value"][:MOST_TEXT]
+
+
+def read_page(task: dict[str, Any], document: bytes) -> bytes:
+    """A list of items as JSON, and what is missing in it."""
+    found: list[str] = []
+    length, problem = 0, ""
+    try:
+        for item in islice(items_in(document.decode(), task["base"]), MOST_ITEMS + 1):
+            text = json.dumps(item)
+            length += len(text)
+            if length > MOST_JSON:
+                problem = f"Only the first {len(found):,} items were read: they are too long."
+                break
+            found.append(text)
+    except RecursionError:
+        problem = "Items were not read: they are nested too deeply."
+    return f'{{"items": [{", ".join(found)}], "problem": {json.dumps(problem)}}}'.encode()
+
+
+if __name__ == "__main__":
+    sandboxed(partial(work_on_tasks, read_page))

@@ -1,0 +1,76 @@
+"""Collects the links of a shift's pages and stores them, for a background job to make the dataset's
+parts of: the crawl does not wait for that, and its process needs no memory for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from django.utils import timezone
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.datasets.collected_pages import PageOfLinks, as_pieces
+from crawling.datasets.parts import new_part, part_collected
+from crawling.frontier import UrlOutcome
+from crawling.models import LinksPart
+
+logger = logging.getLogger(__name__)
+
+#: stored together; or fewer at the end of the shift
+MOST_PAGES = 2_000
+MOST_BYTES = 4 * 1024 * 1024
+#: Or fewer when so much time has passed, since what is derived from pages waits for it; or, if that
+#: is longer, this share of the run's age: the number of a run's parts grows by a hundred each time
+#: its age trebles, or each question to a crawl of weeks would open thousands.
+LEAST_SECONDS = 10.0
+SHARE_OF_AGE = 0.01
+
+
+class PartWriter:
+    """Used by the shift's own thread: `open` before pages are recorded, `take` after that."""
+
+    def __init__(self, run_id: int, shift_id: int, started_at: datetime | None = None) -> None:
+        """started_at: of the run; None: it starts now."""
+        self._run_id, self._shift_id = run_id, shift_id
+        self._started_at = started_at or timezone.now()
+        self._due_at = 0.0
+        self._part: LinksPart | None = None
+        self._pages: list[PageOfLinks] = []
+        self._bytes = 0
+
+    def open(self) -> int:
+        """The id of the part that the next pages are to name."""
+        if self._part is None:
+            self._part = new_part(self._run_id, self._shift_id)
+            self._part.save()
+            age = (timezone.now() - self._started_at).total_seconds()
+            self._due_at = time.monotonic() + max(LEAST_SECONDS, SHARE_OF_AGE * age)
+        return self._part.pk
+
+    def take(self, outcomes: Iterable[UrlOutcome], settled: Collection[int]) -> None:
+        """Take the links of those pages that were recorded."""
+        for outcome in outcomes:
+            if outcome.answer and outcome.page_links and outcome.url_id in settled:
+                self._pages.append((outcome.url_id, outcome.page_links))
+                self._bytes += len(outcome.page_links.written)
+        is_late = self._part is not None and time.monotonic() > self._due_at
+        if is_late or len(self._pages) >= MOST_PAGES or self._bytes >= MOST_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        """Store what was taken. If that fails it is read again from the archive later."""
+        part, pages = self._part, self._pages
+        self._part, self._pages, self._bytes = None, [], 0
+        if part is None:
+            return
+        try:
+            storage().put(part.collected_name, as_pieces(pages))
+        except (OSError, ArchiveTrouble) as error:
+            facts = {"file": part.name, "error": str(error)}
+            logger.error("links of a run cannot be stored", extra=facts)
+        else:
+            part_collected(part)

@@ -1,0 +1,168 @@
+"""The rows of the dataset's parts: begun, written, lost and removed.
+
+A page's row names the part that will have its links, in the transaction that records the page. So
+after a crash the pages of a part that was never written are known, and are read again from the
+archive.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Now
+
+from crawling.archive.files import this_machine
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.models import LinksPart, Page, Run, Shift
+
+logger = logging.getLogger(__name__)
+
+
+def new_part(run_id: int, shift_id: int | None) -> LinksPart:
+    """The row, not yet saved, of a part; shift_id: of the shift that collects it."""
+    return LinksPart(
+        run_id=run_id,
+        name=f"links{run_id}/{uuid.uuid4().hex}.parquet",
+        machine=this_machine(),
+        shift=shift_id,
+    )
+
+
+def read_later_from_archive(run_id: int) -> None:
+    """Let a background job read all pages of a run that is not fetched here: those of a part that
+    no shift collects are read from the archive.
+    """
+    new_part(run_id, None).save()
+
+
+def part_collected(part: LinksPart) -> None:
+    """Note that a shift has stored what it collected, unless its pages are read again by now."""
+    if not LinksPart.objects.filter(pk=part.pk, run__isnull=False).update(collected_at=Now()):
+        storage().delete(part.collected_name)
+
+
+def part_written(part: LinksPart, *, links: int, size: int) -> None:
+    """Note that a collected part is written. Safe to repeat."""
+    LinksPart.objects.filter(pk=part.pk, written_at=None).update(
+        written_at=Now(), links=links, bytes=size
+    )
+    storage().delete(part.collected_name)
+
+
+def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
+    """Let a part be in another file; the old one is to be removed."""
+    with transaction.atomic():
+        LinksPart.objects.filter(pk=part.pk).update(
+            name=name, links=links, bytes=size, read_at=None, indexed_at=None
+        )
+        LinksPart.objects.create(run=None, name=part.name, machine=part.machine)
+    remove_abandoned_parts()
+
+
+def part_lost(part: LinksPart) -> None:
+    """Note that what was collected is no longer there."""
+    LinksPart.objects.filter(pk=part.pk, written_at=None).update(collected_at=None)
+
+
+def parts_restored() -> None:
+    """A back-up has no parts: all are read again from the archive."""
+    LinksPart.objects.update(collected_at=None, written_at=None, read_at=None, indexed_at=None)
+
+
+def collected_parts() -> QuerySet[LinksPart]:
+    """What shifts have collected on this machine and no job has written yet."""
+    return LinksPart.objects.filter(
+        written_at=None, collected_at__isnull=False, run__isnull=False, machine=this_machine()
+    )
+
+
+def lost_parts() -> QuerySet[LinksPart]:
+    """Parts of runs that will not be collected any more: their shift has ended."""
+    alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
+    return LinksPart.objects.filter(
+        ~Exists(alive), written_at=None, collected_at=None, run__isnull=False
+    )
+
+
+def forget_lost(run_id: int) -> None:
+    """Let the pages of the run's lost parts be without a part."""
+    with transaction.atomic():
+        _forget(lost_parts().filter(run=run_id))
+
+
+def _forget(parts: QuerySet[LinksPart]) -> None:
+    """Their pages are without a part then, and their files go."""
+    ids = list(parts.select_for_update(of=("self",)).values_list("pk", flat=True))
+    Page.objects.filter(run__links_parts__in=ids, links_part__in=ids).update(links_part=None)
+    LinksPart.objects.filter(pk__in=ids).update(run=None)
+
+
+def clear(run_id: int) -> None:
+    """Drop the dataset of a run, but for what a living shift collects: all of its pages are to be
+    read again.
+    """
+    alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
+    with transaction.atomic():
+        _forget(LinksPart.objects.filter(~Exists(alive), run=run_id))
+    remove_abandoned_parts()
+
+
+def remove_abandoned_parts() -> None:
+    """Remove the files of deleted runs that are on this machine, then their rows; those of parts in
+    the search index stay until a background job has taken them out.
+
+    Safe to repeat.
+    """
+    for part in LinksPart.objects.filter(run=None):
+        folder = part.name.partition("/")[0]
+        if part.machine != this_machine() and not storage().list(folder):
+            continue  # it is on another
+        try:
+            storage().delete(part.name)
+            storage().delete(part.collected_name)
+            for name in part.reading_names:
+                storage().delete(name)
+            if part.indexed_at:
+                continue  # until its texts are out of the search index
+            part.delete()
+            if not LinksPart.objects.filter(
+                Q(name__startswith=f"{folder}/"), machine=this_machine()
+            ).exists():
+                storage().delete_folder(folder)  # with what a killed job left there
+        except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
+            facts = {"file": part.name, "error": str(error)}
+            logger.warning("a deleted run's links cannot be removed", extra=facts)
+
+
+def links_written(run: Run) -> int:
+    """How many links the dataset has."""
+    written = LinksPart.objects.filter(run=run, written_at__isnull=False)
+    return written.aggregate(links=Sum("links"))["links"] or 0
+
+
+#: pages that are not in the dataset are counted so far: each count reads what it counts
+MOST_BEHIND = 10_000
+BEHIND = """
+SELECT count(*) FROM (
+    SELECT FROM crawling_page WHERE run_id = %(run)s AND links_part IS NULL
+    UNION ALL
+    SELECT FROM crawling_linkspart part JOIN crawling_page page ON page.links_part = part.id
+    WHERE part.run_id = %(run)s AND part.{}_at IS NULL
+    LIMIT %(most)s
+) behind
+"""
+
+
+def pages_behind(run: Run, step: str = "written") -> int:
+    """How many of the run's pages have no links in the dataset yet.
+
+    step: or are not yet `read` a second time, or `indexed` for the search. MOST_BEHIND: so many or
+    more.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(BEHIND.format(step), {"run": run.pk, "most": MOST_BEHIND})
+        return int(cursor.fetchone()[0])

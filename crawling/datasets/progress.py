@@ -1,0 +1,85 @@
+"""How far what is derived from parts has come: the second reading of their pages, and the search
+index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from crawling.archive.files import this_machine
+from crawling.datasets.parts import pages_behind
+from crawling.models import LinksPart, Run
+
+
+def own_parts() -> QuerySet[LinksPart]:
+    """The parts that are on this machine."""
+    return LinksPart.objects.filter(machine=this_machine()).select_related("run").order_by("pk")
+
+
+def unread_parts(run: Run) -> QuerySet[LinksPart]:
+    """The run's parts of this machine whose pages were not read again yet."""
+    return own_parts().filter(run=run, written_at__isnull=False, read_at=None)
+
+
+def part_read(part: LinksPart, *, is_whole: bool) -> bool:
+    """Note that a part was read again; in part, it stays unread. False: meanwhile the run was
+    deleted, its pages are to be read anew, or some were withdrawn.
+    """
+    same = LinksPart.objects.filter(pk=part.pk, run=part.run_id, name=part.name)
+    return bool(same.update(read_at=Now() if is_whole else None, indexed_at=None))
+
+
+def read_later(parts: Iterable[int]) -> None:
+    """Let pages of these parts that were not there at their second reading be read, too."""
+    LinksPart.objects.filter(pk__in=parts, run__isnull=False).update(read_at=None, indexed_at=None)
+
+
+def unindexed_parts() -> QuerySet[LinksPart]:
+    """Parts of this machine that were read and are not in the search index."""
+    return own_parts().filter(read_at__isnull=False, indexed_at=None, run__isnull=False)
+
+
+def part_indexed(part: LinksPart) -> bool:
+    """Note that a part is in the search index. False: it was read again since, or is gone."""
+    same = LinksPart.objects.filter(pk=part.pk, name=part.name, read_at=part.read_at)
+    return bool(same.update(indexed_at=Now()))
+
+
+def abandoned_parts() -> QuerySet[LinksPart]:
+    """Parts of deleted runs, or whose pages are in other parts, that are still in the index."""
+    return own_parts().filter(run=None, indexed_at__isnull=False)
+
+
+def parts_unindexed(parts: QuerySet[LinksPart]) -> None:
+    """Note that these parts are not in the search index any more."""
+    parts.update(indexed_at=None)
+
+
+def unread_runs() -> set[int]:
+    """The ids of the runs with pages of this machine to be read again, or texts to be indexed."""
+    parts = LinksPart.objects.filter(
+        indexed_at=None, written_at__isnull=False, run__removal_asked_at=None
+    )
+    return set(
+        parts.filter(run__isnull=False, machine=this_machine()).values_list("run", flat=True)
+    )
+
+
+@dataclass(frozen=True)
+class DatasetState:
+    """What is derived from a run's pages."""
+
+    name: str
+    #: pages of the run that are not in it yet; MOST_BEHIND: so many or more
+    behind: int
+
+
+def dataset_states(run: Run) -> list[DatasetState]:
+    """Of the links, the texts, the structured data and the search. Three queries."""
+    steps = {"links": "written", "texts": "read", "structured data": "read", "search": "indexed"}
+    behind = {step: pages_behind(run, step) for step in dict.fromkeys(steps.values())}
+    return [DatasetState(name, behind[step]) for name, step in steps.items()]

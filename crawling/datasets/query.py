@@ -1,0 +1,154 @@
+"""The one way in which the dataset is asked: DuckDB over the parts of a run, read only, with limits
+of memory and time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from crawling.base.errors import CrawlError
+from crawling.base.storage import storage
+from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, engine
+from crawling.models import LinksPart, Run, WithdrawnPage
+
+#: of a question of a page or an endpoint; ten million links take up to two of a processor
+SECONDS = 10.0
+#: read at a time where a reader takes row after row
+ROWS = 1_000
+
+
+def no_rows(columns: Sequence[str]) -> str:
+    """What takes the place of files that a run does not have."""
+    return ", ".join(
+        f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
+    )
+
+
+#: take the place of the parts of a run that has none
+NO_LINKS, NO_FINDINGS = no_rows((*COLUMNS, "target_host")), no_rows(FINDINGS)
+
+
+class LinkSearchTookTooLong(CrawlError):
+    """The links of this run were read for 10 seconds and that was broken off; name a page or a
+    target, or export them.
+    """
+
+
+def parts_of(run: Run) -> list[str]:
+    """The paths of the parts of a run that are on this machine."""
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False, links__gt=0)
+    return _stored(parts.order_by("pk").values_list("name", flat=True))
+
+
+def _stored(names: Iterable[str]) -> list[str]:
+    """The paths of those that are on this machine."""
+    place = storage().path
+    return [str(path) for path in map(place, names) if path.exists()]
+
+
+def ask(
+    run: Run,
+    query: str,
+    values: Mapping[str, Any] | None = None,
+    *,
+    seconds: float = SECONDS,
+    before: Run | None = None,
+) -> list[tuple[Any, ...]]:
+    """The rows of a query over the table `links`. Raises LinkSearchTookTooLong.
+
+    query: ours; what users send goes into `values`, whose names stand with a $ in it. before: a run
+    whose links are in the table `old_links`.
+    """
+    with _links_of(run, before) as connection, limited(connection, seconds):
+        return connection.execute(query, dict(values or {})).fetchall()
+
+
+def each_row(
+    run: Run, query: str, wanted: Mapping[str, Any] | None = None, *, before: Run | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query over `links`, `old_links` and, if given, the table `wanted`, of these
+    columns, read while they are taken. Raises LinkSearchTookTooLong if so many at a time take so
+    long.
+    """
+    with _links_of(run, before) as connection:
+        if wanted:
+            connection.register("wanted", dict(wanted))
+        with limited(connection):
+            found = connection.execute(query)
+        while True:
+            with limited(connection):
+                rows = found.fetchmany(ROWS)
+            if not rows:
+                return
+            yield from rows
+
+
+def each_columns(
+    run: Run, query: str, each: Iterable[Mapping[str, Any]], *, seconds: float
+) -> Iterator[dict[str, np.ndarray]]:
+    """The columns of the rows of a query over `links`, for one set of values after the other.
+
+    Raises LinkSearchTookTooLong if one of them takes so long.
+    """
+    with _links_of(run) as connection:
+        for values in each:
+            with limited(connection, seconds):
+                columns = connection.execute(query, dict(values)).fetchnumpy()
+            yield columns
+
+
+@contextmanager
+def _links_of(run: Run, before: Run | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """With the tables `links`, `findings`: what a second reading of the pages found, and
+    `old_links`: those of the run before.
+
+    Neither has rows of withdrawn pages; links to those are in it.
+    """
+    paths, findings = parts_of(run), _findings_of(run)
+    earlier = parts_of(before) if before else []
+    with engine(reads=[*paths, *findings, *earlier]) as connection:
+        but = without_withdrawn(connection, [run, before] if before else [run])
+        connection.execute(f"CREATE TEMP VIEW links AS {source_of(paths, NO_LINKS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW findings AS {source_of(findings, NO_FINDINGS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW old_links AS {source_of(earlier, NO_LINKS)}{but}")
+        yield connection
+
+
+def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> str:
+    """What a view ends with that has no rows of withdrawn pages of these runs."""
+    withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
+    gone = list(withdrawn.values_list("url", flat=True))
+    connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})
+    return " ANTI JOIN withdrawn USING (page_id)" if gone else ""
+
+
+def _findings_of(run: Run) -> list[str]:
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
+    return _stored(part.findings_name for part in parts)
+
+
+@contextmanager
+def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
+    """Break off what the connection does after so long. Raises LinkSearchTookTooLong."""
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.start()
+    try:
+        yield
+    except (duckdb.InterruptException, duckdb.OutOfMemoryException) as error:
+        raise LinkSearchTookTooLong from error
+    finally:
+        timer.cancel()
+
+
+def source_of(paths: Sequence[str], nothing: str) -> str:
+    """A query for all rows of these files; nothing: what it has where there are none."""
+    if not paths:
+        return f"SELECT * FROM (SELECT {nothing} WHERE false)"  # noqa: S608 - constants
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    return f"SELECT * FROM read_parquet([{listed}])"  # noqa: S608 - paths of our own

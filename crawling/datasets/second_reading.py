@@ -1,0 +1,244 @@
+"""Read a run's stored pages a second time: for their whole text, for their structured data, for the
+places in them that fragments name, for errors of their markup, and for links that are no URLs.
+Beside each part lie three files with that.
+
+To be called by a background job or a command: this parses foreign documents.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import sleep
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.datasets.microformats import MicroformatsReader
+from crawling.datasets.parquet import (
+    FINDINGS,
+    STRUCTURED,
+    TEXTS,
+    put_findings,
+    put_structured,
+    put_texts,
+    rows_in,
+)
+from crawling.datasets.progress import part_read, unread_parts
+from crawling.datasets.stored_documents import stored_document
+from crawling.jobs.rq_jobs import alone_at
+from crawling.models import LinksPart, Page, Run
+from crawling.web.addresses import fingerprint
+from crawling.web.documents import feed, json_feed, xml
+from crawling.web.documents.base import DocumentSource, TruncationReason
+from crawling.web.documents.html import TYPES
+from crawling.web.documents.html_findings import HtmlFindings, bad_links, find_in_html
+from crawling.web.documents.html_text import PageText, text_of
+from crawling.web.documents.json_feed import BadFeed
+from crawling.web.documents.languages import language_of
+from crawling.web.documents.registry import FAMILIES, MEDIA_TYPES, read_document, reader_of
+from crawling.web.documents.structured_data import StructuredDataReader
+from crawling.web.documents.tree import parse_html
+from crawling.web.links import Links
+from crawling.web.statuses import DOCUMENT_STATUSES
+from crawling.web.structured_rows import DataRow
+
+logger = logging.getLogger(__name__)
+
+#: between two looks whether another process has read a part
+LOOK_SECONDS = 0.5
+#: what a row tells: that the page was read, a place in it, or an error of its markup
+READ, PLACE, ERROR = "read", "place", "error"
+#: that a page has links that cannot be followed, and what is wrong with one
+HAS_BAD_LINKS, BAD_LINK = "has bad links", "bad link"
+#: why a page was not read to its end although all that was left out are links
+WHOLE = ("", TruncationReason.LENGTH)
+#: the page's id and fingerprint, what it tells, text, how many, and the line of the first
+FindingRow = tuple[int, int, str, str, int, int]
+#: the columns of `crawling.datasets.parquet.TEXTS`
+TextRow = tuple[int, str, str, int, str, str, str, str, str]
+#: of the columns of `crawling.datasets.parquet.STRUCTURED`: where it is, and the row
+StructuredRow = tuple[int, str, int, str, str, str, str, int, int, bool]
+#: documents that are feeds, as their types or their content say
+MAY_BE_FEEDS = (*json_feed.TYPES, *xml.TYPES)
+#: documents that list addresses for programs
+LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
+
+
+def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
+    """Read the pages of all parts that need it, and wait until parts that another process reads
+    are done. After a kill it continues where it was.
+
+    note: is told after each part how many of its pages were read.
+    """
+    run = Run.all_objects.select_related("crawl").get(pk=run_id)
+    waiting = list(unread_parts(run))
+    while waiting:
+        others = []
+        for part in waiting:
+            pages = read_part(run, part)
+            if pages is None:
+                others.append(part)
+            else:
+                note(pages)
+        if len(others) == len(waiting):
+            sleep(LOOK_SECONDS)  # a process that is killed says nothing, but its lock is gone
+        waiting = others
+
+
+def read_part(
+    run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda: True
+) -> int | None:
+    """Read the pages of a part again, unless that was done meanwhile; returns how many were read,
+    None if another process is at it.
+
+    goes_on: is asked after each page; if it does not, what was read is kept, and the part continues
+    there the next time.
+    """
+    with alone_at("read-again", part.pk) as is_alone:
+        if not is_alone:
+            return None
+        if not unread_parts(run).filter(pk=part.pk, name=part.name).exists():
+            return 0
+        return _read_part(run, part, goes_on)
+
+
+def _read_part(run: Run, part: LinksPart, goes_on: Callable[[], bool]) -> int:
+    rows = _kept(part)
+    before, is_whole = len(rows.texts), True
+    with MicroformatsReader() as microformats:
+        for page in _pages(part, [row[0] for row in rows.texts]):
+            rows.add(_read(run, page, microformats))
+            if not goes_on():
+                is_whole = False
+                break
+    put_findings(part.findings_name, rows.findings)
+    put_structured(part.structured_name, rows.structured)
+    put_texts(part.texts_name, rows.texts)
+    if not part_read(part, is_whole=is_whole):
+        for name in part.reading_names:
+            storage().delete(name)
+    return len(rows.texts) - before
+
+
+@dataclass
+class ReadRows:
+    """What a second reading tells, of a page or of a part."""
+
+    findings: list[FindingRow] = field(default_factory=list)
+    structured: list[StructuredRow] = field(default_factory=list)
+    #: a row for each page that was read
+    texts: list[TextRow] = field(default_factory=list)
+
+    def add(self, other: ReadRows) -> None:
+        self.findings += other.findings
+        self.structured += other.structured
+        self.texts += other.texts
+
+
+def _kept(part: LinksPart) -> ReadRows:
+    """What an earlier reading of the part that was broken off has read."""
+    if any(storage().size(name) is None for name in part.reading_names):
+        return ReadRows()
+    return ReadRows(
+        rows_in(part.findings_name, FINDINGS),
+        rows_in(part.structured_name, STRUCTURED),
+        rows_in(part.texts_name, TEXTS),
+    )
+
+
+def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
+    pages = Page.objects.filter(links_part=part.pk, status__in=DOCUMENT_STATUSES, bytes__gt=0)
+    pages = pages.exclude(pk__in=known).order_by("url")
+    return pages.select_related("url", "archive_file", "run").iterator(chunk_size=500)
+
+
+def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
+    """What is found on a page; a page without a text has an empty row, since it was read."""
+    findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
+    is_feed, has_text = page.content_type in MAY_BE_FEEDS, _has_text(page.content_type)
+    if has_text or is_feed or page.content_type in LISTS:
+        try:
+            with stored_document(run, page) as document:
+                if page.content_type in TYPES:
+                    findings, text, structured = _read_html(page, document, microformats)
+                else:
+                    findings, text = _read_other(page, document, has_text=has_text)
+                if is_feed:
+                    structured = _read_feed(document)
+        except ArchiveTrouble as trouble:
+            facts = {"page": page.pk, "why": trouble}
+            logger.warning("a page cannot be read again", extra=facts)
+    row = (
+        *(page.pk, page.url.url, page.content_type, int(page.fetched_at.timestamp())),
+        text.language,
+        *(text.title, text.headings, text.text, text.around),
+    )
+    places = enumerate(structured)
+    return ReadRows(findings, [(page.pk, page.url.url, at, *told) for at, told in places], [row])
+
+
+def _has_text(content_type: str) -> bool:
+    """Whether documents of a type are read, and have text for people."""
+    family = content_type.partition("/")[0]
+    others = (*MEDIA_TYPES, *LISTS)
+    return content_type not in others and family not in FAMILIES and bool(reader_of(content_type))
+
+
+def _read_html(
+    page: Page, source: DocumentSource, microformats: MicroformatsReader
+) -> tuple[list[FindingRow], PageText, list[DataRow]]:
+    document, charset, unread = parse_html(source.body, source.charset)
+    # of a page that is read in part, what is missing may be behind that
+    is_whole = not unread and page.unread in WHOLE
+    findings = list(_of_page(page, find_in_html(document))) if is_whole else []
+    reader = StructuredDataReader(source.url)
+    reader.read(document)
+    links = Links(source.url, charset=charset, base=reader.base)
+    findings += _of_links(page, bad_links(document, links))
+    reader.read_microformats(microformats.items(document, reader.base))
+    text = _in_its_language(text_of(document))
+    reader.read_text(text, text.language)
+    return findings, text, reader.rows
+
+
+def _in_its_language(text: PageText) -> PageText:
+    """The text with the language that it is in, instead of the one that the page states."""
+    return text._replace(language=language_of(text.text or text.title, text.language))
+
+
+def _read_other(
+    page: Page, source: DocumentSource, *, has_text: bool
+) -> tuple[list[FindingRow], PageText]:
+    document = read_document(source)
+    findings = list(_of_links(page, document.notes.bad))
+    if not has_text:
+        return findings, PageText()
+    text = " ".join(document.text.split())
+    stated = PageText(document.title, text=text, language=document.metadata.language)
+    return findings, _in_its_language(stated)
+
+
+def _read_feed(source: DocumentSource) -> list[DataRow]:
+    reader = StructuredDataReader(source.url)
+    with suppress(BadFeed):  # XML of another kind
+        reader.read_feed(*feed.entry_data(source))
+    return reader.rows
+
+
+def _of_page(page: Page, found: HtmlFindings) -> Iterator[FindingRow]:
+    known = page.pk, fingerprint(page.url.url)
+    yield *known, READ, page.url.url, 1, 0
+    for place in sorted(found.ids):
+        yield *known, PLACE, place, 1, 0
+    for code, (count, line) in found.errors.items():
+        yield *known, ERROR, code, count, line
+
+
+def _of_links(page: Page, found: Mapping[str, int]) -> Iterator[FindingRow]:
+    known = page.pk, fingerprint(page.url.url)
+    if found:
+        yield *known, HAS_BAD_LINKS, page.url.url, 1, 0
+    for told, count in found.items():
+        yield *known, BAD_LINK, told, count, 0

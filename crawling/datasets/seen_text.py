@@ -1,0 +1,138 @@
+"""What a reader sees of a stored page, in a form in which white space, markup and the coding of
+characters make no difference.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from io import StringIO
+from typing import NamedTuple
+
+import turbohtml
+
+from crawling.archive.decoded_documents import document_in
+from crawling.archive.reader import content_of, record_of
+from crawling.base.errors import ArchiveTrouble
+from crawling.models import Page
+from crawling.web.content.normal_text import one_form
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.charsets import decode
+from crawling.web.documents.css_selectors import SelectorTookTooLong, select
+from crawling.web.documents.tree import MOST_BYTES, parse_html
+
+#: elements that a selector selects, and characters of them; nested elements repeat them
+MOST_ELEMENTS, MOST_CHARACTERS = 1000, MOST_BYTES
+#: a larger JSON document is compared as it is written: what it says takes thirty times its bytes
+MOST_JSON_BYTES = 1024 * 1024
+UNSEEN = "script,style,noscript,template"
+#: elements that begin and end a line (HTML Standard, 15.3: `display` is no `inline`)
+BLOCKS = (
+    *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details"),
+    *("dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "legend", "li", "listing"),
+    *("main", "menu", "nav", "ol", "optgroup", "option", "p", "plaintext", "pre", "search"),
+    *("section", "select", "summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead"),
+    *("title", "tr", "ul", "xmp", "br", "button", "iframe", "video", "audio"),
+)
+#: elements whose text keeps its line breaks
+KEEPING = ("pre", "textarea", "listing", "xmp", "plaintext")
+#: what ends a line while a tree is read: a character that no tree of HTML has in its texts
+BREAK = "\0"
+LINE = re.compile(r"[^\r\n]++")
+BROKEN_LINE = re.compile(r"[^\0]++")
+
+
+class SeenText(NamedTuple):
+    """The text of a page, and what was not read of it."""
+
+    #: lines without empty ones, with one blank between words, in Unicode's form C
+    text: str
+    #: a sentence; empty: all was read
+    unread: str = ""
+
+
+def seen_text(page: Page, selector: str = "") -> SeenText:
+    """What a reader sees of a stored page.
+
+    selector: of HTML, only those of elements that it selects; of other types, none.
+
+    Raises ArchiveTrouble for what is not stored, or is no text.
+    """
+    kind = page.content_type
+    if kind.partition("/")[0] != "text" and not kind.endswith(("xml", "json")):
+        raise ArchiveTrouble(
+            f"{kind or 'A document without a type'} has no text that could be compared."
+        )
+    whole = document_in(record_of(content_of(page)))
+    payload = whole[:MOST_BYTES]
+    unread = f"Only the first {MOST_BYTES:,} bytes are compared." if len(whole) > MOST_BYTES else ""
+    if "html" in kind:
+        tree = parse_html(DocumentStream.of(payload), page.charset or None)
+        if tree.unread:
+            unread = f"Only the beginning is compared. {tree.unread.sentence}"
+        return SeenText(_joined(_html_lines(tree.document, selector)), unread)
+    if selector:
+        return SeenText("")
+    text, _ = decode(payload, page.charset or None)
+    if kind.endswith("json") and len(payload) <= MOST_JSON_BYTES:
+        text = _json_lines(text)
+    return SeenText(_joined(_lines(text)), unread)
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Line by line, as lists of short lines would take thirty times their bytes."""
+    text = StringIO()
+    for line in lines:
+        if kept := one_form(line):
+            text.write(kept + "\n")
+    return text.getvalue()
+
+
+def _lines(text: str, end: re.Pattern[str] = LINE) -> Iterator[str]:
+    return (line[0] for line in end.finditer(text))
+
+
+def _html_lines(document: turbohtml.Document, selector: str) -> Iterator[str]:
+    """A line a block. Line breaks of the source are blanks, but in elements that keep them."""
+    document.remove(UNSEEN)
+    parts = _selected(document, selector) if selector else [document]
+    for element in [found for name in KEEPING for found in document.find_all(name)]:
+        for node in list(element.descendants):
+            if isinstance(node, turbohtml.Text):
+                node.replace_with(turbohtml.Text(node.text.replace("\n", BREAK)))
+    for element in [found for name in BLOCKS for found in document.find_all(name)]:
+        element.insert_before(turbohtml.Text(BREAK))
+        element.insert_after(turbohtml.Text(BREAK))
+    left = MOST_CHARACTERS
+    for part in parts:
+        text = part.text[:left]
+        yield from _lines(text, BROKEN_LINE)
+        left -= len(text)
+
+
+def _selected(document: turbohtml.Document, selector: str) -> Sequence[turbohtml.Element]:
+    """Raises ArchiveTrouble."""
+    try:
+        return select(document, selector)[:MOST_ELEMENTS]
+    except SelectorTookTooLong as error:
+        raise ArchiveTrouble(str(error)) from error
+
+
+def _json_lines(text: str) -> str:
+    """A line a value, with members by name, as their order says nothing (RFC 8259, section 4)."""
+    with suppress(ValueError, RecursionError):
+        read = json.loads(text, object_pairs_hook=_members, parse_float=str)
+        lines = json.dumps(read, ensure_ascii=False, indent=1, sort_keys=True)
+        return lines.encode(errors="replace").decode()  # half a character may be escaped
+    return text
+
+
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Raises ValueError for one that is named twice, which would not be compared."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member is named twice")
+    return members

@@ -1,0 +1,89 @@
+"""Documents of a run as the archive has them, for a second reading.
+
+To be called by a background job or a command: their readers parse foreign documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import turbohtml
+from django.db.models import QuerySet
+
+from crawling.archive.decoded_documents import decoded_stream
+from crawling.archive.reader import content_of, open_record_of
+from crawling.archive.unpacker import MOST_AROUND
+from crawling.base.errors import ArchiveTrouble
+from crawling.models import Page, Run
+from crawling.orders.claims import MOST_DOCUMENT_BYTES
+from crawling.web.documents.base import DocumentSource, ReadingRules
+from crawling.web.documents.css_selectors import SelectorTookTooLong, check_cost, read_selector
+from crawling.web.documents.extraction import extract
+from crawling.web.documents.html import TYPES
+from crawling.web.documents.tree import parse_html
+from crawling.web.http_caching import read_head
+from crawling.web.statuses import DOCUMENT_STATUSES
+
+
+@contextmanager
+def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
+    """A page's document. Raises ArchiveTrouble."""
+    record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
+    coding = read_head(record.head).get("content-encoding", "")
+    body = decoded_stream(record.payload, coding, MOST_DOCUMENT_BYTES)
+    rules = ReadingRules(run.crawl.obey_nofollow, run.crawl.requisites)
+    try:
+        yield DocumentSource(body, page.url.url, page.content_type, page.charset or None, rules)
+    finally:
+        body.close()
+        record.payload.close()
+
+
+def stored_location(page: Page) -> str:
+    """Where a page's answer redirects, as it was written; "" if that is not in the archive."""
+    try:
+        record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
+    except ArchiveTrouble:
+        return ""
+    record.payload.close()
+    return read_head(record.head).get("location", "")
+
+
+def html_pages(run: Run) -> QuerySet[Page]:
+    """The pages of a run that rules can be tried on, with their URLs and archive files."""
+    found = Page.objects.filter(
+        run=run, status__in=DOCUMENT_STATUSES, bytes__gt=0, content_type__in=TYPES
+    )
+    return found.select_related("url", "archive_file", "run")
+
+
+def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What extraction rules, CSS selectors by name, match on a stored HTML page, as the crawl would
+    extract it. Raises ArchiveTrouble, also where a rule would take too long.
+    """
+    return extracted_from(stored_tree(run, page), rules)
+
+
+def stored_tree(run: Run, page: Page) -> turbohtml.Document:
+    """A stored HTML page as its parser reads it. Raises ArchiveTrouble."""
+    with stored_document(run, page) as source:
+        return parse_html(source.body, source.charset).document
+
+
+def extracted_from(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+    """As `extracted_again`, from its tree."""
+    try:
+        for rule in rules.values():
+            check_cost(document, read_selector(rule)[0])
+    except SelectorTookTooLong as error:
+        raise ArchiveTrouble(str(error)) from error
+    return extract(document, rules)
+
+
+def _stored(page: Page) -> Page:
+    """The page whose record has the document."""
+    if page.archive_file is None and page.reused_from:
+        stored = Page.objects.select_related("url", "archive_file", "run")
+        page = stored.filter(pk=page.reused_from).first() or page
+    return content_of(page)

@@ -1,0 +1,1 @@
+"""What all crawls of an installation share: identity, pools, permissions, the log of runs."""

@@ -1,0 +1,124 @@
+"""What administrators set for all crawls: the identity that is sent with each request, and where
+crawls may go beyond the public internet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from crawling.base.audit import note
+from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
+from crawling.models.access import closed_to_crawls
+from crawling.web.proxies import Proxy, read_proxy
+from crawling.web.vetting import AllowedRange, DialPolicy
+
+Network = IPv4Network | IPv6Network
+#: a row by which an administrator lets crawls go where they otherwise may not
+AccessRule = AllowedNetwork | AllowedDirectory | SharedNetwork | TrustedProxy
+#: by the name that pages and JSON use
+ACCESS_RULES: dict[str, type[AccessRule]] = {
+    "networks": AllowedNetwork,
+    "directories": AllowedDirectory,
+    "proxies": TrustedProxy,
+    "shared": SharedNetwork,
+}
+
+
+def allowed_networks() -> list[AllowedRange]:
+    """What administrators have allowed beyond public addresses."""
+    rows = AllowedNetwork.objects.all()
+    return [AllowedRange(ip_network(row.network), row.port_from, row.port_to) for row in rows]
+
+
+def dial_policy() -> DialPolicy:
+    """Where fetches may go: never to our own services."""
+    return DialPolicy(tuple(allowed_networks()), settings.OWN_SERVICES)
+
+
+def proxy_of(text: str | None) -> Proxy | None:
+    """The proxy that an order names, and whether administrators trust it."""
+    if not text:
+        return None
+    proxy = read_proxy(text)
+    is_trusted = (
+        proxy.scheme == "http"
+        and TrustedProxy.objects.filter(host=proxy.host, port=proxy.port).exists()
+    )
+    return replace(proxy, is_trusted=is_trusted)
+
+
+def shared_networks() -> list[Network]:
+    """Whose addresses keep no clock."""
+    return [ip_network(text) for text in SharedNetwork.objects.values_list("network", flat=True)]
+
+
+def allowed_directories() -> list[str]:
+    """Below which `file:` URLs may be fetched, without those that lead where crawls must not.
+
+    Looked at each time: a link may have been made, or a setting changed, since the row was written.
+    """
+    paths = AllowedDirectory.objects.values_list("path", flat=True)
+    return [path for path in paths if not closed_to_crawls(path)]
+
+
+def identity() -> Identity:
+    """The current identity; an empty one before an administrator sets it."""
+    return Identity.objects.filter(pk=1).first() or Identity(pk=1)
+
+
+@transaction.atomic
+def set_identity(
+    product_token: str,
+    contact_url: str,
+    *,
+    purpose: str | None = None,
+    addresses: str | None = None,
+    by: User | None = None,
+) -> Identity:
+    """Set who crawls; None leaves a field as it is.
+
+    Raises ValidationError with messages by field, also for an empty contact: without one no public
+    site is fetched. Then nothing has changed.
+    """
+    if not contact_url.strip():
+        raise ValidationError({"contact_url": "Enter a page (https://…) or an e-mail address."})
+    with transaction.atomic():
+        Identity.objects.get_or_create(pk=1)
+        row = Identity.objects.select_for_update().get(pk=1)
+        before = {"user_agent": row.user_agent, "purpose": row.purpose, "addresses": row.addresses}
+        row.product_token, row.contact_url = product_token, full_contact(contact_url)
+        row.purpose = row.purpose if purpose is None else purpose
+        row.addresses = row.addresses if addresses is None else addresses
+        row.clean_fields()
+        row.clean()
+        row.save()
+        after = {name: getattr(row, name) for name in before}
+        note(by, row, "changed", {name: (before[name], after[name]) for name in before})
+    return row
+
+
+def full_contact(text: str) -> str:
+    """An e-mail address as the URL that requests carry; everything else as it is."""
+    is_mailbox = "@" in text and "://" not in text and not text.lower().startswith("mailto:")
+    return f"mailto:{text}" if is_mailbox else text
+
+
+def allow(row: AccessRule, *, by: User | None) -> None:
+    """Add a rule of access. Raises ValidationError with messages by field."""
+    with transaction.atomic():
+        row.full_clean()
+        row.save(force_insert=True)
+        note(by, row, "allowed")
+
+
+def disallow(row: AccessRule, *, by: User | None) -> None:
+    """Remove a rule of access: from the next fetch on it holds no more."""
+    with transaction.atomic():
+        note(by, row, "no longer allowed")
+        row.delete()

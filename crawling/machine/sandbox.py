@@ -1,0 +1,275 @@
+"""Programs of our own that work on what strangers wrote. What is too much in it ends the program,
+and nothing else.
+
+A program has an empty environment, a session of its own, and limits of memory, time, output and
+files that it sets before it reads anything (`sandbox_program`). It ends with the process that
+started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from enum import Enum, auto
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Timer
+from types import TracebackType
+from typing import IO, Any, Self
+
+from crawling.machine.sandbox_program import NO_MEMORY, REFUSED
+
+#: where a program finds this project
+ROOT = Path(__file__).parents[2]
+#: how the interpreter reports an allocation that failed, as the error or as its cause; the second
+#: where its own code overlooked it, the third where it has no memory left to say more
+LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
+#: of what a program says of its end, and of what is looked through for that
+MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """The most that a program may take."""
+
+    memory_bytes: int
+    #: of the processor; of tasks for each one. None: the time by the clock is enough
+    cpu_seconds: int | None
+    #: by the clock; of tasks for each one, of which the first has the start of the program, too
+    seconds: float
+    #: of its output, and of each file that it writes
+    output_bytes: int
+    #: of all files in its folder
+    folder_bytes: int | None = None
+    #: that it runs on; empty: those of its parent
+    cores: Sequence[int] = ()
+
+
+class ProgramLimit(Enum):
+    """What a program took too much of."""
+
+    MEMORY = auto()
+    TIME = auto()
+    OUTPUT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """How a program has ended; it did its work if there is no excess and it neither refused nor
+    failed.
+    """
+
+    output: bytes = b""
+    excess: ProgramLimit | None = None
+    #: why what it was given is refused, in its own words
+    refusal: str = ""
+    #: the end of what it said of a fault; strangers' bytes may have a part in it
+    fault: str = ""
+
+
+class ProgramSandbox:
+    """Runs a module whose main part calls `sandboxed`. What strangers wrote is no argument."""
+
+    def __init__(
+        self, module: str, *arguments: str, limits: SandboxLimits, folder: Path | None = None
+    ) -> None:
+        self._module, self._arguments = module, arguments
+        self._limits, self._folder = limits, folder
+
+    def run(self, given: IO[bytes] | None = None, *, kept_open: Sequence[int] = ()) -> ProgramEnd:
+        """Run it once, with this for its input. kept_open: descriptors that it has, too."""
+        with TemporaryFile() as output, TemporaryFile() as errors:
+            program = self.start(given, output, errors, kept_open=kept_open)
+            try:
+                program.wait(self._limits.seconds)
+            except subprocess.TimeoutExpired:
+                return ProgramEnd(excess=ProgramLimit.TIME)
+            finally:
+                end(program)
+            return _ended(program.returncode, _all(output), _last(errors))
+
+    def follow(
+        self,
+        note: Callable[[bytes], None],
+        *,
+        every_seconds: float,
+        kept_open: Sequence[int] = (),
+    ) -> ProgramEnd:
+        """Run it once, and pass each line of its output to `note`; where there is none for so long,
+        the last one again, or an empty one. What `note` raises ends the program.
+        """
+        until = time.monotonic() + self._limits.seconds
+        with TemporaryFile() as errors:
+            program = self.start(None, subprocess.PIPE, errors, kept_open=kept_open)
+            assert program.stdout
+            try:
+                line = b""
+                while True:
+                    if self._is_folder_full():
+                        return ProgramEnd(excess=ProgramLimit.OUTPUT)
+                    if time.monotonic() > until:
+                        return ProgramEnd(excess=ProgramLimit.TIME)
+                    if select.select([program.stdout], [], [], every_seconds)[0]:
+                        following = program.stdout.readline(MOST_WORDS)
+                        if not following:
+                            break
+                        line = following
+                    note(line)
+                program.wait(max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                return ProgramEnd(excess=ProgramLimit.TIME)
+            finally:
+                end(program)
+            return _ended(program.returncode, b"", _last(errors))
+
+    def start(
+        self,
+        given: IO[bytes] | int | None,
+        output: IO[bytes] | int,
+        errors: IO[bytes] | int,
+        *,
+        kept_open: Sequence[int] = (),
+    ) -> subprocess.Popen[bytes]:
+        """The program at work, which the caller ends. Its parent is the thread that starts it: with
+        that it ends, too.
+        """
+        limits = json.dumps({**asdict(self._limits), "parent": os.getpid()})
+        return subprocess.Popen(  # noqa: S603  # our own program, and our own arguments
+            [sys.executable, "-E", "-s", "-m", self._module, limits, *self._arguments],
+            stdin=subprocess.DEVNULL if given is None else given,
+            stdout=output,
+            stderr=errors,
+            bufsize=0 if output == subprocess.PIPE and given is None else -1,
+            cwd=ROOT,
+            env={},
+            pass_fds=kept_open,
+            start_new_session=True,
+        )
+
+    def _is_folder_full(self) -> bool:
+        most = self._limits.folder_bytes
+        if self._folder is None or most is None:
+            return False
+        return sum(map(_size, self._folder.rglob("*"))) > most
+
+
+class TaskSandbox:
+    """Gives tasks to a module whose main part calls `work_on_tasks` within `sandboxed`; the first
+    task starts it, and one that was too much for it is the last of its program.
+
+    A task is a line of JSON and a document; the answer is a line with the size of the result, and
+    the result. A subclass says what is asked.
+    """
+
+    def __init__(self, module: str, *arguments: str, limits: SandboxLimits) -> None:
+        self._cpu_seconds, self._seconds = limits.cpu_seconds, limits.seconds
+        self._most = limits.output_bytes
+        whole = SandboxLimits(limits.memory_bytes, None, limits.seconds, limits.output_bytes)
+        self._sandbox = ProgramSandbox(module, *arguments, limits=whole)
+        self._program: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def answer(self, task: dict[str, Any], document: Iterable[bytes]) -> bytes | None:
+        """The result of a task, which says with `size` how long the document is; None: it is too
+        much for the program.
+        """
+        if self._program is None:
+            self._program = self._sandbox.start(
+                subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL
+            )
+        timer = Timer(self._seconds, self._program.kill)
+        timer.start()
+        try:
+            line = json.dumps({**task, "cpu_seconds": self._cpu_seconds}).encode()
+            return _exchange(self._program, line, document, self._most)
+        except (BrokenPipeError, EOFError):
+            self._end()
+            return None
+        finally:
+            timer.cancel()
+
+    def _end(self) -> None:
+        if self._program:
+            end(self._program)
+            self._program = None
+
+
+def end(program: subprocess.Popen[bytes]) -> None:
+    """Kill a program that still works, and close its pipes."""
+    program.kill()
+    for pipe in (program.stdin, program.stdout):
+        if pipe:
+            with suppress(BrokenPipeError):
+                pipe.close()
+    program.wait()
+
+
+def _exchange(
+    program: subprocess.Popen[bytes], task: bytes, document: Iterable[bytes], most: int
+) -> bytes:
+    """Raises BrokenPipeError and EOFError if the program ends, or would say too much."""
+    assert program.stdin
+    assert program.stdout
+    program.stdin.write(task + b"\n")
+    for piece in document:
+        program.stdin.write(piece)
+    program.stdin.flush()
+    line = program.stdout.readline(MOST_WORDS).strip()
+    if not line.isdigit() or int(line) > most:
+        raise EOFError
+    result = program.stdout.read(int(line))
+    if len(result) < int(line):
+        raise EOFError
+    return result
+
+
+def _ended(status: int, output: bytes, errors: bytes) -> ProgramEnd:
+    words = errors[-MOST_WORDS:].decode(errors="replace").strip()
+    if status == 0:
+        return ProgramEnd(output)
+    if status == REFUSED:
+        return ProgramEnd(refusal=words or "It was refused.")
+    # SIGKILL is the kernel's where the machine has no memory left
+    if status in (NO_MEMORY, -signal.SIGKILL) or any(mark in errors for mark in LACKS_MEMORY):
+        return ProgramEnd(excess=ProgramLimit.MEMORY)
+    if status == -signal.SIGXFSZ:
+        return ProgramEnd(excess=ProgramLimit.OUTPUT)
+    if status == -signal.SIGXCPU:
+        return ProgramEnd(excess=ProgramLimit.TIME)
+    return ProgramEnd(fault=words or f"It ended with status {status}.")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # the program has removed it meanwhile
+        return 0
+
+
+def _last(errors: IO[bytes]) -> bytes:
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, size - MOST_ERRORS))
+    return errors.read()
+
+
+def _all(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()

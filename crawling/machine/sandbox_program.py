@@ -1,0 +1,87 @@
+"""The side of a sandbox in which a program works on what strangers wrote."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from crawling.machine.orphans import stop_with_parent
+
+#: statuses of a program that ends by itself: what it was given is refused, which its errors say in
+#: a sentence; it lacks memory; its parent is another process than the one that started it
+REFUSED, NO_MEMORY, ORPHANED = 3, 4, 5
+#: kept for saying what was wrong where no memory is left
+RESERVE_BYTES = 512 * 1024
+
+
+def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
+    """Run the main part of a program within the limits of its sandbox, with its arguments.
+
+    refusals: what the program was given is refused for these, with their text.
+    """
+    limits = json.loads(sys.argv[1])
+    stop_with_parent()
+    if os.getppid() != limits["parent"]:
+        sys.exit(ORPHANED)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+    set_limits(limits)
+    reserve = [bytes(RESERVE_BYTES)]
+    try:
+        main(*sys.argv[2:])
+    except refusals as trouble:
+        sys.stderr.write(str(trouble))
+        sys.exit(REFUSED)
+    except Exception as error:
+        reserve.clear()
+        if _lacked_memory(error):
+            sys.exit(NO_MEMORY)
+        raise
+
+
+def _lacked_memory(error: BaseException | None) -> bool:
+    """Whether an allocation failed first: libraries raise errors of their own then."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def set_limits(limits: dict[str, Any]) -> None:
+    """Let the kernel end this process when it takes too much, or writes too much into a file."""
+    if limits["cores"]:
+        with suppress(OSError):  # a core was taken away meanwhile
+            os.sched_setaffinity(0, limits["cores"])
+    _limit(resource.RLIMIT_DATA, limits["memory_bytes"])
+    _limit(resource.RLIMIT_FSIZE, limits["output_bytes"])
+    _limit(resource.RLIMIT_CORE, 0)
+    if limits["cpu_seconds"] is not None:
+        # of the lower limit the kernel tells by a signal of its own
+        _limit(resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1)
+
+
+def _limit(kind: int, most: int, hard: int | None = None) -> None:
+    with suppress(OSError, ValueError):  # refused by macOS, or smaller already
+        resource.setrlimit(kind, (most, most if hard is None else hard))
+
+
+def work_on_tasks(work: Callable[[dict[str, Any], bytes], bytes]) -> None:
+    """Work on one task after the other, each within its time of the processor."""
+    while line := sys.stdin.buffer.readline():
+        task = json.loads(line)
+        document = sys.stdin.buffer.read(task["size"])
+        if task["cpu_seconds"] is not None:
+            used, hard = time.process_time(), resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(used) + task["cpu_seconds"], hard))
+        result = work(task, document)
+        sys.stdout.buffer.write(b"%d\n" % len(result))
+        sys.stdout.buffer.write(result)
+        sys.stdout.buffer.flush()

@@ -1,0 +1,103 @@
+"""Lets links into the frontier, or keeps them out, by what is known of their patterns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from crawling.machine.eviction import forget_oldest
+from crawling.orders.scope.trap_patterns import (
+    MOST_SESSIONS,
+    Pattern,
+    filter_patterns,
+    pattern_of,
+    site_pattern,
+    suspicion,
+    without_session,
+)
+from crawling.web.addresses import Address
+
+#: addresses without their sessions' ids, remembered by a shift
+MOST_BARE = 50_000
+
+
+class TrapState(StrEnum):
+    """What is known of a pattern: its pages are counted; they yield too little; what an operator
+    said.
+    """
+
+    WATCHED = "watched"
+    QUARANTINED = "quarantined"
+    APPROVED = "approved"
+    BANNED = "banned"
+
+
+class PatternRuling(NamedTuple):
+    """A link's pattern, and what becomes of the link."""
+
+    #: under which its page is counted
+    pattern: Pattern | None = None
+    #: the pattern that it is quarantined for
+    trap: Pattern | None = None
+    is_banned: bool = False
+
+
+NOTHING = PatternRuling()
+
+
+@dataclass
+class TrapGate:
+    """Shared by a shift's fetch threads."""
+
+    #: renewed by the shift alone
+    year: int = 2026
+    #: by a pattern's key; renewed by the shift alone
+    states: Mapping[int, TrapState] = field(default_factory=dict)
+    _bare: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def judge(self, link: Address) -> PatternRuling:
+        """Look at a link that was not seen before."""
+        pattern = pattern_of(link)
+        suspicious = suspicion(link, year=self.year) or (
+            self._repeated_session(link) if pattern else None
+        )
+        counted = suspicious or pattern
+        if not self.states:
+            return PatternRuling(counted) if counted else NOTHING
+        return self._by_states(link, counted, [one for one in (pattern, suspicious) if one])
+
+    def _by_states(
+        self, link: Address, counted: Pattern | None, own: list[Pattern]
+    ) -> PatternRuling:
+        """What was found or said of the link's patterns, its own before those of its parameters and
+        its site."""
+        for known in own:
+            state = self.states.get(known.key)
+            if state is TrapState.BANNED:
+                return PatternRuling(counted, is_banned=True)
+            if state is TrapState.APPROVED:
+                return PatternRuling(counted)
+            if state is TrapState.QUARANTINED:
+                return PatternRuling(counted, known)
+        wide = [site_pattern(link), *filter_patterns(link)]
+        states = {self.states.get(one.key): one for one in reversed(wide)}
+        if TrapState.BANNED in states:
+            return PatternRuling(counted, is_banned=True)
+        if TrapState.APPROVED in states:
+            return NOTHING  # what is let in as a whole is not judged by its parts
+        return PatternRuling(counted, states.get(TrapState.QUARANTINED))
+
+    def _repeated_session(self, link: Address) -> Pattern | None:
+        bare = without_session(link)
+        if bare is None:
+            return None
+        url, pattern = bare
+        with self._lock:
+            count = self._bare.pop(url, 0) + 1
+            self._bare[url] = count
+            forget_oldest(self._bare, MOST_BARE)
+        return pattern if count > MOST_SESSIONS else None

@@ -1,0 +1,178 @@
+"""Add seeds to a crawl, even while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from allocation.wording import some
+from crawling.base.audit import note
+from crawling.base.errors import BadSeeds
+from crawling.frontier import (
+    add_seeds,
+    filters_of,
+    limit_reached,
+    locked_run,
+    rules_key,
+    serving_numbers,
+)
+from crawling.frontier.admit.seeds import known_urls
+from crawling.installation.run_log import write
+from crawling.models import CrawlJob, OrderRevision, Run
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.orders.order import MAX_SEEDS
+from crawling.orders.scope.filters import UrlFilters
+from crawling.orders.seeds import read_seeds
+from crawling.runs.crawls.fetching_section import origins_without
+from crawling.runs.crawls.revisions import ADDED_SEEDS
+from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
+from crawling.runs.steering import reopen
+from crawling.web.addresses import Address
+
+
+@dataclass(frozen=True)
+class AddedSeedsResult:
+    #: new seeds of the order
+    added: list[str]
+    #: how many of the run's addresses wait because of it; None: no run is at work or resumed, and
+    #: they wait for the next
+    queued: int | None
+    #: addresses that are seeds already, or known URLs of the run, with their state
+    known: dict[str, str]
+    revision: int
+    #: origins of added seeds that get no secret headers, which were given for other sites
+    without_secrets: list[str] = field(default_factory=list)
+
+
+def add_to_seeds(
+    crawl: CrawlJob,
+    texts: Sequence[str],
+    *,
+    by: User | None = None,
+    widen: bool = False,
+    resume: bool = False,
+) -> AddedSeedsResult:
+    """Make these seeds of the crawl, and queue them in its run if that is at work.
+
+    resume: a latest run that has ended goes on with those that it did not know, unless it has
+    reached a limit. Asking twice changes nothing the second time.
+
+    Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the
+    scope does not reach is refused, too, unless `widen`: as a seed it takes all of its host,
+    directory or domain into the scope.
+    """
+    addresses, mistakes = read_seeds(texts)
+    mistakes += seed_mistakes(addresses)
+    if not mistakes and lacks_contact(addresses):
+        mistakes.append(f"a contact {NO_CONTACT}")
+    if not texts:
+        mistakes.append("needs at least one address, such as https://example.org/")
+    with transaction.atomic():
+        crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
+        run = crawl.runs.first()
+        new = _checked(crawl, run, addresses, mistakes, widen=widen)
+        known = {address.url: "a seed already" for address in addresses if address not in new}
+        if run is None or run.state == RunState.STOPPING:
+            return _record(crawl, None, new, known, None, by)
+        with locked_run(run.pk) as locked:
+            has_ended = locked.state in ENDED_STATES
+            if has_ended and not (resume and new and not limit_reached(locked)):
+                return _record(crawl, None, new, known, None, by)
+            met = known_urls(locked, new)
+            known |= {url: _describe_state(state.label) for url, state in met.items()}
+            queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
+            if has_ended and not queued:
+                return _record(crawl, None, new, known, None, by)
+            if has_ended:
+                reopen(locked, "Requesting resources for a shift, to fetch added seeds.")
+            added = _record(crawl, locked, new, known, queued, by)
+    if locked.state in WORKING_STATES:
+        if has_ended:
+            enroll(locked)
+        ask_for_shifts(locked)
+    return added
+
+
+def _checked(
+    crawl: CrawlJob,
+    run: Run | None,
+    addresses: Sequence[Address],
+    mistakes: list[str],
+    *,
+    widen: bool,
+) -> list[Address]:
+    """Those that are no seeds yet. Raises BadSeeds."""
+    filters, seeds = filters_of(crawl, run), set(crawl.seeds)
+    new = [address for address in addresses if address.url not in seeds]
+    mistakes = mistakes + [sentence for address in new if (sentence := _blocked(filters, address))]
+    if len(seeds) + len(new) > MAX_SEEDS:
+        mistakes.append(
+            f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are accepted; "
+            f"create another crawl for the rest"
+        )
+    outside = (
+        [] if widen else [address.url for address in new if not filters.scope.reaches(address)]
+    )
+    if mistakes or outside:
+        raise BadSeeds(mistakes, outside)
+    return new
+
+
+def _blocked(filters: UrlFilters, address: Address) -> str:
+    ruling = filters.judge(address, depth=0, is_seed=True)
+    return "" if ruling.admits else f"{address.url}: {ruling.sentence}"
+
+
+def _describe_state(state: str) -> str:
+    return f"met by this run already: {state}"
+
+
+def _record(
+    crawl: CrawlJob,
+    run: Run | None,
+    new: Sequence[Address],
+    known: dict[str, str],
+    queued: int | None,
+    by: User | None,
+) -> AddedSeedsResult:
+    """Keep the new seeds as a revision of the order, if there are any; the caller's transaction
+    holds the crawl.
+    """
+    added = [address.url for address in new]
+    if not added:
+        return AddedSeedsResult(added, queued, known, crawl.revision)
+    without = origins_without(crawl, new)
+    key, is_wider = (
+        rules_key(crawl),
+        not all(filters_of(crawl, run).scope.is_on_site(address) for address in new),
+    )
+    crawl.seeds = [*crawl.seeds, *added]
+    crawl.revision += 1
+    crawl.save(update_fields=["seeds", "revision"])
+    OrderRevision.objects.create(
+        crawl=crawl, number=crawl.revision, changes={ADDED_SEEDS: ([], added)}, by=by
+    )
+    note(
+        by,
+        crawl,
+        "added seeds",
+        {
+            "seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)),
+            "first": (None, added[0]),
+            **({"without secrets": (None, some(without))} if without else {}),
+        },
+    )
+    if run is not None:
+        if not is_wider:  # then what waits need not be judged again
+            Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
+        count = f"{len(added):,} seed{'s' if len(added) > 1 else ''}"
+        write(
+            run.pk,
+            f"{count} added by {by or 'the command line'}: {queued:,} queued. The first: "
+            f"{added[0]}",
+        )
+    return AddedSeedsResult(added, queued, known, crawl.revision, without)

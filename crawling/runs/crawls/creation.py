@@ -1,0 +1,279 @@
+"""Make crawls, also like another one, and once however often a program sends its request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from pydantic import BaseModel
+
+from allocation.models import Pool
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, KeyReused
+from crawling.datasets.example_pages import missing_examples
+from crawling.installation.pools import capacity_of, default_pool, pool_named
+from crawling.models import CrawlJob, Team
+from crawling.models.jobs import NAMES_DIFFER
+from crawling.orders.claims import STAGED, complete_claim
+from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
+from crawling.orders.sections.fetching import masked_in, without_secrets
+from crawling.orders.seeds import read_typed
+from crawling.runs.crawls.fetching_section import (
+    Granted,
+    column_of,
+    fetching_of,
+    granted,
+    granted_to_seeds,
+    recipient_changes,
+    shown,
+)
+from crawling.runs.crawls.tags import set_tags
+from crawling.runs.grants import share_limits
+from crawling.runs.seed_checks import (
+    seed_errors,
+)
+from crawling.web.addresses import BadUrl, read_address
+
+LONGEST_NAME = 100
+#: of a name that gets a suffix, characters that are kept
+STEM = 90
+
+
+def check_order(
+    fields: Mapping[str, Any],
+    *,
+    by: User | None = None,
+    own_pool: Pool | None = None,
+    is_restored: bool = False,
+    has_ended: bool = False,
+) -> tuple[CrawlOrder, dict[str, int]]:
+    """The order and its whole claim, if a crawl could be made of them now by this user.
+
+    own_pool: instead of the pool that the order names; is_restored: of a checkpoint, so that its
+    example pages may be stored in files that come with it; has_ended: with its run, so that nothing
+    is asked of its seeds. Raises BadOrder with a sentence for every wrong field.
+    """
+    order, errors = read_order(fields)
+    wanted = order.claim if order else read_claim(fields.get("claim"))
+    team = order.team if order else ""
+    try:
+        pool = own_pool or pool_named(order.pool if order else "")
+    except BadOrder as error:
+        pool, errors = default_pool(), errors | error.errors
+    claim, claim_errors = complete_claim(wanted, capacity_of(pool), share_limits(pool, team))
+    errors |= claim_errors | team_errors(team, by)
+    if order:
+        errors |= writer_errors(order, claim)
+    if "name" not in errors and is_taken(str(fields["name"])):
+        errors = name_is_taken(str(fields["name"])) | errors
+    if order:
+        errors |= login_errors(order) | ({} if has_ended else seed_errors(order))
+        errors |= {} if is_restored else example_errors(order)
+    if errors or not order:
+        raise BadOrder(errors)
+    return order, claim
+
+
+def create_crawl(
+    fields: Mapping[str, Any],
+    *,
+    by: User | None = None,
+    idempotency_key: str = "",
+    own_pool: Pool | None = None,
+    is_restored: bool = False,
+    has_ended: bool = False,
+    given_for: Granted | None = None,
+) -> CrawlJob:
+    """Create a crawl from an order's fields.
+
+    own_pool: that of an experiment, which no order can name; is_restored, has_ended: of a
+    checkpoint; given_for: the origins for which its secrets were given, if not now for its seeds.
+    Raises BadOrder as `check_order` does; then nothing is made.
+    """
+    order, claim = check_order(
+        fields, by=by, own_pool=own_pool, is_restored=is_restored, has_ended=has_ended
+    )
+    crawl = row_of(order, claim, given_for)
+    crawl.pool = own_pool.name if own_pool else crawl.pool
+    crawl.created_by, crawl.idempotency_key = by, idempotency_key
+    crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
+    try:
+        with transaction.atomic():
+            crawl.save()
+            note(by, crawl, "created", recipient_changes({}, granted(crawl)))
+            return crawl
+    except IntegrityError as error:
+        if NAMES_DIFFER not in str(error):
+            raise
+        raise BadOrder(name_is_taken(order.name)) from error
+
+
+def row_of(order: CrawlOrder, claim: dict[str, int], given_for: Granted | None = None) -> CrawlJob:
+    """The row of an order, not saved. given_for: as of `create_crawl`."""
+    if given_for is None:
+        given_for = granted_to_seeds(order, order.seeds)
+    own = {name: getattr(order, name) for name in COLUMNS}
+    parts = {column: part_of(order, part) for column, part in PARTS.items()}
+    fetching = column_of(order, given_for)
+    return CrawlJob(visit_order=order.order, claim=claim, fetching=fetching, **own, **parts)
+
+
+def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
+    """The fields of one part of an order, as its column keeps them."""
+    return {name: getattr(order, name) for name in part.model_fields}
+
+
+def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
+    """An archive needs its writer; without one the crawl claims none, unless its order does, so
+    that the pool counts on none.
+    """
+    if not order.archive:
+        claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
+        return {}
+    missing = [key for key in STAGED & claim.keys() if claim[key] < 1]
+    return {
+        f"claim.{key}": "must be 1 or more: answers are archived; or say that they are not to be"
+        for key in missing
+    }
+
+
+def example_errors(order: CrawlOrder, crawl_id: int | None = None) -> dict[str, str]:
+    """A topic's example pages are stored. crawl_id: of the crawl, if there is one."""
+    missing = missing_examples(order.topic, crawl_id=crawl_id)
+    told = "no HTML page is stored at {}; crawl it first, or give its text"
+    return {"topic": told.format(", ".join(missing))} if missing else {}
+
+
+def team_errors(name: str, by: User | None) -> dict[str, str]:
+    """A crawl belongs to a team of the user who makes it; administrators of pools may name any.
+
+    `by`: None is the command line, which may do anything.
+    """
+    if not name:
+        return {}
+    team = Team.objects.filter(name=name).first()
+    if team is None:
+        names = ", ".join(Team.objects.values_list("name", flat=True)) or "none"
+        return {"team": f"there is no team {name!r}; there are {names}"}
+    if by and not by.has_perm("allocation.change_pool") and not team.members.contains(by):
+        return {"team": f"you are no member of {name}; ask an administrator, or choose another"}
+    return {}
+
+
+def is_taken(name: str) -> bool:
+    """Whether a crawl has a name, which must be fit to be one.
+
+    No promise: of two who take it at once the table decides.
+    """
+    return CrawlJob.objects.filter(name=name.strip()).exists()
+
+
+def name_is_taken(name: str) -> dict[str, str]:
+    return {"name": f"there is a crawl named {name.strip()!r} already; choose another name"}
+
+
+def free_name(wanted: str, suffix: str = "") -> str:
+    """The name with this suffix, and with the first number that makes it free; cut where it would
+    be too long.
+    """
+    wanted = (wanted[:STEM].strip() or "crawl") + suffix
+    taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
+    return next(
+        name
+        for number in range(1, len(taken) + 2)
+        if (name := wanted if number == 1 else f"{wanted} {number}") not in taken
+    )
+
+
+def name_for(seeds: object) -> str:
+    """A free name for a crawl that was given none: the first seed's host."""
+    try:
+        host = read_typed(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
+    except BadUrl:
+        host = "crawl"
+    return free_name(host)
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """A hash of the request that does not depend on the order of fields."""
+    return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+def login_errors(order: CrawlOrder) -> dict[str, str]:
+    """A login is done before the first page of its own host, and what it brings is that host's."""
+    hosts = {read_address(seed).origin for seed in order.seeds}
+    if order.login_url is None or read_address(order.login_url).origin in hosts:
+        return {}
+    return {
+        "login_url": f"must be on the site of a seed ({', '.join(sorted(hosts)[:3])}): a login "
+        "counts for its own site only"
+    }
+
+
+def order_of(crawl: CrawlJob) -> dict[str, Any]:
+    """The order that would make this crawl: the fields of `crawling.orders.order`, secrets
+    masked."""
+    order = {name: getattr(crawl, name) for name in COLUMNS}
+    order |= {"order": crawl.visit_order, "claim": dict(crawl.claim), **shown(crawl)}
+    for column, part in PARTS.items():
+        # an order may be older than a field of its part
+        order |= part().model_dump() | getattr(crawl, column)
+    return order
+
+
+def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
+    """Make a draft of the same order and tags, checked as it stands today.
+
+    Its secrets are copied for the crawl's owner and the command line, for the same origins; for
+    others `withheld_from` names those that are left out. Raises BadOrder and SealBroken.
+    """
+    part = fetching_of(crawl)
+    part = without_secrets(part) if withheld_from(by, crawl) else part
+    copy = create_crawl(
+        {**order_of(crawl), **part.model_dump(), "name": name or free_name(crawl.name, " copy")},
+        by=by,
+        given_for={secret: granted(crawl).get(secret, frozenset()) for secret in part.secrets()},
+    )
+    return set_tags(copy, crawl.tags, by=by)
+
+
+def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
+    """The fields of an order that a clone by this user lacks: its secrets were given to
+    the owner's crawl alone.
+    """
+    return [] if user is None or user == crawl.created_by else sorted(masked_in(shown(crawl)))
+
+
+def create_idempotently(
+    fields: Mapping[str, Any], *, by: User, idempotency_key: str
+) -> tuple[CrawlJob, bool]:
+    """Create a crawl, or return the one that this user's request of that key has made; the second
+    value is true for a new one.
+
+    Raises KeyReused if that request asked for something else, and what `create_crawl` raises.
+    Without a key, always a new one.
+    """
+    if made := _made(fields, by, idempotency_key):
+        return made, False
+    try:
+        return create_crawl(fields, by=by, idempotency_key=idempotency_key), True
+    except (BadOrder, IntegrityError):
+        # The same request may have come twice at once: then the other has taken the name, or the
+        # key.
+        if made := _made(fields, by, idempotency_key):
+            return made, False
+        raise
+
+
+def _made(fields: Mapping[str, Any], by: User, key: str) -> CrawlJob | None:
+    made = CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
+    if made and made.idempotency_digest != digest_of(fields):
+        raise KeyReused(
+            f"The key {key!r} has made crawl {made.pk} from another order; a new order needs a "
+            "new key."
+        )
+    return made

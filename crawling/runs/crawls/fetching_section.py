@@ -1,0 +1,203 @@
+"""The stored section of an order about requests: secrets sealed, with the origins for which they
+were given, the rest in clear.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+from urllib.parse import urlsplit
+
+from allocation.wording import some
+from crawling.base.encrypted_text import seal, unseal
+from crawling.models import CrawlJob
+from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
+from crawling.web.addresses import Address, canonical_address, read_address
+from crawling.web.secret_headers import MASK, Secret, origins_of
+
+SEALED = "sealed"
+RECIPIENTS = "recipients"
+#: the origins for which each secret was given
+Granted = Mapping[Secret, frozenset[str]]
+LOGIN = "login_fields"
+
+
+def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
+    """The column of a crawl."""
+    fields = FetchingPart.model_validate(part.model_dump(include=set(FetchingPart.model_fields)))
+    secrets = {name: value for name in SECRET_FIELDS if (value := getattr(fields, name))}
+    stored = fields.masked()
+    if secrets:
+        stored[SEALED] = seal(secrets)
+    if recipients := _stored(given_for):
+        stored[RECIPIENTS] = recipients
+    return stored
+
+
+def granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, frozenset[str]]:
+    """What is given now: for the log-in's own site, and otherwise for those of the seeds."""
+    if not any(part.secrets()):
+        return {}
+    of_seeds = origins_of(canonical_address(seed) for seed in seeds)
+    of_login = origins_of([canonical_address(part.login_url)]) if part.login_url else of_seeds
+    return {secret: of_login if secret[0] == LOGIN else of_seeds for secret in part.secrets()}
+
+
+def granted(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
+    """The origins for which each of a crawl's secrets was given."""
+    return {
+        (field, key): frozenset(grant["origins"])
+        for grant in crawl.fetching.get(RECIPIENTS, ())
+        for field, keys in grant["secrets"].items()
+        for key in keys
+    }
+
+
+def _stored(given_for: Granted) -> list[dict[str, Any]]:
+    """As the column keeps it: secrets that were given together share the list of origins."""
+    together: dict[frozenset[str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (field, key), origins in given_for.items():
+        together[origins][field].append(key)
+    return [
+        {"origins": sorted(origins), "secrets": dict(secrets)}
+        for origins, secrets in together.items()
+    ]
+
+
+def shown(crawl: CrawlJob) -> dict[str, Any]:
+    """The fields without secrets."""
+    return {
+        **FetchingPart().masked(),
+        **{
+            name: value
+            for name, value in crawl.fetching.items()
+            if name not in (SEALED, RECIPIENTS)
+        },
+    }
+
+
+def fetching_of(crawl: CrawlJob) -> FetchingPart:
+    """The fields with their secrets, for requests and for copies of the crawl.
+
+    Raises SealBroken.
+    """
+    return FetchingPart.model_validate({**shown(crawl), **_secrets(crawl)})
+
+
+def _secrets(crawl: CrawlJob) -> dict[str, Any]:
+    masked = [name for name in SECRET_FIELDS if MASK in str(crawl.fetching.get(name))]
+    empty: dict[str, Any] = {name: None if name == "proxy" else {} for name in masked}
+    return {**empty, **(unseal(crawl.fetching[SEALED]) if SEALED in crawl.fetching else {})}
+
+
+def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of an edit, in which a value as it is shown stands for the secret that is kept.
+
+    Raises SealBroken.
+    """
+    kept_values = fetching_of(crawl).model_dump()
+    seen, meant, kept_now = shown(crawl), dict(fields), kept(crawl, fields)
+    for name in SECRET_FIELDS & fields.keys():
+        given = fields[name]
+        if isinstance(given, dict) and isinstance(kept_values[name], dict):
+            meant[name] = {
+                key: kept_values[name].get(key, text) if (name, key) in kept_now else text
+                for key, text in given.items()
+            }
+        elif given == seen[name]:
+            meant[name] = kept_values[name]
+    return meant
+
+
+def kept(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]:
+    """Entries of the tables of secrets that an edit leaves as they are: it names their table not at
+    all, or gives them as they are shown.
+    """
+    found = set()
+    for name, seen in shown(crawl).items():
+        if name in SECRET_FIELDS and isinstance(seen, dict):
+            given = fields.get(name, seen)
+            same = given if isinstance(given, dict) else {}
+            found |= {(name, key) for key, text in seen.items() if same.get(key) == text}
+    return found
+
+
+def change_asking(
+    crawl: CrawlJob, values: Mapping[str, Any], kept_as_shown: Set[Secret] = frozenset()
+) -> dict[str, tuple[Any, Any]]:
+    """Change checked fields, unsaved; returns those that differ, old and new as they may be shown,
+    and those whose secrets were given anew, so that other origins get them.
+
+    kept_as_shown: was not given anew. Raises SealBroken.
+    """
+    before, seen, had = fetching_of(crawl), shown(crawl), granted(crawl)
+    part = before.model_copy(update=dict(values))
+    has = {
+        secret: origins
+        if secret[0] in values and secret not in kept_as_shown
+        else had.get(secret, frozenset())
+        for secret, origins in granted_to_seeds(part, crawl.seeds).items()
+    }
+    changed = {name for name, value in values.items() if getattr(before, name) != value}
+    changed |= {secret[0] for secret in has if has[secret] != had.get(secret, frozenset())}
+    if changed:
+        crawl.fetching = column_of(part, has)
+    return {name: (seen[name], crawl.fetching[name]) for name in changed}
+
+
+def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | None, str | None]]:
+    """For the audit: which secrets other origins get than before."""
+    return {
+        f"{field} {key} for": (_told(before.get((field, key))), _told(after.get((field, key))))
+        for field, key in sorted({*before, *after})
+        if before.get((field, key)) != after.get((field, key))
+    }
+
+
+def _told(origins: frozenset[str] | None) -> str | None:
+    if origins is None:
+        return None
+    return some(sorted(origins)) or "no site"
+
+
+def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
+    """Origins of these seeds to which a secret of the crawl is not sent, for it was given for
+    others.
+    """
+    secrets = [origins for (field, _), origins in granted(crawl).items() if field == "headers"]
+    known = frozenset.intersection(*secrets) if secrets else None
+    return [] if known is None else sorted({seed.origin for seed in seeds} - known)
+
+
+def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) -> dict[str, str]:
+    """What an edit may not lead elsewhere without being given anew: a log-in to another site, and
+    all secrets to another proxy, which reads what is not encrypted.
+    """
+    had, same, errors = granted(crawl), kept(crawl, fields), {}
+    if part.login_url and "login_url" in fields:
+        site = read_address(part.login_url).origin
+        led = [
+            key for field, key in same if field == LOGIN and site not in had.get((field, key), ())
+        ]
+        if led:
+            errors[LOGIN] = (
+                f"were given for another site than {site}; give {some(sorted(led))} anew "
+                "together with login_url"
+            )
+    secret = sorted(f"{field} {key}" for field, key in same & _all_secrets(crawl))
+    if part.proxy and _route(part.proxy) != _route(fetching_of(crawl).proxy) and secret:
+        errors["proxy"] = (
+            f"another proxy reads what is not encrypted; give {some(secret)} anew "
+            "together with it, or make another crawl"
+        )
+    return errors
+
+
+def _all_secrets(crawl: CrawlJob) -> set[Secret]:
+    return {*granted(crawl), *(("posts", url) for url in crawl.order.fetching.posts)}
+
+
+def _route(proxy: str | None) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(proxy or "")
+    return parts.scheme, parts.hostname, parts.port

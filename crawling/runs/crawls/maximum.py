@@ -1,0 +1,100 @@
+"""Change a crawl's Max and priority, also while it runs: first in the pool, which may refuse, then
+in the order, which shifts follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allocation.errors import AllocationError, ClaimBelowHoldings, ProcessFinished
+from allocation.services import ProcessLimits, change_process
+from crawling.base.errors import BadOrder
+from crawling.installation.pools import capacity_of, pool_of
+from crawling.models import CrawlJob, RunProcess
+from crawling.models.jobs import ENDED_STATES
+from crawling.orders.claims import GROWING, complete_claim
+from crawling.runs.grants import share_limits
+
+#: fields of an order that the pool stores for a run's processes
+AT_THE_BANK = ("claim", "priority")
+
+
+def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
+    """The whole new Max, where `claim` names what changes.
+
+    Raises BadOrder with a sentence by class.
+    """
+    pool = pool_of(crawl)
+    limits = share_limits(pool, crawl.team)
+    full, errors = complete_claim({**crawl.claim, **claim}, capacity_of(pool), limits)
+    if (
+        crawl.archive
+        and not errors
+        and crawl.claim.get("archive_writers")
+        and not full["archive_writers"]
+    ):
+        errors["claim.archive_writers"] = "must be 1 or more: answers are archived"
+    latest = crawl.runs.first()
+    if latest and latest.state not in ENDED_STATES:
+        fixed = [
+            key
+            for key, units in full.items()
+            if units != crawl.claim.get(key, 0) and key not in GROWING
+        ]
+        errors |= {
+            f"claim.{key}": "cannot change before the run has ended; fetch_slots and dns_slots can"
+            for key in fixed
+        }
+    if errors:
+        raise BadOrder(errors)
+    return full
+
+
+def tell_bank(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Change Max and priority of the processes of the live run, where the fields of the order
+    differ from the old ones, all or none.
+
+    A process that holds more than its new Max is left to its shift, which gives back first; a start
+    that waits takes the turn of its new priority. Raises BadOrder with the pool's own sentence.
+    """
+    before, priority = old.get("claim", {}), new.get("priority", old.get("priority"))
+    claim = {
+        key: units for key, units in new.get("claim", {}).items() if units != before.get(key, 0)
+    }
+    ranks = (
+        [ProcessLimits(priority=priority), ProcessLimits(priority=old.get("priority"))]
+        if priority != old.get("priority")
+        else []
+    )
+    if ranks:
+        _change_all(crawl, "priority", *ranks)
+    try:
+        if claim:
+            _change_all(
+                crawl,
+                "claim",
+                ProcessLimits(claim),
+                ProcessLimits({key: before.get(key, 0) for key in claim}),
+            )
+    except BadOrder:
+        if ranks:
+            _change_all(crawl, "priority", *reversed(ranks))
+        raise
+
+
+def _change_all(crawl: CrawlJob, field: str, new: ProcessLimits, old: ProcessLimits) -> None:
+    done: list[int] = []
+    live = RunProcess.objects.filter(run__crawl=crawl, bank_process__isnull=False).exclude(
+        run__state__in=ENDED_STATES
+    )
+    for process in live.order_by("number").values_list("bank_process", flat=True):
+        try:
+            change_process(process=process, limits=new)
+        except (ClaimBelowHoldings, ProcessFinished):
+            continue
+        except AllocationError as error:
+            for other in done:
+                change_process(process=other, limits=old)
+            raise BadOrder({field: str(error)}) from error
+        done.append(process)

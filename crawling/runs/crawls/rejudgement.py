@@ -1,0 +1,137 @@
+"""Hold live runs against rules that were edited, a little at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+from django.db import connection
+
+from crawling.frontier import filters_of, locked_run, rules_key, serving_numbers
+from crawling.frontier.admit.crawl_rules import KeptBlocklist, revision_in
+from crawling.frontier.change.rejudgement import (
+    LEAST,
+    RejudgedBatch,
+    rejudge_urls,
+    rejudge_verdicts,
+)
+from crawling.installation.run_log import write
+from crawling.models import OrderRevision, Run
+from crawling.models.jobs import LIVE_IN_SQL, WORKING_STATES
+from crawling.runs.shift_lifecycle import settle_run
+
+#: the scheduler has other duties, too
+BUDGET_SECONDS = 0.5
+#: Edits are counted with each turn; so often the runs themselves are looked at, since one may have
+#: been made by rules that were edited just then.
+ANYHOW_SECONDS = 30.0
+
+EDITS = """
+SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at)
+FROM crawling_blocklistentry
+"""
+#: `rules_key` in SQL
+BEHIND = f"""
+SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id,
+    (SELECT '.' || count(*) || '.' || count(removed_at) AS listed
+     FROM crawling_blocklistentry) entries
+WHERE r.is_latest AND r.state IN {LIVE_IN_SQL}
+  AND r.judged_by IS DISTINCT FROM c.revision || entries.listed
+ORDER BY r.id
+"""  # noqa: S608  # constants
+
+
+class Rejudger:
+    """Remembers which edits were seen, so that a turn without new ones looks at no run; and the
+    blocklist, until all runs were held against it.
+    """
+
+    def __init__(self) -> None:
+        self._seen: object = None
+        self._looked_at = 0.0
+        self._blocklist = KeptBlocklist()
+
+    def rejudge_after_edits(self) -> bool:
+        """Go on with the runs whose rules have changed, if any were edited since; whether all are
+        done.
+        """
+        now, edits = time.monotonic(), _fetched(EDITS)
+        if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
+            return True
+        are_done = rejudge_live_runs(self._blocklist)
+        if are_done:
+            self._blocklist.forget()
+        self._seen, self._looked_at = edits if are_done else None, now
+        return are_done
+
+
+def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:
+    """Go on with every live run whose rules have changed; whether all are done. Safe to repeat.
+
+    blocklist: what earlier calls have read.
+    """
+    until, blocklist = time.monotonic() + BUDGET_SECONDS, blocklist or KeptBlocklist()
+    return all(_caught_up(run_id, blocklist, until=until) for (run_id,) in _fetched(BEHIND))
+
+
+def _fetched(query: str) -> list[tuple[int, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
+
+
+def _caught_up(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
+    """Whether there was time to hold all of the run against the rules."""
+    run = Run.objects.select_related("crawl").get(pk=run_id)
+    while run.judged_by != rules_key(run.crawl):
+        run = rejudge(run.pk, blocklist)
+        if time.monotonic() > until:
+            return False
+    if run.state in WORKING_STATES and not run.queues.filter(queued__gt=0).exists():
+        settle_run(run_id)  # it may be waiting for resources for a shift that has nothing to do
+    return True
+
+
+def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
+    """Hold the next batch of a run's URLs, and then of its verdicts, against the rules as they are
+    now.
+    """
+    with locked_run(run_id) as run:
+        key = rules_key(run.crawl)
+        at = run.judged_to or {}
+        if at.get("key") != key:  # rules that change meanwhile restart it
+            at = {"key": key, "is_at_verdicts": False, "after": LEAST, "out": 0, "back": 0}
+        filters = filters_of(run.crawl, run, blocklist=blocklist.current())
+        if at["is_at_verdicts"]:
+            step = rejudge_verdicts(
+                run, filters, numbers=serving_numbers(run.pk), after=at["after"]
+            )
+        else:
+            step = rejudge_urls(run, filters, _changed_since(run), after=at["after"])
+        _move_on(run, at, step)
+        run.save(update_fields=["judged_by", "judged_to"])
+    return run
+
+
+def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> None:
+    """Note how far the run has been judged; `judged_by` once it is all of it."""
+    out, back = int(at["out"]) + step.out, int(at["back"]) + step.back
+    run.judged_to = {**at, "out": out, "back": back, "after": step.after}
+    if step.after is not None:
+        return
+    if not at["is_at_verdicts"]:
+        run.judged_to |= {"is_at_verdicts": True, "after": LEAST}
+        return
+    run.judged_by, run.judged_to = str(at["key"]), None
+    if out or back:
+        write(
+            run.pk,
+            f"The rules have changed: {out:,} waiting URLs were excluded, and {back:,} that had "
+            f"been excluded were accepted.",
+        )
+
+
+def _changed_since(run: Run) -> Collection[str]:
+    """The fields of the order that were edited since the run's URLs were judged."""
+    edits = OrderRevision.objects.filter(crawl=run.crawl, number__gt=revision_in(run.judged_by))
+    return {name for changes in edits.values_list("changes", flat=True) for name in changes}

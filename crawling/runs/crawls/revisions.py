@@ -1,0 +1,308 @@
+"""Change a crawl's order after it was made, even while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+
+from allocation.wording import whole_number
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.frontier import locked_run, rules_key
+from crawling.frontier.change.rejudgement import begin_reranking, rank_some
+from crawling.installation.run_log import write
+from crawling.models import CrawlJob, OrderRevision, Reranking, Run
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.orders.fields import format_value
+from crawling.orders.order import PARTS, CrawlOrder, read_order
+from crawling.orders.ranking import Order
+from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
+from crawling.runs.crawls.creation import (
+    example_errors,
+    is_taken,
+    login_errors,
+    name_is_taken,
+    order_of,
+    team_errors,
+)
+from crawling.runs.crawls.fetching_section import (
+    change_asking,
+    fetching_of,
+    granted,
+    kept,
+    kept_errors,
+    recipient_changes,
+    unmasked,
+)
+from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
+from crawling.runs.grants import cancel_waiting
+from crawling.uses.revisits.plans import plan_anew
+from crawling.web.secret_headers import Secret
+
+#: a live run obeys these within a second; the others have shaped its frontier and its place in the
+#: pool
+OF_THE_CRAWL = (
+    "name",
+    "scope",
+    "max_pages",
+    "max_depth",
+    "max_bytes",
+    "max_seconds",
+    "delay_seconds",
+    "processes",
+    "claim",
+    "priority",
+    "idle_only",
+    "team",
+)
+#: of the part about reuse; others are what the archive of a live run is written by
+REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
+#: fields that may be edited of the order's parts, by column
+EDITED_PARTS = {
+    column: REVISITS if column == "reuse" else tuple(part.model_fields)
+    for column, part in PARTS.items()
+}
+#: how it asks; what is posted goes to seeds, and these are sown already
+ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
+EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
+#: without a change of these, what waits need not be judged again
+RULING = frozenset(
+    {
+        "scope",
+        "max_depth",
+        *EDITED_PARTS["filters"],
+        "host_max_pages",
+        "host_max_bytes",
+        "host_max_seconds",
+        "domain_max_pages",
+    }
+)
+#: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
+ADDED_SEEDS = "seeds added"
+#: what waits in a best-first crawl is ranked again by these
+WEIGHTS = {"links_weight", "url_weight", "importance"}
+
+
+def edit_crawl(
+    crawl: CrawlJob,
+    fields: Mapping[str, Any],
+    *,
+    by: User | None = None,
+    revision: int | None = None,
+) -> CrawlJob:
+    """Change the fields named, checked like an order's.
+
+    Raises BadOrder with a sentence by field, or WrongState if `revision`, on which the changes were
+    based, is not the latest any more; then nothing has changed. Among the fields it may stand, too.
+    """
+    fields = dict(fields)
+    if (stated := fields.pop("revision", None)) is not None:
+        revision = _read_revision(stated)
+    with _one_after_the_other(crawl.pk):
+        return _edit_by_bank_and_order(CrawlJob.objects.get(pk=crawl.pk), fields, by, revision)
+
+
+@contextmanager
+def _one_after_the_other(crawl_id: int) -> Iterator[None]:
+    """Of two edits at once one might have the last word in the pool and the other in the order.
+
+    No transaction spans the two, so that it is a lock of the session."""
+    key = f"edit/{crawl_id}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [key])
+
+
+def _edit_by_bank_and_order(
+    crawl: CrawlJob, fields: Mapping[str, Any], by: User | None, revision: int | None
+) -> CrawlJob:
+    if revision is not None:
+        _check_revision(crawl, revision)
+    order = _checked_edit(crawl, fields, by)
+    values = {name: getattr(order, name) for name in EDITABLE if name in fields}
+    if "claim" in values:
+        values["claim"] = check_max(crawl, order.claim)
+    tell_bank(crawl, {name: getattr(crawl, name) for name in AT_THE_BANK}, values)
+    try:
+        edited = _edit(crawl.pk, values, by, revision, kept(crawl, fields))
+    except (IntegrityError, WrongState) as error:
+        stands = CrawlJob.objects.get(pk=crawl.pk)
+        tell_bank(
+            crawl, values, {name: getattr(stands, name) for name in AT_THE_BANK if name in values}
+        )
+        if isinstance(error, WrongState):
+            raise
+        raise BadOrder(name_is_taken(order.name)) from error
+    if edited.idle_only and not crawl.idle_only:
+        for run in edited.runs.filter(state__in=WORKING_STATES):
+            cancel_waiting(run)  # it waits in no line any more
+    for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
+        # a small frontier is ranked at once; the scheduler goes on with a large one
+        rank_some(place.run_id)
+    return edited
+
+
+def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -> CrawlOrder:
+    """The order as it would stand. Raises BadOrder with a sentence by field."""
+    errors = {
+        name: f"cannot be edited; these can: {', '.join(EDITABLE)}"
+        for name in fields
+        if name not in EDITABLE
+    }
+    order, mistakes = read_order(
+        _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
+    )
+    errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
+    if order and not fields.keys().isdisjoint(ASKING):
+        errors = kept_errors(crawl, order, fields) | errors
+    if order and "topic" in fields:
+        errors |= example_errors(order, crawl.pk)
+    if (
+        "name" in fields
+        and "name" not in errors
+        and (name := str(fields["name"])).strip() != crawl.name
+        and is_taken(name)
+    ):
+        errors |= name_is_taken(name)
+    if order and order.team != crawl.team:
+        errors |= team_errors(order.team, by)
+    if errors or not order:
+        raise BadOrder(errors)
+    return order
+
+
+def revert_edit(
+    crawl: CrawlJob, number: int, *, by: User | None = None, revision: int | None = None
+) -> CrawlJob:
+    """Give what an edit has changed the values from before it, by another edit.
+
+    Raises NotThere, WrongState where secrets were changed, which no revision keeps, and what
+    `edit_crawl` raises."""
+    edit = crawl.revisions.filter(number=number).first()
+    if edit is None:
+        raise NotFound(f"{crawl.name} has no revision {number} that an edit has made.")
+    if secrets := ", ".join(sorted(SECRET_FIELDS & edit.changes.keys())):
+        raise WrongState(
+            f"Revision {number} changed {secrets}, of which no revision keeps the secrets; edit "
+            "them anew."
+        )
+    if ADDED_SEEDS in edit.changes:
+        raise WrongState(
+            f"Revision {number} added seeds, which are queued already; take what they brought "
+            "out on the page Frontier."
+        )
+    return edit_crawl(
+        crawl,
+        {name: before for name, (before, _) in edit.changes.items()},
+        by=by,
+        revision=revision,
+    )
+
+
+def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The order with these fields changed.
+
+    Secrets are unsealed only where it is they that change; seeds take long to check.
+    """
+    order = {
+        name: value
+        for name, value in order_of(crawl).items()
+        if name not in FetchingPart.model_fields
+    }
+    if fields.keys().isdisjoint(ASKING):
+        return {**order, "seeds": crawl.seeds[:1], **fields}
+    return {**order, **fetching_of(crawl).model_dump(), **unmasked(crawl, fields)}
+
+
+def _read_revision(stated: Any) -> int:
+    number = None if isinstance(stated, bool) else whole_number(str(stated))
+    if number is None:
+        raise BadOrder(
+            {
+                "revision": "must be the number of the revision on which the changes are based; "
+                "leave it out to change it anyhow"
+            }
+        )
+    return number
+
+
+def _check_revision(crawl: CrawlJob, revision: int) -> None:
+    if revision != crawl.revision:
+        raise WrongState(
+            f"{crawl.name} was edited meanwhile: revision {crawl.revision} holds. Look at it, "
+            "then edit again."
+        )
+
+
+@transaction.atomic
+def _edit(
+    crawl_id: int,
+    values: Mapping[str, Any],
+    by: User | None,
+    revision: int | None,
+    kept_secrets: Set[Secret],
+) -> CrawlJob:
+    crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl_id)
+    if revision is not None:
+        _check_revision(crawl, revision)
+    before = order_of(crawl)
+    changes = {
+        name: (before[name], value)
+        for name, value in values.items()
+        if name not in ASKING and before[name] != value
+    }
+    asking = {name: values[name] for name in ASKING if name in values}
+    recipients = granted(crawl)
+    changes |= change_asking(crawl, asking, kept_secrets) if asking else {}
+    if not changes:
+        return crawl
+    key = rules_key(crawl)
+    for name in changes.keys() & set(OF_THE_CRAWL):
+        setattr(crawl, name, values[name])
+    for part, names in EDITED_PARTS.items():
+        setattr(
+            crawl,
+            part,
+            {**getattr(crawl, part), **{name: values[name] for name in names if name in values}},
+        )
+    crawl.revision += 1
+    crawl.save(update_fields=[*OF_THE_CRAWL, *EDITED_PARTS, "fetching", "revision"])
+    OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
+    note(by, crawl, "edited", changes | recipient_changes(recipients, granted(crawl)))
+    if not changes.keys().isdisjoint(REVISITS):
+        plan_anew(crawl)
+    if latest := crawl.runs.first():
+        _apply_to_run(latest, crawl, changes, by, judged_by=key)
+    return crawl
+
+
+def _apply_to_run(
+    run: Run,
+    crawl: CrawlJob,
+    changes: Mapping[str, tuple[Any, Any]],
+    by: User | None,
+    *,
+    judged_by: str,
+) -> None:
+    """Let the latest run follow an edit, in its transaction. judged_by: the rules' key before."""
+    if RULING.isdisjoint(changes):
+        Run.objects.filter(pk=run.pk, judged_by=judged_by).update(judged_by=rules_key(crawl))
+    if run.state in ENDED_STATES:
+        return
+    if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
+        # to this transaction's end: URLs that are queued after it get the new weights
+        with locked_run(run.pk):
+            begin_reranking(run.pk)
+    edits = "; ".join(
+        f"{name} from {format_value(old)} to {format_value(new)}"
+        for name, (old, new) in changes.items()
+    )
+    write(run.pk, f"Edited by {by or 'the command line'}: {edits}.")

@@ -1,0 +1,68 @@
+"""Store, find and delete a user's views of the list of crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+from django.http import QueryDict
+
+from crawling.base.errors import CrawlError
+from crawling.models import DeletedKind, SavedView
+from crawling.runs.crawls.deleted_items import keep_deleted
+
+MOST_VIEWS = 30
+#: the parameters of the list's address that make a view; the page of the list is none
+PARTS = ("state", "q", "tag", "owner", "team", "sort")
+
+
+class BadView(CrawlError):
+    """The view cannot be saved."""
+
+
+def visible_views(user: User) -> Sequence[SavedView]:
+    """One's own, then those that others share, each by name."""
+    seen = SavedView.objects.filter(Q(user=user) | Q(is_shared=True)).select_related("user")
+    return sorted(seen, key=lambda view: (view.user_id != user.pk, view.name))
+
+
+def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> SavedView:
+    """Save the list's address under a name, instead of what the user had under it; shared: for all
+    users.
+
+    Raises BadView.
+    """
+    name = " ".join(name.split())
+    longest = SavedView._meta.get_field("name").max_length
+    if not name or not name.isprintable() or len(name) > (longest or 0):
+        raise BadView(f"Give the view a name of one to {longest} characters.")
+    wanted = QueryDict(query)
+    kept = QueryDict(mutable=True)
+    kept.update({part: wanted[part] for part in PARTS if wanted.get(part)})
+    if not kept:
+        raise BadView("Filter, search or sort the list first; then there is something to save.")
+    if SavedView.objects.filter(user=user).exclude(name=name).count() >= MOST_VIEWS:
+        raise BadView(f"You have {MOST_VIEWS} views; forget one first.")
+    view, _ = SavedView.objects.update_or_create(
+        user=user, name=name, defaults={"query": kept.urlencode()[:1000], "is_shared": is_shared}
+    )
+    return view
+
+
+@transaction.atomic
+def forget_view(user: User, pk: int) -> None:
+    """Delete one of the user's views, who can restore it for a while; of others' nothing
+    happens.
+    """
+    view = SavedView.objects.select_for_update().filter(user=user, pk=pk).first()
+    if view:
+        keep_deleted(
+            DeletedKind.VIEW,
+            view.name,
+            {"query": view.query, "is_shared": view.is_shared},
+            by=user,
+            owner=user,
+        )
+        view.delete()

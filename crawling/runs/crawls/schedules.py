@@ -1,0 +1,224 @@
+"""Set a crawl's schedule, and start what is due: each time once, with any number of schedulers.
+
+Writing a schedule locks the crawl's row, as starting and deleting do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, TooManyWait, WrongState
+from crawling.installation.run_log import write
+from crawling.models import CrawlJob, DeletedKind, Level, Run, Schedule, ScheduledStart
+from crawling.models.jobs import ENDED_STATES
+from crawling.orders.schedules import DueStart, next_pace, read_timing, settle
+from crawling.runs.crawls.deleted_items import keep_deleted
+from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.start import new_run
+
+logger = logging.getLogger(__name__)
+
+#: settled times that are kept for each schedule
+KEPT = 100
+
+
+def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> Schedule:
+    """Set the schedule of a crawl.
+
+    Raises BadOrder with a sentence by field; then nothing has changed.
+
+    An interval is counted from now, unless it stays as it was.
+    """
+    timing, errors = read_timing(fields)
+    if timing is None:
+        raise BadOrder(errors)
+    now = timezone.now()
+    with transaction.atomic():
+        CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
+        before = Schedule.objects.filter(crawl=crawl).first()
+        stays = before is not None and before.timing["every_minutes"] == timing.every_minutes
+        anchor = before.anchor_at if before and stays else now
+        next_at = next(timing.after(now, anchor)) if timing.is_on else None
+        values = {
+            "timing": timing.model_dump(mode="json"),
+            "anchor_at": anchor,
+            "next_at": next_at,
+            "pace_minutes": timing.every_minutes if timing.fastest_minutes else None,
+            "set_by": by,
+        }
+        schedule, _ = Schedule.objects.update_or_create(crawl=crawl, defaults=values)
+        note(
+            by,
+            crawl,
+            "scheduled",
+            {"schedule": (before.timing if before else None, schedule.timing)},
+        )
+    return schedule
+
+
+def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
+    """Delete the schedule of a crawl; an active run continues. It can be restored for a while.
+
+    Without a schedule nothing happens.
+    """
+    with transaction.atomic():
+        CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
+        before = Schedule.objects.filter(crawl=crawl).first()
+        if before:
+            content = {"crawl": crawl.pk, "timing": before.timing}
+            keep_deleted(DeletedKind.SCHEDULE, crawl.name, content, by=by)
+            note(by, crawl, "unscheduled", {"schedule": (before.timing, None)})
+            before.delete()
+
+
+def start_scheduled() -> None:
+    """Settle every time that has come; a run that a crash cuts off behind its commit is taken to
+    the pool by the scheduler.
+    """
+    now = timezone.now()
+    for schedule_id in (
+        Schedule.objects.filter(next_at__lte=now).order_by("next_at").values_list("pk", flat=True)
+    ):
+        run = start_due(schedule_id, now)
+        if run:
+            enroll(run)
+            ask_for_shifts(run)
+
+
+@transaction.atomic
+def start_due(schedule_id: int, now: datetime) -> Run | None:
+    """Settle a schedule's times up to now, and return the run that is to be taken to the pool, if
+    one was made.
+    """
+    CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(
+        schedule=schedule_id
+    ).first()
+    schedule = (
+        Schedule.objects.select_related("crawl", "set_by")
+        .filter(pk=schedule_id, next_at__lte=now)
+        .first()
+    )
+    if schedule is None or schedule.next_at is None:
+        return None  # another scheduler was faster, or it was switched off meanwhile
+    timing, errors = read_timing(schedule.timing)
+    if timing is None:
+        _switch_off(schedule, schedule.next_at, errors)
+        return None
+    due = settle(
+        timing,
+        due_at=schedule.next_at,
+        anchor=schedule.anchor_at,
+        now=now,
+        pace=schedule.pace_minutes,
+    )
+    run, outcome = _start(schedule, due, now - due.at)
+    ScheduledStart.objects.create(schedule=schedule, due_at=due.at, run=run, outcome=outcome)
+    Schedule.objects.filter(pk=schedule_id).update(next_at=due.next_at)
+    old = schedule.starts.order_by("-due_at").values_list("pk", flat=True)[KEPT:]
+    ScheduledStart.objects.filter(pk__in=list(old)).delete()
+    logger.info("a schedule fell due", extra={"crawl": schedule.crawl.name, "outcome": outcome})
+    return run
+
+
+#: pages of a run that are compared
+COMPARED_AT_MOST = 20_000
+#: a page without a digest was not read whole, so that it cannot be compared
+CHANGES = """
+SELECT count(*), count(*) FILTER (WHERE p.unchanged_since IS NULL AND p.digest <> q.digest)
+FROM (SELECT url_id, unchanged_since, digest FROM crawling_page
+      WHERE run_id = %s AND (status = 200 OR unchanged_since IS NOT NULL) LIMIT %s) p
+JOIN crawling_url u ON u.id = p.url_id
+JOIN crawling_url o ON o.run_id = %s AND o.fingerprint = u.fingerprint AND o.url = u.url
+JOIN crawling_page q ON q.url_id = o.id AND (q.status = 200 OR q.unchanged_since IS NOT NULL)
+WHERE p.unchanged_since IS NOT NULL OR (p.digest IS NOT NULL AND q.digest IS NOT NULL)
+"""
+
+
+def follow_changes() -> None:
+    """Let schedules that follow the changes of pages be due sooner or later, once for each run that
+    has ended.
+    """
+    adapting = Schedule.objects.filter(
+        next_at__isnull=False, timing__fastest_minutes__isnull=False, pace_minutes__isnull=False
+    )
+    ended = Q(crawl__runs__is_latest=True, crawl__runs__state__in=ENDED_STATES)
+    due = adapting.filter(ended).exclude(judged_run=F("crawl__runs__pk"))
+    for schedule_id in due.values_list("pk", flat=True):
+        _follow_changes(schedule_id)
+
+
+@transaction.atomic
+def _follow_changes(schedule_id: int) -> None:
+    CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(
+        schedule=schedule_id
+    ).first()
+    schedule = Schedule.objects.select_related("crawl").filter(pk=schedule_id).first()
+    runs = list(schedule.crawl.runs.all()[:2]) if schedule else []
+    if schedule is None or not runs or runs[0].pk == schedule.judged_run:
+        return
+    timing, _ = read_timing(schedule.timing)
+    pace = schedule.pace_minutes
+    if timing and pace and len(runs) > 1:
+        with connection.cursor() as cursor:
+            cursor.execute(CHANGES, [runs[0].pk, COMPARED_AT_MOST, runs[1].pk])
+            compared, changed = cursor.fetchone()
+        pace = next_pace(timing, pace, compared=compared, changed=changed)
+        write(
+            runs[0].pk,
+            f"{changed:,} of {compared:,} pages changed since run {runs[1].number}; the schedule "
+            f"starts the next run after {pace:,} minutes.",
+        )
+    began = runs[0].created_at + timedelta(minutes=pace or 0)
+    Schedule.objects.filter(pk=schedule_id, next_at__isnull=False).update(
+        pace_minutes=pace, judged_run=runs[0].pk, next_at=max(began, timezone.now())
+    )
+
+
+def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
+    """A schedule that was right when it was set may be so no longer: time zones come and go."""
+    told = "; ".join(f"{field} {sentence}" for field, sentence in errors.items())
+    ScheduledStart.objects.create(
+        schedule=schedule, due_at=due_at, outcome=f"Disabled: {told}."[:300]
+    )
+    Schedule.objects.filter(pk=schedule.pk).update(
+        next_at=None, timing={**schedule.timing, "is_on": False}
+    )
+
+
+def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | None, str]:
+    """The run, and a sentence for the schedule's list."""
+    by_how_much = f", {_minutes(late)} late" if late >= timedelta(minutes=1) else ""
+    if not due.starts:
+        return (
+            None,
+            f"Missed by {_minutes(late)}, as no scheduler was running; the schedule skips what was "
+            "missed.",
+        )
+    try:
+        with transaction.atomic():
+            run = new_run(schedule.crawl, by=schedule.set_by, by_schedule=True)
+    except WrongState:
+        latest = schedule.crawl.runs.exclude(state__in=ENDED_STATES).get()
+        write(
+            latest.pk,
+            "Its schedule fell due; no other run is started while this one lasts.",
+            level=Level.WARNING,
+        )
+        return None, f"Skipped: run {latest.number} was {latest.state}."
+    except TooManyWait as error:
+        return None, f"Skipped: {error}"[:300]
+    return run, f"Started run {run.number}{by_how_much}."
+
+
+def _minutes(time: timedelta) -> str:
+    minutes = int(time.total_seconds() // 60)
+    return f"{minutes:,} minute{'' if minutes == 1 else 's'}"

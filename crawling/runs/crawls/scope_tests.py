@@ -1,0 +1,221 @@
+"""What a crawl's rules say of addresses, without fetching any; and what an edit of the rules would
+take out of the frontier, before it is saved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crawling.base.timed import time_limit
+from crawling.frontier import filters_of
+from crawling.frontier.admit.crawl_rules import current_blocklist, url_filters
+from crawling.frontier.change import rejudgement
+from crawling.frontier.change.rejudgement import judge
+from crawling.frontier.due_queues import seeds_of
+from crawling.frontier.rules.sample_share import SampleShare
+from crawling.models import CrawlJob, HostQueue, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.orders.order import CrawlOrder, read_order
+from crawling.orders.scope.filters import UrlFilters
+from crawling.orders.scope.scope import Scope
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.orders.seeds import read_typed
+from crawling.runs.crawls.creation import order_of
+from crawling.runs.waiting_urls import waiting_count
+from crawling.web.addresses import BadUrl, read_address
+
+#: addresses that are tested at a time
+MOST_TESTED = 500
+HOSTS, EXAMPLES = 10, 10
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCheck:
+    #: in canonical form, where it has one
+    url: str
+    admits: bool
+    #: the one that decides, "" for what is no URL
+    rule: str
+    number: int
+    sentence: str
+    hops: int = 0
+
+
+def filters_of_order(order: CrawlOrder) -> UrlFilters:
+    """The rules that would hold for a crawl of this order."""
+    scope = Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth)
+    return url_filters(scope, current_blocklist(), order)
+
+
+def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:
+    """The verdict of a crawl's present rules on addresses that a page of the scope links to,
+    `depth` links from a seed.
+    """
+    return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
+
+
+def try_changes(
+    crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]
+) -> tuple[list[RuleCheck], dict[str, str]]:
+    """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong
+    with them.
+    """
+    filters, mistakes = changed_filters(crawl, fields)
+    return ([], mistakes) if filters is None else (judge_all(filters, urls, seeds=crawl.seeds), {})
+
+
+def changed_filters(
+    crawl: CrawlJob, fields: Mapping[str, Any]
+) -> tuple[UrlFilters | None, dict[str, str]]:
+    """The rules that would hold for a crawl and its run if these fields were saved; or None, and
+    what is wrong with them by field.
+    """
+    order, mistakes = read_changed(crawl, fields)
+    if order is None:
+        return None, mistakes
+    run, filters = crawl.runs.first(), filters_of_order(order)
+    if run:
+        own = seeds_of(run.pk)
+        filters = filters.with_seeds(own.seeds).with_targets(own.targets)
+    return filters, {}
+
+
+def read_changed(
+    crawl: CrawlJob, fields: Mapping[str, Any]
+) -> tuple[CrawlOrder | None, dict[str, str]]:
+    """The crawl's order with these fields changed, how it asks left out, which may be secret; or
+    None and a sentence by field.
+    """
+    return read_order(
+        {
+            name: value
+            for name, value in {**order_of(crawl), **fields}.items()
+            if name not in FetchingPart.model_fields
+        }
+    )
+
+
+def try_order(
+    fields: Mapping[str, Any], urls: Iterable[str]
+) -> tuple[list[RuleCheck], dict[str, str]]:
+    """What the rules of an order would say; or, by field, the mistakes that must be corrected
+    first.
+    """
+    order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
+    return (
+        (judge_all(filters_of_order(order), urls, seeds=order.seeds), {})
+        if order
+        else ([], mistakes)
+    )
+
+
+def judge_all(
+    filters: UrlFilters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1
+) -> list[RuleCheck]:
+    """Judge addresses in any spelling; those that are no URLs are reported, too."""
+    asked_for = set(seeds)
+    return [_judge(filters, text, asked_for, depth) for text in urls]
+
+
+def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleCheck:
+    try:
+        address = read_typed(text)
+    except BadUrl as error:
+        return RuleCheck(text, False, "", 0, str(error))
+    ruling = filters.judge(address, depth=depth, is_seed=address.url in seeds)
+    return RuleCheck(
+        address.url,
+        ruling.admits,
+        ruling.rule.value,
+        ruling.rule.number,
+        ruling.sentence,
+        ruling.hops,
+    )
+
+
+@dataclass(frozen=True)
+class HostLoss:
+    """What a new rule takes from one host."""
+
+    host: str
+    #: how many of those looked at would go
+    removed: int
+    #: how many of the waiting: all of them, or a sample
+    looked_at: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class RulesPreview:
+    """The waiting URLs that the rules would remove."""
+
+    share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
+    hosts: list[HostLoss] = field(default_factory=list)
+    #: addresses with the rule that keeps each out
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def sentence(self) -> str:
+        share = self.share
+        if not share.total:
+            return "Nothing waits, so nothing would be removed."
+        if not share.is_estimate:
+            return f"This would remove {share.hits:,} of {share.total:,} queued URLs."
+        basis = f"an estimate from {share.looked_at:,} of them, drawn at random"
+        if not share.looked_at:
+            return (
+                f"{share.total:,} URLs are queued, too few of all that the run knows to be "
+                "estimated; save it, and the log tells."
+            )
+        least, most = share.bounds
+        if not share.hits:
+            return (
+                f"This would remove none, or at most about {most:,}, of {share.total:,} queued "
+                f"URLs: {basis}."
+            )
+        return (
+            f"This would remove about {share.about:,} of {share.total:,} queued URLs, between "
+            f"{least:,} and {most:,}: {basis}."
+        )
+
+
+def preview_changes(
+    crawl: CrawlJob, fields: Mapping[str, Any]
+) -> tuple[RulesPreview | None, dict[str, str]]:
+    """What waits in the crawl's run and would not pass these rules; or None, and what is wrong with
+    them by field. Nothing is changed.
+
+    Raises SearchTookTooLong.
+    """
+    filters, mistakes = changed_filters(crawl, fields)
+    if filters is None:
+        return None, mistakes
+    run = crawl.runs.first()
+    if run is None or run.state in ENDED_STATES:
+        return RulesPreview(), {}
+    with time_limit():
+        return _preview(run, filters), {}
+
+
+def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
+    most = rejudgement.MOST_SAMPLED
+    urls, total = rejudgement.sample_of_waiting(run, waiting_count(run), most=most)
+    out: Counter[int] = Counter()
+    seen = Counter(url.queue_id for url in urls)
+    examples: list[tuple[str, str]] = []
+    for url in urls:
+        ruling = judge(url, filters)
+        if not ruling.admits:
+            out[url.queue_id] += 1
+            if len(examples) < EXAMPLES:
+                examples.append((url.url, ruling.explanation))
+    share = SampleShare(out.total(), len(urls), total)
+    queues = HostQueue.objects.select_related("host").in_bulk(
+        [queue for queue, _ in out.most_common(HOSTS)]
+    )
+    worst = [(queues[queue], n) for queue, n in out.most_common(HOSTS)]
+    hosts = [HostLoss(queue.host.name, n, seen[queue.pk], queue.queued) for queue, n in worst]
+    return RulesPreview(share, hosts, examples)

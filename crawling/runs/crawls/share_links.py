@@ -1,0 +1,99 @@
+"""Create, find, hand over and revoke the links that show one crawl's report without a log-in. A
+link opens nothing once the user who created it may not act on the crawl any more.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+from hashlib import sha256
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, WrongState
+from crawling.installation.permissions import may_still_share
+from crawling.models import CrawlJob, ShareLink
+
+USUAL_DAYS, MOST_DAYS = 7, 90
+#: of a crawl, that have not expired
+MOST_LINKS = 20
+#: the time of use is kept no finer than this, so that a page that is reloaded does not write
+OPENED_EVERY = timedelta(minutes=1)
+
+
+def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[ShareLink, str]:
+    """Create a link and return it with its token, which cannot be read again.
+
+    Raises BadOrder and WrongState.
+    """
+    if not 1 <= days <= MOST_DAYS:
+        raise BadOrder({"days": f"Days are a whole number from 1 to {MOST_DAYS}."})
+    token = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        # The lock of the crawl: of two at once neither exceeds the limit.
+        locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
+        if locked is None:
+            raise WrongState(f"{crawl.name} is being deleted.")
+        ShareLink.objects.filter(crawl=locked, expires_at__lte=timezone.now()).delete()
+        if ShareLink.objects.filter(crawl=locked).count() >= MOST_LINKS:
+            raise WrongState(f"{crawl.name} has {MOST_LINKS} share links; revoke one first.")
+        link = ShareLink.objects.create(
+            crawl=locked,
+            digest=_digest(token),
+            created_by=by,
+            expires_at=timezone.now() + timedelta(days=days),
+        )
+        note(by, locked, "created a share link", {"link": (None, link.pk), "days": (None, days)})
+    return link, token
+
+
+@transaction.atomic
+def revoke_share_link(link: ShareLink, *, by: User | None) -> None:
+    """Let a link open nothing any more."""
+    note(by, link.crawl, "revoked a share link", {"link": (link.pk, None)})
+    link.delete()
+
+
+def share_links_of(crawl: CrawlJob) -> Sequence[ShareLink]:
+    """Those that have not expired, the oldest first."""
+    alive = ShareLink.objects.filter(crawl=crawl, expires_at__gt=timezone.now())
+    return list(alive.select_related("created_by"))
+
+
+def share_links_by(user: User) -> Sequence[ShareLink]:
+    """Those that a user has created and that have not expired, with their crawls."""
+    alive = ShareLink.objects.filter(created_by=user, expires_at__gt=timezone.now())
+    return list(alive.filter(crawl__removal_asked_at=None).select_related("crawl"))
+
+
+def hand_link_over(link: ShareLink, receiver: User, *, by: User | None) -> None:
+    """Let a link be another user's, so that it stays open. To be called in a transaction."""
+    note(by, link.crawl, "handed a share link over", {"owner": (link.created_by, receiver)})
+    ShareLink.objects.filter(pk=link.pk).update(created_by=receiver)
+
+
+def shared_crawl(token: str) -> ShareLink | None:
+    """The link of a token, with its crawl; None: unknown, expired, revoked, of a deleted crawl, or
+    of a user who may not share it any more.
+    """
+    now = timezone.now()
+    link = (
+        ShareLink.objects.select_related("crawl", "created_by")
+        .filter(digest=_digest(token), expires_at__gt=now, crawl__removal_asked_at=None)
+        .first()
+    )
+    if link is None or not may_still_share(link.created_by, link.crawl):
+        return None
+    ShareLink.objects.filter(
+        Q(last_opened_at=None) | Q(last_opened_at__lt=now - OPENED_EVERY), pk=link.pk
+    ).update(last_opened_at=now)
+    return link
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode(errors="replace")).hexdigest()

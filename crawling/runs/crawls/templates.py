@@ -1,0 +1,104 @@
+"""Keep a crawl's order as a template, and make crawls from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from pydantic import TypeAdapter, ValidationError
+
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder
+from crawling.installation.permissions import is_restricted
+from crawling.models import CrawlJob, DeletedKind, OrderTemplate
+from crawling.orders.order import read_order
+from crawling.orders.sections.fetching import SECRET_FIELDS
+from crawling.orders.sections.reading import Name
+from crawling.runs.crawls.creation import create_crawl, order_of, row_of
+from crawling.runs.crawls.deleted_items import keep_deleted
+from crawling.runs.crawls.tags import set_tags
+
+#: a login is nothing without what is filled in there
+LEFT_OUT = {"name", "login_url", *SECRET_FIELDS}
+
+
+def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> OrderTemplate:
+    """Keep the crawl's order and tags under a name, without its secrets. Raises BadOrder."""
+    try:
+        name = TypeAdapter(Name).validate_python(name.strip())
+    except ValidationError as error:
+        raise BadOrder({"name": "must be one line of 1 to 100 characters"}) from error
+    order = {field: value for field, value in order_of(crawl).items() if field not in LEFT_OUT}
+    try:
+        with transaction.atomic():
+            template = OrderTemplate.objects.create(
+                name=name, order=order, tags=crawl.tags, created_by=by
+            )
+            note(by, template, "created", {"crawl": (None, crawl.name)})
+    except IntegrityError as error:
+        raise BadOrder(
+            {
+                "name": f"there is a template named {name!r} already; remove that one first, or "
+                "choose another name"
+            }
+        ) from error
+    return template
+
+
+@transaction.atomic
+def remove_template(template: OrderTemplate, *, by: User | None = None) -> None:
+    """Delete it; crawls made from it stay. It can be restored for a while.
+
+    Its maker may do so, and administrators. Raises PermissionDenied.
+    """
+    if not may_remove(template, by):
+        raise PermissionDenied(
+            f"{template.created_by} made the template {template.name}: its maker deletes it, or an "
+            "administrator."
+        )
+    content = {
+        "order": template.order,
+        "tags": template.tags,
+        "created_by": template.created_by_id,
+    }
+    keep_deleted(DeletedKind.TEMPLATE, template.name, content, by=by)
+    note(by, template, "deleted", {"order": (template.order, None)})
+    template.delete()
+
+
+def may_remove(template: OrderTemplate, by: User | None) -> bool:
+    """Whether a user whose role permits it may delete this template."""
+    return template.created_by in (None, by) or not is_restricted(by)
+
+
+def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
+    """All templates, each with whether the user may delete it, if the role permits it."""
+    is_free = not is_restricted(user)
+    rows = OrderTemplate.objects.select_related("created_by")
+    return [(row, is_free or row.created_by in (None, user)) for row in rows]
+
+
+def crawl_from(
+    template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None
+) -> CrawlJob:
+    """Make a crawl of the template's order, with these fields of it otherwise; a name is among
+    them. Raises BadOrder.
+    """
+    with transaction.atomic():
+        return set_tags(create_crawl({**template.order, **fields}, by=by), template.tags, by=by)
+
+
+def as_crawl(template: OrderTemplate) -> CrawlJob:
+    """A crawl like those made from it, not saved.
+
+    Raises BadOrder if the template says what no order says any more.
+    """
+    order, errors = read_order({**template.order, "name": "template"})
+    if order is None:
+        raise BadOrder(errors)
+    crawl = row_of(order, dict(order.claim))
+    crawl.name, crawl.tags = template.name, template.tags
+    return crawl

@@ -1,0 +1,191 @@
+"""Delete a crawl with everything that its runs left behind: hidden at once, its rows removed as
+those of single runs, unless it is restored before. Deleted crawls and runs can be restored while
+their rows are kept, or let go before their time.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import NotFound, WrongState
+from crawling.models import CrawlJob, Run, Schedule
+from crawling.models.deleted import RESTORABLE
+from crawling.models.jobs import ENDED_STATES
+from crawling.orders.schedules import read_timing
+from crawling.runs.grants import leave_bank
+from crawling.runs.housekeeping.retention_view import needed_by_others, references
+from crawling.runs.housekeeping.run_removal import remove_rows
+
+
+def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
+    """Delete a draft or a crawl whose runs have ended. Its rows go after RESTORABLE; for good they
+    go at once, or as soon as the scheduler gets to what is left. Raises WrongState.
+
+    Its processes stay in the pool, finished: the ledger of what was granted outlives the crawl.
+    Archive files on other machines go when a shift begins its archive there.
+    """
+    ask_deletion(crawl, by=by, for_good=for_good)
+    if for_good:
+        remove_rows()
+
+
+def ask_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
+    """Hide a crawl from all users and free its name; its rows and files are removed later.
+
+    Raises WrongState.
+    """
+    for run in crawl.runs.filter(state__in=ENDED_STATES):
+        # a crash may have come between a run's end and this; afterwards the process could not be
+        # found
+        leave_bank(run)
+    with transaction.atomic():
+        # The lock that starting takes, too: no run begins while its crawl goes.
+        locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
+        if locked is None:
+            return
+        alive = locked.runs.exclude(state__in=ENDED_STATES).first()
+        if alive:
+            raise WrongState(
+                f"{locked.name} is {alive.state}; stop it and wait for its end before deleting it."
+            )
+        if trouble := needed_by_others(locked.runs.values_list("pk", flat=True)):
+            raise WrongState(trouble)
+        note(
+            by,
+            locked,
+            "deleted",
+            {"runs": (locked.runs.count(), None), "seeds": (locked.seeds[:10], None)},
+        )
+        Schedule.objects.filter(crawl=locked).update(next_at=None)
+        now = timezone.now()
+        until = None if for_good else now + RESTORABLE
+        # Runs that were deleted before keep their time of deletion, which distinguishes them.
+        Run.objects.filter(crawl=locked).update(
+            removal_asked_at=now, restorable_until=until, is_latest=False
+        )
+        CrawlJob.objects.filter(pk=crawl.pk).update(
+            removal_asked_at=now, restorable_until=until, idempotency_key=""
+        )
+
+
+@transaction.atomic
+def restore_crawl(crawl_id: int, *, by: User | None) -> CrawlJob:
+    """Take back the deletion of a crawl, with the runs and the schedule that it had then.
+
+    Raises NotFound, and WrongState where another crawl has its name.
+    """
+    crawl = _deleted_crawl(crawl_id)
+    runs = Run.all_objects.filter(crawl=crawl, removal_asked_at=crawl.removal_asked_at)
+    count = runs.update(removal_asked_at=None, restorable_until=None)
+    crawl.removal_asked_at = crawl.restorable_until = None
+    try:
+        with transaction.atomic():
+            crawl.save(update_fields=["removal_asked_at", "restorable_until"])
+    except IntegrityError as error:
+        raise WrongState(
+            f"There is a crawl named {crawl.name!r} again; rename or delete that one first."
+        ) from error
+    _mark_latest(crawl)
+    _set_next_start(crawl)
+    note(by, crawl, "restored", {"runs": (None, count)})
+    return crawl
+
+
+@transaction.atomic
+def restore_run(run_id: int, *, by: User | None) -> Run:
+    """Take back the deletion of a run. Raises NotFound, and WrongState where it needs another that
+    is still deleted.
+    """
+    run = _deleted_run(run_id)
+    needed = [
+        number
+        for number, needing in references(run.crawl, only=(run.pk,)).items()
+        if run.number in needing and not run.crawl.runs.filter(number=number).exists()
+    ]
+    if needed:
+        raise WrongState(
+            f"Run {run.number} has payloads in the archive of run {max(needed)}; restore that one "
+            "first."
+        )
+    Run.all_objects.filter(pk=run.pk).update(removal_asked_at=None, restorable_until=None)
+    _mark_latest(run.crawl)
+    note(by, run.crawl, "restored a run", {"run": (None, run.number)})
+    return run
+
+
+def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
+    """Delete a deleted crawl for good. Raises NotFound, and WrongState unless its name is given."""
+    with transaction.atomic():
+        crawl = _deleted_crawl(crawl_id)
+        _check_name(name, crawl.name)
+        Run.all_objects.filter(crawl=crawl).update(restorable_until=None)
+        CrawlJob.all_objects.filter(pk=crawl.pk).update(restorable_until=None)
+        note(by, crawl, "deleted for good")
+    remove_rows()
+
+
+def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
+    """Delete a deleted run for good. Raises NotFound, and WrongState unless its name is given, or
+    while another that could be restored needs it.
+    """
+    with transaction.atomic():
+        run = _deleted_run(run_id)
+        _check_name(name, str(run))
+        if needing := references(run.crawl).get(run.number):
+            raise WrongState(
+                f"Run {max(needing)}, which can be restored, has payloads in its archive; delete "
+                "that one for good first."
+            )
+        Run.all_objects.filter(pk=run.pk).update(restorable_until=None)
+        note(by, run.crawl, "deleted a run for good", {"run": (run.number, None)})
+    remove_rows()
+
+
+def _deleted_crawl(crawl_id: int) -> CrawlJob:
+    crawl = (
+        CrawlJob.all_objects.select_for_update(no_key=True)
+        .filter(pk=crawl_id, restorable_until__gt=Now())
+        .first()
+    )
+    if crawl is None:
+        raise NotFound(f"There is no deleted crawl {crawl_id} that can be restored.")
+    return crawl
+
+
+def _deleted_run(run_id: int) -> Run:
+    """Under the lock of its crawl, which must not be deleted itself."""
+    run = Run.all_objects.filter(pk=run_id).first()
+    crawl = run and CrawlJob.objects.select_for_update(no_key=True).filter(pk=run.crawl_id).first()
+    found = (
+        Run.all_objects.filter(pk=run_id, crawl=crawl, restorable_until__gt=Now()).first()
+        if crawl
+        else None
+    )
+    if found is None:
+        raise NotFound(f"There is no deleted run {run_id} that can be restored.")
+    return found
+
+
+def _check_name(given: str, name: str) -> None:
+    if given != name:
+        raise WrongState(f"To delete it for good, give its name: {name}")
+
+
+def _mark_latest(crawl: CrawlJob) -> None:
+    latest = crawl.runs.first()
+    if latest and not latest.is_latest:
+        crawl.runs.filter(is_latest=True).update(is_latest=False)
+        crawl.runs.filter(pk=latest.pk).update(is_latest=True)
+
+
+def _set_next_start(crawl: CrawlJob) -> None:
+    """Let the crawl's schedule count from now."""
+    schedule = Schedule.objects.filter(crawl=crawl).first()
+    timing = read_timing(schedule.timing)[0] if schedule else None
+    if schedule and timing and timing.is_on:
+        next_at = next(timing.after(timezone.now(), schedule.anchor_at))
+        Schedule.objects.filter(pk=schedule.pk).update(next_at=next_at)

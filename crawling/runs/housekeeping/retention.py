@@ -1,0 +1,99 @@
+"""Set which runs of a crawl are kept, and delete the others as these rules say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.utils import timezone
+
+from crawling.base.audit import SCHEDULER, account_of, note
+from crawling.base.errors import BadOrder, WrongState
+from crawling.models import CrawlJob
+from crawling.models.jobs import ENDED_STATES
+from crawling.orders.retention import Retention, read_retention
+from crawling.runs.housekeeping.retention_view import fates_of, standing
+from crawling.runs.housekeeping.run_removal import ask_removal
+
+logger = logging.getLogger(__name__)
+
+#: Idle crawls with a rule that may remove a run: the scheduler looks every half minute, and there
+#: may be very many crawls.
+PERHAPS_TOO_MUCH = """
+SELECT c.id FROM crawling_crawljob c CROSS JOIN LATERAL (
+    SELECT (c.retention ->> 'keep_runs')::bigint AS runs,
+        (c.retention ->> 'keep_days')::int AS days, (c.retention ->> 'max_bytes')::bigint AS bytes
+) AS most
+WHERE c.retention <> '{}' AND (
+    SELECT count(*) > 1 AND bool_and(r.state = ANY(%s)) AND (
+        count(*) > most.runs
+        OR min(coalesce(r.finished_at, r.created_at))
+            FILTER (WHERE NOT r.is_latest) <= now() - make_interval(days => most.days)
+        OR (SELECT sum(f.committed_length) FROM crawling_archivefile f
+            JOIN crawling_run o ON o.id = f.run_id
+            WHERE o.crawl_id = c.id AND o.removal_asked_at IS NULL) > most.bytes
+    ) FROM crawling_run r WHERE r.crawl_id = c.id AND r.removal_asked_at IS NULL
+)
+ORDER BY c.id
+"""
+
+
+def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None) -> Retention:
+    """Keep a crawl's runs by these rules from now on.
+
+    Raises BadOrder with a sentence by field; then nothing has changed.
+    """
+    rules, errors = read_retention(fields)
+    if rules is None:
+        raise BadOrder(errors)
+    with transaction.atomic():
+        locked = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
+        before, after = locked.retention, rules.model_dump(exclude_none=True)
+        if before != after:
+            CrawlJob.objects.filter(pk=crawl.pk).update(retention=after)
+            note(by, locked, "set which runs are kept", {"retention": (before, after)})
+    crawl.retention = after
+    return rules
+
+
+class RunRetention:
+    """Deletes the runs whose time has come, of crawls that rest: a run at work may come to need
+    earlier ones.
+
+    Who needs whom is read from all pages of a crawl. Where all stay for it, they are not read again
+    until the crawl stands otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._staying: dict[int, object] = {}
+
+    def keep_to_rules(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(PERHAPS_TOO_MUCH, [list(ENDED_STATES)])
+            perhaps = [pk for (pk,) in cursor.fetchall()]
+        stayed, self._staying = self._staying, {}
+        for crawl_id in perhaps:
+            # by the rules of this moment: others may just have been set
+            crawl = CrawlJob.objects.filter(pk=crawl_id).first()
+            if crawl is None:
+                continue
+            now = timezone.now()
+            stands = standing(crawl, now)
+            if stayed.get(crawl_id) == stands or not _delete(crawl, now):
+                self._staying[crawl_id] = stands
+
+
+def _delete(crawl: CrawlJob, now: datetime) -> bool:
+    """Remove runs by the rules; whether anything does."""
+    going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_by(now)}
+    # The latest first: an earlier one may be needed by nothing but what goes before it.
+    for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
+        try:
+            ask_removal(run, by=account_of(SCHEDULER), because=going[run.number], for_good=True)
+        except WrongState as trouble:  # it was started meanwhile
+            logger.info("a run stays for now", extra={"run": str(run), "reason": str(trouble)})
+    return bool(going)

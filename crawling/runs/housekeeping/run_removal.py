@@ -1,0 +1,244 @@
+"""Delete runs: hidden at once; their rows slice by slice, so that no request takes long, after the
+time in which they can be restored; and crawls that have none left.
+
+A crash in between loses nothing: the run's own row has the progress, and the scheduler continues.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from crawling.archive.files import remove_abandoned
+from crawling.base.audit import note
+from crawling.base.errors import WrongState
+from crawling.datasets.parts import remove_abandoned_parts
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import forget_jobs, remove_forgotten
+from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
+from crawling.models.deleted import RESTORABLE
+from crawling.models.jobs import ENDED_STATES
+from crawling.runs.grants import leave_bank
+from crawling.runs.housekeeping.retention_view import loss_of, needed_by_others, references
+
+#: rows a slice: some tens of milliseconds
+SLICE = 5_000
+#: seconds at a time, since other duties wait meanwhile
+SECONDS = 0.5
+
+#: In the order of the references between them. Hosts are shared and stay; one that a lost shift had
+#: leased stays quiet for as long.
+BY_SLICES = (
+    ("crawling_extractedrow", "id"),
+    ("crawling_page", "url_id"),
+    ("crawling_furtherrecord", "id"),
+    ("crawling_withdrawnpage", "id"),
+    ("crawling_pagetargets", "url_id"),
+    ("crawling_url", "id"),
+    ("crawling_verdict", "id"),
+    ("crawling_trappattern", "id"),
+    ("crawling_logline", "id"),
+    ("crawling_cookiejar", "id"),
+    ("crawling_ownrobotsfile", "id"),
+    ("crawling_hostqueue", "id"),
+    ("crawling_runcount", "id"),
+)
+#: deleted, and not to be restored any more
+DUE = Q(removal_asked_at__isnull=False) & (
+    Q(restorable_until=None) | Q(restorable_until__lte=Now())
+)
+#: Of two crawls that refer to each other's payloads: a shift that began before the deletion may
+#: still refer to what it saw then. The minute is for a deletion that was not committed yet.
+MAY_BE_NEEDED = """
+SELECT EXISTS (
+    SELECT FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
+    JOIN crawling_run r ON r.id = p.run_id JOIN crawling_crawljob c ON c.id = r.crawl_id
+    WHERE s.ended_at IS NULL AND c.reuse ->> 'deduplicate' = 'all' AND c.id <> %(crawl)s
+        AND s.started_at < %(asked_at)s + interval '1 minute'
+)
+"""
+FREE_HOSTS = """
+UPDATE crawling_host h SET shift_id = NULL, lease_until = NULL,
+    due_at = greatest(h.due_at, h.lease_until + make_interval(secs => h.delay_seconds))
+FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
+WHERE s.id = h.shift_id AND p.run_id = ANY(%s)
+"""
+DROP_SHIFTS = (
+    "DELETE FROM crawling_shift s USING crawling_runprocess p WHERE p.id = s.process_id "
+    "AND p.run_id = ANY(%s)"
+)
+
+
+def why_not(run: Run, *, restorable: bool = False) -> str:
+    """Why a run may not be deleted, and what to do about it; empty: it may.
+
+    restorable: for the sake of runs, too, that are deleted and may be restored.
+    """
+    alive = run.crawl.runs.exclude(state__in=ENDED_STATES).first()
+    if alive and alive.pk == run.pk:
+        return f"Run {run.number} is {run.state}; stop it and wait for its end before deleting it."
+    if alive:
+        return (
+            f"Run {alive.number} is {alive.state} and may come to need what run {run.number} "
+            "has; wait for its end."
+        )
+    needing = references(run.crawl, restorable=restorable).get(run.number, {})
+    if needing:
+        first, pages = max(needing.items())
+        return (
+            f"The archive of run {run.number} holds the payload of {pages:,} "
+            f"page{'' if pages == 1 else 's'} of run {first}; delete run {first} first, or keep "
+            "both."
+        )
+    return needed_by_others([run.pk])
+
+
+def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
+    """Delete a run that has ended and that no other needs. Its rows go after RESTORABLE; for good
+    they go at once, or as soon as the scheduler gets to what is left. Raises WrongState.
+    """
+    ask_removal(run, by=by, for_good=for_good)
+    if for_good:
+        remove_rows()
+
+
+def ask_removal(run: Run, *, by: User | None, because: str = "", for_good: bool = False) -> None:
+    """Hide a run from all users; its rows and files are removed later.
+
+    Raises WrongState.
+    """
+    if run.state in ENDED_STATES:
+        # a crash may have come between the run's end and this; afterwards the process could not be
+        # found
+        leave_bank(run)
+    with transaction.atomic():
+        # The lock that starting takes, too: no run begins, and comes to need this one, while it
+        # goes.
+        crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=run.crawl_id)
+        locked = (
+            Run.objects.select_for_update(no_key=True)
+            .select_related("crawl")
+            .filter(pk=run.pk)
+            .first()
+        )
+        if locked is None:
+            return
+        if trouble := why_not(locked, restorable=for_good):
+            raise WrongState(trouble)
+        loss = loss_of([run.pk])
+        gone = {
+            "run": (run.number, None),
+            "pages": (loss.pages, None),
+            "bytes of archive": (loss.file_bytes, None),
+        }
+        note(by, crawl, "deleted a run", gone | ({"because": (None, because)} if because else {}))
+        _hide(crawl, run, for_good=for_good)
+
+
+def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
+    """Let the run before this one be the latest, and no later one get its number."""
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(
+        removal_asked_at=now,
+        restorable_until=None if for_good else now + RESTORABLE,
+        is_latest=False,
+    )
+    latest = crawl.runs.first()
+    if latest and not latest.is_latest:
+        crawl.runs.filter(pk=latest.pk).update(is_latest=True)
+    CrawlJob.objects.filter(pk=crawl.pk, spent_numbers__lt=run.number).update(
+        spent_numbers=run.number
+    )
+
+
+def remove_rows(*, seconds: float = SECONDS) -> bool:
+    """Continue to remove the rows and files of deleted runs, for so long; whether nothing is left
+    for now: another process may be at a run, or another crawl may need it.
+
+    Safe to repeat, and side by side.
+    """
+    # Crawls first: one that is asked to go after this has its runs to be seen next time.
+    crawls = list(CrawlJob.all_objects.filter(DUE).values_list("pk", flat=True))
+    until, is_all = time.monotonic() + seconds, True
+    for run_id in (
+        Run.all_objects.filter(DUE).order_by("removal_asked_at").values_list("pk", flat=True)
+    ):
+        while (has_more := _step(run_id)) and time.monotonic() < until:
+            pass
+        is_all = is_all and not has_more
+    for crawl in crawls:
+        _drop_crawl(crawl)
+    remove_abandoned()
+    remove_abandoned_parts()
+    remove_forgotten()
+    return is_all
+
+
+@transaction.atomic
+def _step(run_id: int) -> bool | None:
+    """Remove a slice of a deleted run, or at last the run itself: whether there is more; None:
+    another process does it, or another crawl may need it.
+
+    It locks the run's row: of two concurrent removals each would take the other's slice for the
+    last.
+    """
+    runs = Run.all_objects.select_for_update(skip_locked=True, of=("self",))
+    run = runs.select_related("crawl").filter(pk=run_id).first()
+    if run is None or _may_be_needed(run):
+        return None
+    if remove_slice(run_id):
+        return True
+    drop_shifts([run_id])
+    # files go after the run's row, and until then their rows say which
+    ArchiveFile.objects.filter(run=run).update(run=None)
+    LinksPart.objects.filter(run=run).update(run=None)
+    forget_jobs(JobEvent.DELETED, [run_id])
+    run.delete()
+    return False
+
+
+def _may_be_needed(run: Run) -> bool:
+    """Whether another crawl has payloads there, or may come to have."""
+    if run.crawl.order.reuse.deduplicate != "all":
+        return False
+    with connection.cursor() as cursor:
+        asked = {"crawl": run.crawl_id, "asked_at": run.removal_asked_at}
+        cursor.execute(MAY_BE_NEEDED, asked)
+        return bool(cursor.fetchone()[0] or needed_by_others([run.pk]))
+
+
+@transaction.atomic
+def _drop_crawl(crawl_id: int) -> None:
+    """Remove a deleted crawl whose runs are gone."""
+    if Run.all_objects.filter(crawl=crawl_id).exists():
+        return
+    crawl = CrawlJob.all_objects.select_for_update(skip_locked=True).filter(pk=crawl_id).first()
+    if crawl is not None:
+        crawl.delete()
+
+
+def remove_slice(run: int) -> int:
+    """Remove some rows of the run from the first table that has any; returns how many."""
+    with connection.cursor() as cursor:
+        for table, key in BY_SLICES:
+            # constants
+            some = f"SELECT {key} FROM {table} WHERE run_id = %s LIMIT {SLICE}"  # noqa: S608
+            # constants
+            cursor.execute(f"DELETE FROM {table} WHERE {key} = ANY(ARRAY({some}))", [run])  # noqa: S608
+            if removed := int(cursor.rowcount):
+                return removed
+    return 0
+
+
+def drop_shifts(runs: Collection[int]) -> None:
+    """Remove runs' shifts and processes. To be called when their URLs are gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(FREE_HOSTS, [list(runs)])
+        cursor.execute(DROP_SHIFTS, [list(runs)])
+    RunProcess.objects.filter(run__in=runs).delete()

@@ -1,1 +1,0 @@
-"""Teams as a boundary: on which crawls a user acts."""

@@ -1,0 +1,178 @@
+"""`/api/v1/alerts`: listeners by webhook or e-mail, and every delivery."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.shortcuts import get_object_or_404
+from ninja import Body, Path, Router, Status
+from pydantic import Field, WithJsonSchema
+
+from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
+from crawling.models import Delivery, Listener
+from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.uses.alerts.wording import AlertEvent, MessageFormat
+from serving.access import AuthenticatedRequest, needs
+from serving.paging import page_of
+from serving.schemas import Schema
+
+alerts = Router()
+may_view, may_change, may_delete = (
+    needs(f"crawling.{verb}_listener") for verb in ("view", "change", "delete")
+)
+AlertId = Annotated[int, Path(ge=1, le=LARGEST)]
+TEXT = {"type": "string"}
+ORDER = {
+    "title": "ListenerOrder",
+    "type": "object",
+    "properties": {
+        "name": {**TEXT, "maxLength": 100},
+        "url": {
+            **TEXT,
+            "maxLength": 2000,
+            "description": "http:// or https:// for a webhook, mailto: for e-mail",
+        },
+        "events": {
+            "type": "array",
+            "items": {**TEXT, "enum": [str(event) for event in AlertEvent]},
+            "minItems": 1,
+        },
+        "message_format": {
+            **TEXT,
+            "enum": [str(one) for one in MessageFormat],
+            "default": "json",
+            "description": "format of a webhook's body: facts as JSON, or a chat message",
+        },
+        "is_on": {"type": "boolean", "default": True},
+    },
+    "required": ["name", "url", "events"],
+    "additionalProperties": False,
+    "examples": [
+        {
+            "name": "Chat",
+            "url": "https://chat.example.org/hooks/crawls",
+            "message_format": "slack",
+            "events": ["finished", "failed"],
+        },
+        {
+            "name": "On call",
+            "url": "mailto:oncall@example.org",
+            "events": ["trouble", "waiting", "unsafe"],
+        },
+    ],
+}
+#: read by `crawling.uses.alerts.wording`, as every door does
+Wish = Annotated[dict[str, Any], WithJsonSchema(ORDER)]
+
+
+class ListenerOut(Schema):
+    id: int
+    name: str
+    url: str
+    events: list[str]
+    message_format: str
+    is_on: bool
+
+
+class ListenerMade(ListenerOut):
+    secret: str = Field(
+        description="signs what a webhook is sent: HMAC-SHA256 over `TIMESTAMP.BODY`"
+    )
+
+
+class ListenerList(Schema):
+    items: list[ListenerOut]
+
+
+class DeliveryOut(Schema):
+    id: int
+    event: str
+    body: str = Field(description="the facts as JSON; chats get a message made of them")
+    created_at: datetime
+    attempts: int
+    next_try_at: datetime | None
+    delivered_at: datetime | None
+    outcome: str = Field(description="of the last attempt")
+
+
+class DeliveryPage(Schema):
+    items: list[DeliveryOut]
+    next: int | None
+
+
+@alerts.get("", response=ListenerList, summary="List alerts")
+@may_view
+def list_alerts(request: AuthenticatedRequest) -> dict[str, Any]:
+    return {"items": list(Listener.objects.all())}
+
+
+@alerts.post(
+    "", response={201: ListenerMade}, summary="Create an alert: a webhook, a chat message or e-mail"
+)
+@may_change
+def create_alert(request: AuthenticatedRequest, wish: Annotated[Wish, Body()]) -> Status:
+    return Status(201, save_listener(wish, by=request.user))
+
+
+@alerts.get("/{alert_id}", response=ListenerOut, summary="A listener")
+@may_view
+def get_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Listener:
+    return get_object_or_404(Listener, pk=alert_id)
+
+
+@alerts.put("/{alert_id}", response=ListenerOut, summary="Replace an alert; its secret stays")
+@may_change
+def replace_alert(
+    request: AuthenticatedRequest, alert_id: AlertId, wish: Annotated[Wish, Body()]
+) -> Listener:
+    return save_listener(wish, by=request.user, listener=get_object_or_404(Listener, pk=alert_id))
+
+
+@alerts.delete("/{alert_id}", response={204: None}, summary="Delete an alert with its deliveries")
+@may_delete
+def delete_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
+    remove_listener(get_object_or_404(Listener, pk=alert_id), by=request.user)
+    return Status(204, None)
+
+
+@alerts.get(
+    "/{alert_id}/deliveries",
+    response=DeliveryPage,
+    summary="List deliveries of an alert, latest first",
+)
+@may_view
+def list_alert_deliveries(
+    request: AuthenticatedRequest, alert_id: AlertId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    rows = get_object_or_404(Listener, pk=alert_id).deliveries.filter(pk__lt=cursor or LARGEST)
+    found, following = page_of(rows, limit)
+    return {"items": found, "next": following}
+
+
+@alerts.post(
+    "/{alert_id}/deliveries/{delivery_id}/resend",
+    response=DeliveryOut,
+    summary="Send a delivery again",
+)
+@may_change
+def resend_alert_delivery(
+    request: AuthenticatedRequest,
+    alert_id: AlertId,
+    delivery_id: Annotated[int, Path(ge=1, le=LARGEST)],
+) -> Delivery:
+    delivery = get_object_or_404(Delivery, pk=delivery_id, listener=alert_id)
+    send_again(delivery, by=request.user)
+    delivery.refresh_from_db()
+    return delivery
+
+
+@alerts.post(
+    "/{alert_id}/test",
+    response={202: DeliveryOut},
+    summary="Send a test message; the delivery shows whether it arrived",
+)
+@may_change
+def test_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
+    return Status(202, send_test(get_object_or_404(Listener, pk=alert_id), by=request.user))

@@ -1,0 +1,208 @@
+"""Send due alerts to listeners, by webhook (signed, to a permitted address) or by e-mail (through
+the mail server of MAIL_URL), and retry those that failed.
+
+No transaction is open during a request.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Collection
+from datetime import timedelta
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+from django.db import connections, transaction
+from django.utils import timezone
+from requests.exceptions import RequestException
+
+from crawling.base.encrypted_text import SealBroken
+from crawling.installation.default_pool import WEBHOOK_KIB_PER_SECOND
+from crawling.installation.identity import allowed_networks, identity
+from crawling.models import Delivery
+from crawling.uses.alerts.wording import (
+    body_of,
+    is_mailbox,
+    letter,
+    mailbox,
+    signature,
+    try_again_at,
+)
+from crawling.web.addresses import read_address
+from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
+from crawling.web.fetch.budgets import Bandwidth
+from crawling.web.fetch.transfer_errors import why_not
+from crawling.web.vetting import vet
+from dnscache.resolver import resolve
+
+ANSWER_SECONDS = 10.0
+ANSWER_BYTES = 64 * 1024
+logger = logging.getLogger(__name__)
+
+#: time that a sender has for a delivery; after it another may take the delivery
+TAKEN_FOR = timedelta(minutes=2)
+#: deliveries that a round sends at most
+ROUND = 50
+#: deliveries that are kept for each listener
+KEPT = 1000
+
+
+def mail(delivery: Delivery) -> tuple[str, bool]:
+    """A sentence, and whether the mail server has taken it.
+
+    A second attempt has the same Message-ID, so that readers see one.
+    """
+    if not settings.EMAIL_HOST:
+        return "Not sent: no mail server is set (MAIL_URL).", False
+    to = mailbox(delivery.listener.url)
+    subject, text = letter(json.loads(delivery.body))
+    host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
+    headers = {"Message-ID": f"<delivery-{delivery.pk}@{host}>", "Auto-Submitted": "auto-generated"}
+    try:
+        with get_connection() as connection:
+            EmailMessage(subject, text, to=[to], headers=headers, connection=connection).send()
+    except SMTPRecipientsRefused as error:
+        refusals = "; ".join(
+            f"{code} {_text(answer)}" for code, answer in error.recipients.values()
+        )
+        return f"Refused by the mail server: {refusals}", False
+    except SMTPResponseException as error:
+        return f"Refused by the mail server: {error.smtp_code} {_text(error.smtp_error)}", False
+    except (SMTPException, OSError) as error:
+        return (
+            f"Not sent: the mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} cannot be "
+            f"used ({error}).",
+            False,
+        )
+    except ValueError:  # smtplib's own exception; its text would contain a part of the password
+        return (
+            f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; "
+            "give MAIL_URL such a user and password.",
+            False,
+        )
+    return "Taken by the mail server.", True
+
+
+def _text(answer: bytes | str) -> str:
+    return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+
+
+def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[str, bool]:
+    """A sentence, and whether it has arrived.
+
+    Redirects are not followed: what is signed is meant for one address. line: what is sent and
+    received keeps to it.
+    """
+    address = read_address(delivery.listener.url)
+    resolution = resolve(address.hostname)
+    vetted = vet(
+        resolution.addresses,
+        address.port,
+        allowed=allowed_networks(),
+        forbidden=settings.OWN_SERVICES,
+    )
+    if not vetted.permitted:
+        return f"Not sent: {vetted.reason}.", False
+    try:
+        secret = delivery.listener.secret
+    except SealBroken as error:
+        return f"Not sent: {error}", False
+    body = body_of(delivery.listener.message_format, delivery.body)
+    timestamp = int(timezone.now().timestamp())
+    headers = {
+        "User-Agent": identity().user_agent,
+        "Content-Type": "application/json",
+        "X-Crawlsite-Event": delivery.event,
+        "X-Crawlsite-Delivery": str(delivery.pk),
+        "X-Crawlsite-Timestamp": str(timestamp),
+        "X-Crawlsite-Signature": signature(secret, timestamp, body),
+    }
+    target = vetted.permitted[0]
+    try:
+        request = PinnedRequest(
+            address.url,
+            address=target,
+            headers=headers,
+            method="POST",
+            body=body,
+            received=lambda count: time.sleep(line.take(count)),  # keeps to the webhooks' rate
+        )
+        time.sleep(line.take(len(body)))  # the same for what is sent; only this delivery waits
+        with session.send(request) as response:
+            return f"Answered {response.status_code}.", 200 <= response.status_code < 300
+    except RequestException as error:
+        return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False
+
+
+def send_due_deliveries() -> int:
+    """What RQ runs."""
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    return send_due()
+
+
+def send_due() -> int:
+    """Send what is due, each delivery at least once; returns how many were tried.
+
+    After a failure the listener is skipped for the rest of the round, so that its time-outs do not
+    delay others.
+    """
+    count, troubled = 0, set[int]()
+    line = Bandwidth(1024 * WEBHOOK_KIB_PER_SECOND)
+    with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
+        while count < ROUND and (delivery := _take(troubled)):
+            count += 1
+            outcome, arrived = (
+                mail(delivery)
+                if is_mailbox(delivery.listener.url)
+                else post(session, delivery, line)
+            )
+            _note(delivery, outcome, arrived=arrived)
+            if not arrived:
+                troubled.add(delivery.listener_id)
+    return count
+
+
+@transaction.atomic
+def _take(troubled: Collection[int]) -> Delivery | None:
+    """Take the next delivery, so that no other sender takes it.
+
+    A try counts from here, even if this process dies of it; after the last try the delivery is no
+    longer due.
+    """
+    now = timezone.now()
+    due = (
+        Delivery.objects.filter(next_try_at__lte=now, listener__is_on=True)
+        .exclude(listener__in=troubled)
+        .order_by("next_try_at")
+    )
+    delivery = (
+        due.select_for_update(of=("self",), skip_locked=True).select_related("listener").first()
+    )
+    if delivery:
+        delivery.attempts += 1
+        delivery.next_try_at = now + TAKEN_FOR if try_again_at(delivery.attempts, now) else None
+        delivery.outcome = (
+            "Nothing is known of the last attempt: it has just begun, or was cut off."
+        )
+        delivery.save(update_fields=["attempts", "next_try_at", "outcome"])
+    return delivery
+
+
+def _note(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
+    now = timezone.now()
+    next_try_at = None if arrived else try_again_at(delivery.attempts, now)
+    end = "" if arrived or next_try_at else " Given up."
+    Delivery.objects.filter(pk=delivery.pk).update(
+        outcome=outcome[:280].replace("\0", "") + end,
+        next_try_at=next_try_at,
+        delivered_at=now if arrived else None,
+    )
+    old = delivery.listener.deliveries.order_by("-pk").values_list("pk", flat=True)[KEPT:]
+    Delivery.objects.filter(pk__in=list(old)).delete()
+    logger.info(
+        "a listener was told",
+        extra={"listener": delivery.listener.name, "of": delivery.event, "outcome": outcome},
+    )

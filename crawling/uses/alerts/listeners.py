@@ -1,0 +1,94 @@
+"""Listeners: create, change and remove them, and send a delivery again."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, WrongState
+from crawling.models import Delivery, Listener
+from crawling.uses.alerts.notify import leave_test_delivery
+from crawling.uses.alerts.wording import is_mailbox, read_listener
+
+#: fields whose changes the activity log shows
+AUDITED = ("url", "events", "message_format", "is_on")
+
+
+def save_listener(
+    fields: Mapping[str, Any], *, by: User, listener: Listener | None = None
+) -> Listener:
+    """Make a listener with a secret of its own, or change one.
+
+    Raises BadOrder with a sentence by field.
+    """
+    order, errors = read_listener(fields)
+    if order is None:
+        raise BadOrder(errors)
+    if is_mailbox(order.url) and not settings.EMAIL_HOST:
+        raise BadOrder(
+            {"url": "needs a mail server, and none is set: set MAIL_URL (see docs/settings.md)"}
+        )
+    try:
+        with transaction.atomic():
+            row = _locked(listener) if listener else _with_secret(Listener(created_by=by))
+            before = {field: getattr(row, field) if listener else None for field in AUDITED}
+            row.name = order.name
+            for field, value in order.model_dump(mode="json", include=set(AUDITED)).items():
+                setattr(row, field, value)
+            row.save()
+            changes = {field: (before[field], getattr(row, field)) for field in AUDITED}
+            note(by, row, "changed" if listener else "created", changes)
+    except IntegrityError as error:
+        raise BadOrder(
+            {"name": f"there is a listener named {order.name!r} already; choose another name"}
+        ) from error
+    return row
+
+
+def _with_secret(row: Listener) -> Listener:
+    row.secret = secrets.token_hex(32)
+    return row
+
+
+def _locked(listener: Listener) -> Listener:
+    """As it stands; saving one that is gone would bring it back."""
+    row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
+    if row is None:
+        raise BadOrder({"listener": f"{listener.name} has been removed; create it again"})
+    return row
+
+
+def remove_listener(listener: Listener, *, by: User) -> None:
+    """Remove it with its deliveries, sent or not."""
+    with transaction.atomic():
+        note(by, listener, "deleted", {"url": (listener.url, None)})
+        listener.delete()
+
+
+def send_again(delivery: Delivery, *, by: User) -> None:
+    """Let a delivery be sent once more, from its first attempt on."""
+    with transaction.atomic():
+        note(by, delivery.listener, "sent again", {"delivery": (None, delivery.pk)})
+        Delivery.objects.filter(pk=delivery.pk).update(
+            attempts=0, next_try_at=timezone.now(), delivered_at=None
+        )
+
+
+def send_test(listener: Listener, *, by: User) -> Delivery:
+    """Send the listener a message that says it is a test; its delivery shows whether it arrived.
+
+    Raises WrongState for a listener that is switched off, which is sent nothing.
+    """
+    with transaction.atomic():
+        row = _locked(listener)
+        if not row.is_on:
+            raise WrongState(f"{row.name} is disabled; enable it to send a test.")
+        note(by, row, "sent a test", {})
+        return leave_test_delivery(row, by.get_username())

@@ -1,0 +1,198 @@
+"""Notify listeners of events, and of lasting states, once for each: a long wait for resources, an
+unsafe pool.
+
+Deliveries are written in the event's own transaction, so that no alert is sent for an event that
+was rolled back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import (
+    Case,
+    CharField,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Value,
+    When,
+)
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Concat
+from django.utils import timezone
+
+from allocation.alarms import alarms
+from allocation.models import Pool, Request, RequestState
+from allocation.selectors import waits_of
+from crawling.installation.run_log import write
+from crawling.models import CrawlJob, Delivery, Level, Listener, Notice, Run
+from crawling.models.jobs import WORKING_STATES
+from crawling.orders.sections.thresholds import ThresholdsPart
+from crawling.uses.alerts.wording import TEST_EVENT, AlertEvent
+
+#: to reverse them, all of the site's views would be loaded, which takes a second of the processor:
+#: in the transaction of a start that holds the run's lock, and more than it may take on a machine
+#: that has much to do
+CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
+OF_PAGES = (AlertEvent.PAGE_CHANGED, AlertEvent.PAGE_GONE, AlertEvent.PAGE_NEW)
+MINUTE = timedelta(minutes=1)
+#: what keys of waits begin with; the number of the run follows
+WAIT = "wait/"
+#: alerts for waits in one round; the rest follow in the next
+AT_A_TIME = 20
+#: of its run's order, for a request; null: none are too many
+ORDERED = "process__run_process__run__crawl__thresholds"
+ALLOWED_MINUTES = Case(
+    When(
+        **{f"{ORDERED}__has_key": "wait_alert_minutes"},
+        then=Cast(KeyTextTransform("wait_alert_minutes", ORDERED), IntegerField()),
+    ),
+    default=Value(ThresholdsPart().wait_alert_minutes),
+)
+
+
+def notify_listeners(
+    run: Run,
+    event: AlertEvent,
+    sentence: str,
+    *,
+    more: Mapping[str, Any] | None = None,
+    page: str = "",
+) -> None:
+    """Add a delivery for each listener of the run's events, unless an experiment has ordered the
+    crawl.
+
+    Call it in the event's transaction.
+
+    more: facts; "diff" is shown as lines. page: where they are shown; "": on the crawl's page.
+    """
+    crawl = run.crawl
+    if crawl.pool and Pool.objects.filter(name=crawl.pool, is_experiment=True).exists():
+        return
+    facts = {"crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence}
+    _leave(event, facts | dict(more or {}), page or CRAWL_PAGE.format(crawl.pk), crawl)
+
+
+def forget_page_alerts(crawl: CrawlJob) -> None:
+    """Drop the deliveries that quote pages of a crawl, sent or not."""
+    Delivery.objects.filter(crawl=crawl, event__in=OF_PAGES).delete()
+
+
+def notify_of_bank(pool: int, name: str, sentence: str) -> None:
+    """Add a delivery for each listener of unsafe pools."""
+    _leave(
+        AlertEvent.UNSAFE,
+        {"pool": pool, "name": name, "sentence": sentence},
+        POOL_PAGE.format(pool),
+        None,
+    )
+
+
+def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
+    """Leave a delivery for one listener that says it is a test, whatever its events are."""
+    now = timezone.now()
+    facts = {"name": listener.name, "sentence": f"This is a test, sent by {sender}."}
+    body = _body(TEST_EVENT, facts, LISTENER_PAGE.format(listener.pk), now)
+    return Delivery.objects.create(listener=listener, event=TEST_EVENT, body=body, next_try_at=now)
+
+
+def _leave(event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
+    listeners = list(Listener.objects.filter(is_on=True, events__contains=[event]))
+    if not listeners:
+        return
+    now = timezone.now()
+    body = _body(event, facts, page, now)
+    Delivery.objects.bulk_create(
+        Delivery(listener=listener, crawl=crawl, event=event, body=body, next_try_at=now)
+        for listener in listeners
+    )
+
+
+def _body(event: str, facts: dict[str, Any], page: str, now: datetime) -> str:
+    link = {"page": settings.PUBLIC_URL + page} if settings.PUBLIC_URL else {}
+    return json.dumps({"event": event, **facts, "at": now.isoformat(), **link})
+
+
+class OngoingState(NamedTuple):
+    """A lasting state: its key, its sentence, and its alert."""
+
+    key: str
+    sentence: str
+    tell: Callable[[str], None]
+
+
+def raise_ongoing_alerts() -> None:
+    """Alert of new states and delete ended ones.
+
+    Of two concurrent schedulers, one sends the alert.
+    """
+    late = _late(timezone.now())
+    is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated
+    Notice.objects.filter(~is_late, key__startswith=WAIT).delete()
+    known = set(Notice.objects.exclude(key__startswith=WAIT).values_list("key", flat=True))
+    banks = _unsafe_banks()
+    Notice.objects.filter(key__in=known - {state.key for state in banks}).delete()
+    for state in [*_new_waits(late), *(bank for bank in banks if bank.key not in known)]:
+        with transaction.atomic():
+            _, is_new = Notice.objects.get_or_create(
+                key=state.key, defaults={"sentence": state.sentence}
+            )
+            if is_new:
+                state.tell(state.sentence)
+
+
+def _late(now: datetime) -> QuerySet[Request]:
+    """Waits that last for longer than orders allow in silence, with the `key` of their notices."""
+    at_work = {"process__run_process__run__state__in": WORKING_STATES}
+    asked = Request.objects.filter(state=RequestState.WAITING, **at_work)
+    key = Concat(Value(WAIT), Cast("process__run_process__run", CharField()))
+    return asked.annotate(key=key, allowed=ALLOWED_MINUTES).filter(
+        created_at__lte=now - MINUTE,  # no order allows less: of who came just now it is not read
+        created_at__lt=now - F("allowed") * Value(MINUTE),
+    )
+
+
+def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
+    """Some of those without an alert so far, the longest first."""
+    new = late.filter(~Exists(Notice.objects.filter(key=OuterRef("key")))).order_by("created_at")
+    overdue: dict[int, tuple[int, int]] = {}
+    rows = new.values_list("process__run_process__run", "process", "created_at")
+    for run, process, since in rows[:AT_A_TIME]:
+        overdue.setdefault(run, (process, (timezone.now() - since) // MINUTE))
+    waits = waits_of([process for process, _ in overdue.values()])
+    return [
+        OngoingState(
+            f"{WAIT}{run}",
+            f"It has waited for {minutes:,} minutes. {waits[process].reason}",
+            partial(_tell_of_wait, run),
+        )
+        for run, (process, minutes) in overdue.items()
+        if process in waits
+    ]
+
+
+def _tell_of_wait(run_id: int, sentence: str) -> None:
+    write(run_id, sentence, level=Level.WARNING)
+    notify_listeners(
+        Run.objects.select_related("crawl").get(pk=run_id), AlertEvent.WAITING, sentence
+    )
+
+
+def _unsafe_banks() -> list[OngoingState]:
+    return [
+        OngoingState(
+            f"{alarm.kind}/{alarm.pool}",
+            alarm.text,
+            partial(notify_of_bank, alarm.pool, alarm.name),
+        )
+        for alarm in alarms()
+    ]

@@ -1,0 +1,168 @@
+"""The pages about alerts: listeners and their deliveries."""
+
+from __future__ import annotations
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from crawling.base.encrypted_text import SealBroken
+from crawling.base.errors import BadOrder, WrongState
+from crawling.dashboard.base.trouble import blame, errors_told
+from crawling.installation.default_pool import WEBHOOK_KIB_PER_SECOND
+from crawling.models import Delivery, Listener
+from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.uses.alerts.wording import AlertEvent, MessageFormat, is_mailbox
+from serving.access import AuthenticatedRequest, authenticated, needs
+
+SHOWN = 50
+EVENTS = (
+    (AlertEvent.STARTED, "a run has started"),
+    (AlertEvent.FINISHED, "it has finished"),
+    (AlertEvent.STOPPED, "it was stopped by an operator"),
+    (AlertEvent.FAILED, "it has failed"),
+    (AlertEvent.TROUBLE, "it was paused or stopped by a threshold or a failure"),
+    (AlertEvent.WAITING, "it has waited for resources for longer than its settings say"),
+    (AlertEvent.HELD, "it holds URLs back as a possible trap, until an operator decides"),
+    (AlertEvent.PAGE_CHANGED, "pages that a watch covers have changed"),
+    (AlertEvent.PAGE_GONE, "pages that a watch covers are gone"),
+    (AlertEvent.PAGE_NEW, "there are new pages that a watch covers"),
+    (AlertEvent.UNSAFE, "a pool is not safe, or units are missing in it"),
+)
+
+FORMATS = (
+    (MessageFormat.JSON, "JSON, signed"),
+    (MessageFormat.SLACK, "Slack message"),
+    (MessageFormat.TEAMS, "Teams card"),
+    (MessageFormat.MATRIX, "Matrix message"),
+)
+
+
+class ListenerForm(forms.Form):
+    """Questions only; what is right is settled by `save_listener`."""
+
+    name = forms.CharField(label="Name", required=False)
+    url = forms.CharField(
+        label="Address",
+        required=False,
+        help_text="https://… for a webhook or a chat, name@example.org for e-mail. A webhook at "
+        "a private address needs an administrator's permission, as for crawls.",
+        widget=forms.TextInput(
+            attrs={"inputmode": "url", "spellcheck": "false", "autocapitalize": "off"}
+        ),
+    )
+    message_format = forms.ChoiceField(
+        label="Message format",
+        choices=FORMATS,
+        required=False,
+        initial=MessageFormat.JSON,
+        help_text="Chats need their own format. E-mail ignores it.",
+    )
+    events = forms.MultipleChoiceField(
+        label="Send when",
+        required=False,
+        choices=EVENTS,
+        widget=forms.CheckboxSelectMultiple,
+        initial=[
+            AlertEvent.FAILED,
+            AlertEvent.TROUBLE,
+            AlertEvent.WAITING,
+            AlertEvent.HELD,
+            AlertEvent.UNSAFE,
+        ],
+    )
+    is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
+
+
+@authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
+def listeners(request: AuthenticatedRequest) -> HttpResponse:
+    """List the listeners; make one."""
+    form = ListenerForm(request.POST or None)
+    made = _save(request, form, None) if request.method == "POST" else None
+    if made:
+        return redirect("alerts:listener", pk=made.pk)
+    return render(
+        request,
+        "alerts/listeners.html",
+        {
+            "kib_per_second": WEBHOOK_KIB_PER_SECOND,
+            "listeners": Listener.objects.all(),
+            "form": form,
+            "has_mail_server": bool(settings.EMAIL_HOST),
+        },
+    )
+
+
+@authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
+def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Show a listener's deliveries; change or remove the listener."""
+    row = get_object_or_404(Listener, pk=pk)
+    if "remove" in request.POST:
+        return _remove(request, row)
+    form = ListenerForm(
+        request.POST or None,
+        initial={name: getattr(row, name) for name in ListenerForm.base_fields},
+    )
+    if request.method == "POST" and _save(request, form, row):
+        return redirect("alerts:listener", pk=pk)
+    facts = {
+        "is_mailbox": is_mailbox(row.url),
+        "may_remove": request.user.has_perm("crawling.delete_listener"),
+        "listener": get_object_or_404(Listener, pk=pk),
+        "secret": _secret(row),
+        "form": form,
+        "has_mail_server": bool(settings.EMAIL_HOST),
+        "deliveries": row.deliveries.all()[:SHOWN],
+    }
+    return render(request, "alerts/listener.html", facts)
+
+
+@needs("crawling.delete_listener")
+def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
+    remove_listener(row, by=request.user)
+    messages.success(request, f"{row.name} gets no more deliveries.")
+    return redirect("alerts:listeners")
+
+
+@authenticated(needs="crawling.change_listener", methods=("POST",))
+def again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse:
+    """Send a delivery once more."""
+    send_again(get_object_or_404(Delivery, pk=delivery, listener=pk), by=request.user)
+    messages.success(request, "It is sent again within seconds.")
+    return redirect("alerts:listener", pk=pk)
+
+
+@authenticated(needs="crawling.change_listener", methods=("POST",))
+def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Send a test message."""
+    with errors_told(request, WrongState):
+        send_test(get_object_or_404(Listener, pk=pk), by=request.user)
+        messages.success(request, "A test is sent within seconds; its result is listed below.")
+    return redirect("alerts:listener", pk=pk)
+
+
+def _secret(listener: Listener) -> str:
+    """In words, or the reason why it cannot be read."""
+    try:
+        return listener.secret
+    except SealBroken as error:
+        return str(error)
+
+
+def _save(
+    request: AuthenticatedRequest, form: ListenerForm, row: Listener | None
+) -> Listener | None:
+    """The listener, or None and the form says why not."""
+    if not form.is_valid():
+        return None
+    answers = {**form.cleaned_data}
+    answers["message_format"] = answers["message_format"] or MessageFormat.JSON
+    try:
+        saved = save_listener(answers, by=request.user, listener=row)
+    except BadOrder as error:
+        blame(form, error.errors)
+        return None
+    messages.success(request, f"{saved.name} is saved.")
+    return saved

@@ -1,0 +1,131 @@
+"""Write a run's state to a directory, as it was at one moment, while the run goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.db import connection, transaction
+
+from crawling.archive.adoption import FILES
+from crawling.archive.checkpoint_directory import CheckpointManifest, CheckpointWriter
+from crawling.archive.reader import check_not_withdrawn
+from crawling.base.errors import ArchiveTrouble, CheckpointTrouble
+from crawling.frontier import counts_of
+from crawling.frontier.change.checkpoint_rows import OWN, SHARED
+from crawling.models import ArchiveFile, Run
+from crawling.runs.crawls.creation import order_of
+
+SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+@dataclass(frozen=True)
+class CheckpointResult:
+    """What was written."""
+
+    folder: Path
+    at: datetime
+    bytes: int
+    urls: int
+    #: archive files that are on other machines, and only referred to
+    missing: list[str]
+
+
+def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> CheckpointResult:
+    """Write the run to a new directory, which appears as a whole or not at all.
+
+    Raises CheckpointTrouble.
+
+    All rows are of one snapshot. Archive files only grow, so they are copied after it, as far as
+    they were committed in it.
+    """
+    folder = folder.expanduser().resolve()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CheckpointTrouble(
+            f"{folder} is there already; name a directory that is new or empty."
+        )
+    unfinished = folder.with_name(f"{_beginning(folder)}{os.getpid()}")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        taken = _write(run, unfinished, with_archive=with_archive)
+        unfinished.rename(folder)
+    except OSError as error:
+        raise CheckpointTrouble(f"{folder} cannot be written: {error.strerror}.") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return CheckpointResult(folder, *taken)
+
+
+def forget_unfinished(folder: Path) -> None:
+    """Remove what processes that were killed have left of a checkpoint to be written there."""
+    for left in folder.parent.glob(f"{_beginning(folder)}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _beginning(folder: Path) -> str:
+    """Of the name of an unfinished one."""
+    return f".{folder.name}."
+
+
+def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int, int, list[str]]:
+    writer = CheckpointWriter(folder)
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute(SNAPSHOT)
+            cursor.execute("SELECT transaction_timestamp()")
+            at: datetime = cursor.fetchone()[0]
+        run = Run.objects.select_related("crawl").get(pk=run.pk)
+        parts = {
+            part.name: _part(writer, run, part.name, part.query, part.model)
+            for part in (*SHARED, *OWN)
+        }
+        parts["archive"] = _part(writer, run, "archive", FILES, ArchiveFile)
+        counts, files = (
+            asdict(counts_of([run.pk])[run.pk]),
+            list(ArchiveFile.objects.filter(run=run, committed_length__gt=0)),
+        )
+    here = [row for row in files if row.is_here] if with_archive else []
+    if len(here) == len(files):
+        try:
+            check_not_withdrawn(here)
+        except ArchiveTrouble as trouble:
+            raise CheckpointTrouble(str(trouble)) from trouble
+        for row in here:
+            writer.copy_archive(row)
+    missing = [] if len(here) == len(files) else [row.name for row in files]
+    names = [] if missing else [row.name for row in here]
+    size = writer.finish(
+        CheckpointManifest(
+            order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names
+        ).as_text()
+    )
+    return at, size, parts["urls"]["rows"], missing
+
+
+def _part(writer: CheckpointWriter, run: Run, name: str, query: str, model: Any) -> dict[str, Any]:
+    rows = writer.write_lines(name, _lines(query, run.pk))
+    return {"rows": rows, "columns": [column.column for column in model._meta.concrete_fields]}
+
+
+def _lines(query: str, run_id: int) -> Iterator[str]:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY ({query}) TO STDOUT", {"run": run_id}) as copy,
+    ):
+        for (line,) in copy.rows():
+            yield line
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    times = {name: getattr(run, name) for name in ("started_at", "finished_at")}
+    return {
+        "number": run.number,
+        "state": run.state,
+        "reason": run.reason,
+        **{name: moment.isoformat() if moment else None for name, moment in times.items()},
+    }

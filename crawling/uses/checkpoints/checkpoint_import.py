@@ -1,0 +1,174 @@
+"""Make a crawl and a run from a checkpoint: another one each time, on whatever server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import DataError, IntegrityError, transaction
+from django.utils import timezone
+
+from crawling.archive.adoption import adopt_files, adopt_rows, check_places, forget_files
+from crawling.archive.checkpoint_directory import (
+    ARCHIVE,
+    CheckpointManifest,
+    read_lines,
+    read_manifest,
+)
+from crawling.base.audit import note
+from crawling.base.errors import CheckpointTrouble
+from crawling.datasets.parts import read_later_from_archive
+from crawling.frontier import place_anew, serving_numbers
+from crawling.frontier.change.checkpoint_restore import restore_frontier, restore_shared
+from crawling.installation.pools import capacity_of, default_pool
+from crawling.installation.run_log import write
+from crawling.models import CrawlJob, Run, RunProcess
+from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.orders.order import read_claim
+from crawling.orders.sections.fetching import masked_in, with_secrets
+from crawling.runs.crawls.creation import create_crawl, free_name
+from crawling.runs.grants import ask_for_shifts, enroll
+
+#: older checkpoints lack them
+LATER_PARTS = ("further", "targets")
+
+
+def import_checkpoint(
+    folder: Path,
+    *,
+    name: str | None = None,
+    resume: bool = False,
+    by: User | None = None,
+    secrets: Mapping[str, Any] | None = None,
+    confirm: Callable[[Run], None] = lambda run: None,
+) -> Run:
+    """Make a crawl with one run, which is paused, or with `resume` goes on at once; one that had
+    ended has ended.
+
+    Everything is read and checked before anything is written. A claim that is more than the pool
+    has is cut to what it has. secrets: fields of the order with what the checkpoint has masked.
+    confirm: called as the last step of the transaction that makes the run; there is no run if it
+    raises. Raises CheckpointTrouble, BadOrder.
+    """
+    folder = folder.expanduser().resolve()
+    manifest = read_manifest(folder)
+    order = {
+        **_unmasked_order(folder, manifest, secrets or {}),
+        "name": name or free_name(str(manifest.order.get("name", ""))),
+        "claim": _fitting(manifest),
+    }
+    try:
+        with transaction.atomic(durable=True):
+            restore_shared(lambda part: read_lines(folder, part))
+        state = RunState.QUEUED if resume else RunState.PAUSED
+        run = _written(folder, manifest, order, by, state, confirm)
+    except (DataError, IntegrityError, KeyError, ValueError) as error:
+        raise CheckpointTrouble(
+            f"{folder} holds what cannot be: {str(error).splitlines()[0]} Take it anew."
+        ) from error
+    if run.state not in ENDED_STATES:
+        enroll(run)
+        ask_for_shifts(run)
+    return run
+
+
+def _unmasked_order(
+    folder: Path, manifest: CheckpointManifest, secrets: Mapping[str, Any]
+) -> dict[str, Any]:
+    order = with_secrets(manifest.order, secrets)
+    if missing := masked_in(order):
+        fields = "; ".join(f"{field}: {', '.join(keys)}" for field, keys in missing.items())
+        raise CheckpointTrouble(
+            f"{folder} has the crawl's order without its secrets. Give these with --secrets "
+            f"FILE, as JSON: {fields}."
+        )
+    return order
+
+
+def _fitting(manifest: CheckpointManifest) -> dict[str, int]:
+    capacity = capacity_of(default_pool())
+    claim = read_claim(manifest.order.get("claim"))
+    return {key: min(units, capacity[key]) for key, units in claim.items() if key in capacity}
+
+
+def _written(
+    folder: Path,
+    manifest: CheckpointManifest,
+    order: dict[str, Any],
+    by: User | None,
+    state: RunState,
+    confirm: Callable[[Run], None],
+) -> Run:
+    has_files = False
+    try:
+        with transaction.atomic(durable=True):
+            ended = manifest.run["state"] in ENDED_STATES
+            crawl = create_crawl(order, by=by, is_restored=True, has_ended=ended)
+            run = _new_run(crawl, manifest, state)
+            adopt_rows(run.pk, read_lines(folder, "archive"), with_files=bool(manifest.archive))
+            restore_frontier(
+                run.pk,
+                lambda part: read_lines(folder, part) if _has(manifest, part) else (),
+                lambda part: manifest.parts[part]["columns"] if _has(manifest, part) else (),
+            )
+            check_places(run.pk)
+            place_anew(run, serving_numbers(run.pk))  # it may have had other processes there
+            note(
+                by,
+                run.crawl,
+                "imported",
+                {"run": (None, run.number), "taken at": (None, manifest.taken_at)},
+            )
+            write(
+                run.pk,
+                f"Imported by {by or 'the command line'} from a checkpoint of "
+                f"{manifest.taken_at[:19]}, taken of {_of(manifest)}.",
+            )
+            if manifest.archive:
+                adopt_files(run.pk, folder / ARCHIVE, manifest.archive)
+                has_files = True
+                read_later_from_archive(run.pk)
+            confirm(run)
+    except BaseException:
+        if has_files:  # and no run for them
+            forget_files(run.pk)
+        raise
+    return run
+
+
+def _has(manifest: CheckpointManifest, part: str) -> bool:
+    return part in manifest.parts or part not in LATER_PARTS
+
+
+def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> Run:
+    """The run's limit on time counts on from what had passed when the checkpoint was taken."""
+    facts, ended = manifest.run, manifest.run["state"] in ENDED_STATES
+    late = timezone.now() - datetime.fromisoformat(manifest.taken_at)
+    reason = (
+        "Imported; requesting resources for a shift."
+        if state == RunState.QUEUED
+        else "Imported from a checkpoint; resume it to continue."
+    )
+    run = Run.objects.create(
+        crawl=crawl,
+        number=1,
+        state=facts["state"] if ended else state,
+        reason=facts["reason"] if ended else reason,
+        started_at=_moment(facts["started_at"], late),
+        finished_at=_moment(facts["finished_at"], late) if ended else None,
+    )
+    RunProcess.objects.bulk_create(
+        RunProcess(run=run, number=number) for number in range(crawl.process_limit or 1)
+    )
+    return run
+
+
+def _moment(text: str | None, late: Any) -> datetime | None:
+    return datetime.fromisoformat(text) + late if text else None
+
+
+def _of(manifest: CheckpointManifest) -> str:
+    return f"{manifest.order.get('name')!r}, run {manifest.run['number']}"

@@ -1,0 +1,114 @@
+"""The background job that keeps the state of a run in CHECKPOINT_DIR: asked for by users, and in
+turn by the scheduler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Max, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import CheckpointTrouble
+from crawling.jobs.enqueue import ask_job, jobs_of
+from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
+from crawling.jobs.running_job import RunningJob
+from crawling.models import BackgroundJob, CrawlJob, Run
+from crawling.models.jobs import WORKING_STATES
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a job has kept."""
+
+    job: BackgroundJob
+    #: the moment whose state it holds; None: it was not taken
+    taken_at: datetime | None = None
+    #: that has the directory
+    machine: str = ""
+    directory: str = ""
+    bytes: int = 0
+    urls: int = 0
+
+    @classmethod
+    def of(cls, job: BackgroundJob) -> Checkpoint:
+        if job.result is None:
+            return cls(job)
+        taken_at = datetime.fromisoformat(job.result["taken_at"])
+        return cls(job, **{**job.result, "taken_at": taken_at})
+
+
+def _work(job: RunningJob) -> JobResult:
+    # what reads all tables of a run is imported by those who need it
+    from crawling.uses.checkpoints.checkpoint_store import take
+
+    return take(job)
+
+
+def _clear(job: BackgroundJob) -> None:
+    from crawling.uses.checkpoints.checkpoint_store import clear
+
+    clear(job)
+
+
+CHECKPOINT = JobKind(
+    name="checkpoint",
+    label="checkpoint",
+    done="taken",
+    work=_work,
+    clear=_clear,
+    # one that needs more than there is would fail again and again
+    attempts=1,
+    effects={
+        # the list of a run's directories goes with it; they stay, as a copy that was made of it
+        JobEvent.DELETED: JobEffect.FORGET,
+        # a directory is as the run was at its moment, and the list names no page
+        JobEvent.WITHDRAWN: JobEffect.KEEP,
+        # CHECKPOINT_DIR is no part of the installation, and may be there
+        JobEvent.RESTORED: JobEffect.KEEP,
+        # it has no archive files
+        JobEvent.REWRITTEN: JobEffect.KEEP,
+    },
+)
+
+
+def ask_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
+    """Let the background worker take one, unless one is about to be taken.
+
+    Raises CheckpointTrouble.
+    """
+    if settings.CHECKPOINT_DIR is None:
+        raise CheckpointTrouble(
+            "There is no place for checkpoints yet: set CHECKPOINT_DIR, or use `manage.py "
+            "checkpoint export`."
+        )
+    with transaction.atomic():
+        if by and not jobs_of(CHECKPOINT, run).filter(ended_at=None).exists():
+            note(by, run.crawl, "asked for a checkpoint", {"run": (None, run.number)})
+        return ask_job(CHECKPOINT, run, by=by)
+
+
+def ask_for_due() -> None:
+    """Ask for a checkpoint of every run at work that has had none for CHECKPOINT_MINUTES."""
+    if settings.CHECKPOINT_DIR is None:
+        return
+    late = timezone.now() - timedelta(minutes=settings.CHECKPOINT_MINUTES)
+    asked_at = Max("jobs__asked_at", filter=Q(jobs__kind=CHECKPOINT.name))
+    runs = Run.objects.filter(state__in=WORKING_STATES).annotate(
+        latest=Coalesce(asked_at, F("started_at"))
+    )
+    for run in runs.filter(Q(latest__lt=late)).select_related("crawl"):
+        ask_checkpoint(run)
+
+
+def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:
+    """Those that were asked for, the latest first."""
+    found = seen_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
+    return found.select_related("run", "by", "cancelled_by")

@@ -1,0 +1,242 @@
+"""`/api/v1/crawls/{id}/copies…`: copies of a run's pages, and of a supplied text."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from typing import Annotated, Any, Literal
+
+from django.http import HttpResponse
+from ninja import Body, Path, Query, Router, Status
+from pydantic import ConfigDict, Field
+
+from crawling.base.errors import ComparisonFailure
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    CrawlId,
+    Limit,
+    RunNumber,
+    may_view,
+)
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
+from crawling.dashboard.base.requests import get_page, get_run
+from crawling.models import Inquiry
+from crawling.uses.copies.asked import (
+    any_page,
+    ask_clusters,
+    ask_passages,
+    ask_text,
+    clusters_in,
+    pages_in,
+    shared_in,
+    text_inquiry,
+)
+from crawling.uses.copies.results import Clusters
+from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
+
+copies = Router()
+PageId = Annotated[int, Path(ge=1, le=LARGEST, description="as in the list of pages")]
+TextId = Annotated[int, Path(ge=1, le=LARGEST, description="of the supplied text")]
+OtherRun = Annotated[
+    int | None,
+    Query(ge=1, le=LARGEST, description="the number of another run, pages of which are copies"),
+]
+OtherCrawl = Annotated[
+    int | None, Query(ge=1, le=LARGEST, description="its crawl, by its id; default: this one")
+]
+
+
+class CopyOut(Schema):
+    id: int
+    crawl: int
+    crawl_name: str
+    run: int
+    url: str
+    title: str
+    bytes: int
+    equal_bits: int | None = Field(
+        description="of the 64 of its simhash, those that are as the best page's; null: one of the "
+        "two has too little text"
+    )
+    is_exact: bool = Field(description="its content is the best page's")
+
+
+class ClusterOut(Schema):
+    size: int = Field(description="pages in it, of which ten are listed")
+    pages: list[CopyOut] = Field(
+        description="the best first: with the fewest links from the seeds, of such with the "
+        "shortest address"
+    )
+
+
+class ClusterPage(Schema):
+    count: int
+    pages: int = Field(description="in all clusters")
+    items: list[ClusterOut]
+    next: int | None
+
+
+class PageWithTextOut(Schema):
+    id: int
+    url: str
+    title: str
+    similarity: float = Field(description="share of the words of both, in shared passages")
+    shared_words: int
+
+
+class PageWithTextList(Schema):
+    items: list[PageWithTextOut]
+
+
+class PassageOut(Schema):
+    is_shared: bool
+    one: str
+    other: str
+
+
+class SharedTextOut(Schema):
+    similarity: float = Field(description="share of the words of both, in shared passages")
+    shared_words: int
+    passages: list[PassageOut]
+
+
+class SuppliedText(Schema):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"text": "Five words in a row."}]},
+    )
+
+    text: Annotated[str, Field(min_length=1, max_length=1024 * 1024)]
+
+
+@copies.get(
+    "/{crawl_id}/copies",
+    response={200: ClusterPage, 202: InquiryOut},
+    summary="Clusters of copies in a run, or in two",
+)
+@may_view
+def list_copies(
+    request: AuthenticatedRequest,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    against: OtherRun = None,
+    other_crawl: OtherCrawl = None,
+    kind: Annotated[
+        Literal["near", "exact"], Query(description="nearly the same text, or the same content")
+    ] = "near",
+    cursor: Annotated[int, Query(ge=0, le=10**6, description="`next` of the page before")] = 0,
+    limit: Limit = 20,
+) -> Status:
+    """With `against` or `other_crawl` only clusters with pages of both runs. A background job finds
+    them; until it is done the answer is 202 with `Retry-After`.
+    """
+    one, other = get_run(crawl_id, run), None
+    if against is not None or other_crawl is not None:
+        other = get_run(other_crawl or crawl_id, against)
+    inquiry = ask_clusters(
+        one,
+        None if other == one else other,
+        near=kind == "near",
+        skip=cursor,
+        most=limit,
+        by=request.user,
+    )
+    found = clusters_in(inquiry)
+    if found is None:
+        return _later(request, response, inquiry)
+    return Status(200, _cluster_page(found, cursor + limit))
+
+
+def _cluster_page(found: Clusters, following: int) -> dict[str, Any]:
+    return {
+        "count": found.count,
+        "pages": found.pages,
+        "items": found.clusters,
+        "next": following if found.count > following else None,
+    }
+
+
+def _later(request: AuthenticatedRequest, response: HttpResponse, inquiry: Inquiry) -> Status:
+    """What is answered until there is an answer. Raises ComparisonFailure."""
+    if inquiry.why_failed:
+        raise ComparisonFailure(inquiry.why_failed)
+    response["Retry-After"] = RETRY_AFTER
+    return Status(202, open_inquiry(inquiry, request.get_full_path()))
+
+
+@copies.post(
+    "/{crawl_id}/copies/texts",
+    response={202: InquiryOut},
+    summary="Look for pages with passages of a text",
+)
+@may_view
+def create_text(
+    request: AuthenticatedRequest,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    body: Annotated[SuppliedText, Body()],
+    run: RunNumber = None,
+) -> Status:
+    """A background job looks for them. `result` is where its answer will be, for an hour and for
+    the same user.
+    """
+    one = get_run(crawl_id, run)
+    inquiry = ask_text(body.text, one, by=request.user)
+    response["Retry-After"] = RETRY_AFTER
+    result = f"/api/v1/crawls/{crawl_id}/copies/texts/{inquiry.pk}"
+    return Status(202, open_inquiry(inquiry, result))
+
+
+@copies.get(
+    "/{crawl_id}/copies/texts/{text_id}",
+    response={200: PageWithTextList, 202: InquiryOut},
+    summary="The pages with passages of a supplied text",
+)
+@may_view
+def list_text_copies(
+    request: AuthenticatedRequest, response: HttpResponse, crawl_id: CrawlId, text_id: TextId
+) -> Status:
+    """Those with the most words of it first."""
+    inquiry = text_inquiry(text_id, crawl_id, by=request.user)
+    pages = pages_in(inquiry)
+    return _later(request, response, inquiry) if pages is None else Status(200, {"items": pages})
+
+
+@copies.get(
+    "/{crawl_id}/copies/texts/{text_id}/{page_id}",
+    response={200: SharedTextOut, 202: InquiryOut},
+    summary="The passages that a page shares with a supplied text",
+)
+@may_view
+def get_text_passages(
+    request: AuthenticatedRequest,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    text_id: TextId,
+    page_id: PageId,
+) -> Status:
+    """`one` is of the text, `other` of the page."""
+    supplied = text_inquiry(text_id, crawl_id, by=request.user)
+    inquiry = ask_passages(get_page(crawl_id, page_id), None, supplied, by=request.user)
+    shared = shared_in(inquiry)
+    return _later(request, response, inquiry) if shared is None else Status(200, shared)
+
+
+@copies.get(
+    "/{crawl_id}/copies/passages/{old_id}/{new_id}",
+    response={200: SharedTextOut, 202: InquiryOut},
+    summary="The passages that two pages share",
+)
+@may_view
+def get_passages(
+    request: AuthenticatedRequest,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    old_id: PageId,
+    new_id: PageId,
+) -> Status:
+    """`other` is of a page of the crawl, `new_id`, `one` of a page of any crawl, `old_id`."""
+    inquiry = ask_passages(get_page(crawl_id, new_id), any_page(old_id), None, by=request.user)
+    shared = shared_in(inquiry)
+    return _later(request, response, inquiry) if shared is None else Status(200, shared)

@@ -1,0 +1,93 @@
+"""What is asked about copies, and its answer, which background jobs find."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from pydantic import TypeAdapter
+
+from crawling.base.encrypted_text import SealBroken
+from crawling.base.errors import BadOrder, NotFound
+from crawling.models import Inquiry, InquiryKind, Page, Run
+from crawling.previews.inquiries import ask, ask_once, question_of
+from crawling.previews.run_comparison import moment_of
+from crawling.uses.copies.results import Clusters, PageWithText, SharedText
+
+#: of a supplied text
+MOST_BYTES = 1024 * 1024
+LEAST_WORDS = 5
+CLUSTERS = TypeAdapter(Clusters)
+PAGES = TypeAdapter(list[PageWithText])
+SHARED = TypeAdapter(SharedText)
+
+
+def ask_clusters(
+    run: Run, against: Run | None, *, near: bool, skip: int, most: int, by: User | None
+) -> Inquiry:
+    """Raises InquiriesBusy."""
+    question = {
+        "run": run.pk,
+        "against": against and against.pk,
+        "near": near,
+        "skip": skip,
+        "most": most,
+        "moments": [moment_of(one) for one in (run, against) if one],
+    }
+    return ask_once(InquiryKind.COPIES, question, by=by, run=run)
+
+
+def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
+    """Raises BadOrder, InquiriesBusy."""
+    if len(text.encode(errors="replace")) > MOST_BYTES:
+        raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
+    if len(text.split()) < LEAST_WORDS:
+        raise BadOrder({"text": f"It must have {LEAST_WORDS} words or more."})
+    return ask(InquiryKind.TEXT_COPIES, {"text": text, "run": run.pk}, by=by, run=run)
+
+
+def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
+    """That of a text that the user has supplied for a run of this crawl. Raises NotFound."""
+    inquiry = Inquiry.objects.filter(kind=InquiryKind.TEXT_COPIES, by=by, pk=number).first()
+    runs = Run.objects.filter(crawl=crawl)
+    try:
+        if inquiry is None or not runs.filter(pk=question_of(inquiry)["run"]).exists():
+            raise NotFound("The text is not there any more, or another user has supplied it.")
+    except SealBroken as error:
+        raise NotFound(str(error)) from error
+    return inquiry
+
+
+def any_page(page_id: int) -> Page:
+    """A stored page of any crawl. Raises NotFound."""
+    pages = Page.objects.select_related("url", "run__crawl").filter(run__removal_asked_at=None)
+    page = pages.filter(pk=page_id).first()
+    if page is None:
+        raise NotFound(f"There is no page {page_id}.")
+    return page
+
+
+def ask_passages(
+    page: Page, other: Page | None, text: Inquiry | None, *, by: User | None
+) -> Inquiry:
+    """The text of another page, or a supplied one, side by side with that of a page.
+
+    Raises InquiriesBusy.
+    """
+    question = {
+        "page": page.pk,
+        "other": other and other.pk,
+        "text": question_of(text)["text"] if text else "",
+    }
+    return ask_once(InquiryKind.PASSAGES, question, by=by, run=page.run)
+
+
+def clusters_in(inquiry: Inquiry) -> Clusters | None:
+    """None: there is no answer yet."""
+    return None if inquiry.answer is None else CLUSTERS.validate_python(inquiry.answer)
+
+
+def pages_in(inquiry: Inquiry) -> list[PageWithText] | None:
+    return None if inquiry.answer is None else PAGES.validate_python(inquiry.answer["pages"])
+
+
+def shared_in(inquiry: Inquiry) -> SharedText | None:
+    return None if inquiry.answer is None else SHARED.validate_python(inquiry.answer)

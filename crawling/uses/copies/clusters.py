@@ -1,0 +1,153 @@
+"""Clusters of pages with the same, or nearly the same, text, within a run and between two.
+
+What is compared is what rows of pages have: the digest of the content, and the simhash of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from crawling.base.errors import CrawlError
+from crawling.models import Page
+from crawling.uses.copies.near import near_pairs
+from crawling.uses.copies.results import Cluster, Clusters, PageInCluster
+from crawling.web.simhash import LEAST_BYTES
+
+#: pages of all runs together, whose rows have to be in memory
+MOST_PAGES = 2_000_000
+#: memory that finding them takes: what SciPy and any run take, and bytes of a page
+LEAST_MIB, BYTES_OF_A_PAGE = 64, 250
+#: of a cluster that are listed
+LISTED = 10
+SIMHASH_BITS = 64
+#: of a page: id, run, the first 64 bits of the content's SHA-256, simhash, and what makes it the
+#: best of a cluster: links from the seeds, characters of its address
+PAGES = """
+SELECT p.url_id, p.run_id, ('x' || encode(substring(p.digest FOR 8), 'hex'))::bit(64)::bigint,
+    p.simhash, u.depth, length(u.url)
+FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
+WHERE p.run_id = ANY(%s) AND p.status BETWEEN 200 AND 299 AND p.digest IS NOT NULL
+    AND p.bytes >= %s AND (p.simhash IS NOT NULL OR NOT %s)
+LIMIT %s
+"""
+
+
+class TooManyPages(CrawlError):
+    """The runs have more than 2 million pages together; choose smaller ones."""
+
+
+def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> Clusters:
+    """Clusters of pages of a run, or such that have pages of each of two runs; skip: so many of the
+    largest.
+
+    near: also of pages whose simhashes differ in a few bits. The best page of a cluster has the
+    fewest links between it and the seeds, of such the shortest address, of such the lowest id.
+    Raises TooManyPages, TooManyNearCopies.
+    """
+    pages = _read(runs, near)
+    labels = _labels(pages, near)
+    sizes = np.bincount(labels, minlength=1)
+    is_cluster = sizes > 1
+    for run in runs:
+        of_run = np.bincount(labels, pages[:, 1] == run, minlength=len(sizes))
+        is_cluster &= of_run > 0
+    found = np.flatnonzero(is_cluster)
+    found = found[np.argsort(-sizes[found], kind="stable")]
+    order = np.lexsort((pages[:, 0], pages[:, 5], pages[:, 4], labels))
+    starts = np.searchsorted(labels[order], np.arange(len(sizes) + 1))
+    shown = [pages[order[starts[one] : starts[one + 1]]] for one in found[skip : skip + most]]
+    listed = _listed([_some_of_each(rows, runs) for rows in shown])
+    clusters = [
+        Cluster(len(rows), pages) for rows, pages in zip(shown, listed, strict=True) if pages
+    ]
+    return Clusters(len(found), int(sizes[found].sum()), clusters)
+
+
+def _read(runs: Sequence[int], near: bool) -> np.ndarray:
+    """A row of each page; where a page has no simhash it is 0."""
+    with connection.cursor() as cursor:
+        cursor.execute(PAGES, [list(runs), LEAST_BYTES, near, MOST_PAGES + 1])
+        rows = (tuple(value or 0 for value in row) for row in cursor)
+        pages = np.fromiter(rows, np.dtype((np.int64, 6)))
+    if len(pages) > MOST_PAGES:
+        raise TooManyPages
+    return pages
+
+
+def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
+    """The number of each page's cluster. Near copies of near copies are in the same."""
+    digests = np.unique(pages[:, 2], return_inverse=True)[1]
+    if not near or not len(pages):
+        return digests
+    simhashes, of_page = np.unique(pages[:, 3], return_inverse=True)
+    ones, others = near_pairs(simhashes)
+    # nodes: simhashes, then digests; a page joins its own two
+    heads = np.concatenate([ones, of_page])
+    tails = np.concatenate([others, digests + len(simhashes)])
+    nodes = len(simhashes) + int(digests.max()) + 1
+    graph = coo_array((np.ones(len(heads), bool), (heads, tails)), shape=(nodes, nodes))
+    labels: np.ndarray = connected_components(graph, directed=False)[1][of_page]
+    return labels
+
+
+def _some_of_each(rows: np.ndarray, runs: Sequence[int]) -> np.ndarray:
+    """The best page first, then the others by the same rule, as many of each run as of the other
+    as far as there are.
+    """
+    places = np.zeros(len(rows), np.int64)
+    for run in runs:
+        of_run = rows[:, 1] == run
+        places[of_run] = np.arange(int(of_run.sum()))
+    return rows[np.argsort(places, kind="stable")[:LISTED]] if len(runs) > 1 else rows[:LISTED]
+
+
+def _listed(clusters: Sequence[np.ndarray]) -> list[list[PageInCluster]]:
+    ids = [int(row[0]) for rows in clusters for row in rows]
+    stored = Page.objects.select_related("url", "run__crawl").in_bulk(ids)
+    return [
+        [
+            _page(stored[int(row[0])], row, rows[0])
+            for row in rows
+            if int(row[0]) in stored  # else withdrawn or removed meanwhile
+        ]
+        for rows in clusters
+    ]
+
+
+def _page(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
+    differing = int(np.bitwise_count(row[3] ^ best[3]))
+    return PageInCluster(
+        page.pk,
+        page.run.crawl_id,
+        page.run.crawl.name,
+        page.run.number,
+        page.url.url,
+        page.title[:200],
+        page.bytes,
+        SIMHASH_BITS - differing if row[3] and best[3] else None,
+        is_exact=bool(row[2] == best[2]),
+    )
+
+
+def mebibytes(question: Mapping[str, Any]) -> int:
+    """How much memory it takes to answer."""
+    pages = Page.objects.filter(run__in=_runs(question)).count()
+    return LEAST_MIB + min(pages, MOST_PAGES) * BYTES_OF_A_PAGE // 2**20
+
+
+def answer_clusters(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What a job finds for the page of copies."""
+    runs = _runs(question)
+    found = find_clusters(runs, near=question["near"], skip=question["skip"], most=question["most"])
+    return asdict(found)
+
+
+def _runs(question: Mapping[str, Any]) -> list[int]:
+    return [run for run in (question["run"], question["against"]) if run]

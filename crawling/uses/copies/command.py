@@ -1,0 +1,84 @@
+"""`crawl copies`: clusters of copies in a run or in two, and pages with passages of a text."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, OutputWrapper
+
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.base.requests import get_run
+from crawling.models import Run
+from crawling.uses.copies.results import Cluster, PageInCluster
+
+WORDS = "list clusters of pages that are copies, or pages that have passages of a text"
+
+
+def add_copies_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
+    parser.add_argument(
+        "--against",
+        metavar="CRAWL[:RUN]",
+        help="only clusters that also have pages of this run; default: the latest of the crawl",
+    )
+    parser.add_argument(
+        "--exact", action="store_true", help="only pages with the same content, not nearly"
+    )
+    parser.add_argument(
+        "--text", type=Path, metavar="FILE", help="list the pages with passages of this text"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=20, metavar="ROWS", help="clusters to print (default: 20)"
+    )
+
+
+def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
+    """Raises CommandError, CrawlError."""
+    if options["limit"] < 1:
+        raise CommandError("--limit must be 1 or more")
+    run = get_run(find_crawl(options["crawl"]).pk, options["run"])
+    if options["text"]:
+        _show_text(run, options, out)
+        return
+    # these import SciPy, and the search index above, which other commands do not need
+    from crawling.uses.copies.clusters import find_clusters
+
+    runs = [run.pk, *([_run(options["against"]).pk] if options["against"] else [])]
+    found = find_clusters(runs, near=not options["exact"], skip=0, most=options["limit"])
+    if not options["json"]:
+        out.write(f"{found.pages:,} pages in {found.count:,} clusters")
+    for cluster in found.clusters:
+        out.write(json.dumps(asdict(cluster)) if options["json"] else _lines(cluster))
+
+
+def _run(words: str) -> Run:
+    """CRAWL, or CRAWL:RUN; a name may have a colon."""
+    name, _, number = words.rpartition(":")
+    if name and number.isascii() and number.isdigit():
+        return get_run(find_crawl(name).pk, int(number))
+    return get_run(find_crawl(words).pk, None)
+
+
+def _lines(cluster: Cluster) -> str:
+    first, *others = (_line(page) for page in cluster.pages)
+    return "\n".join([f"{cluster.size:>7,} pages  {first}", *(f"{'':15}{one}" for one in others)])
+
+
+def _line(page: PageInCluster) -> str:
+    return f"{page.url}  ({page.crawl_name}, run {page.run})"
+
+
+def _show_text(run: Run, options: dict[str, Any], out: OutputWrapper) -> None:
+    from crawling.uses.copies.supplied import find_pages
+
+    try:
+        text = options["text"].read_text(errors="replace")
+    except OSError as error:
+        raise CommandError(f"--text: {error.strerror}: {options['text']}") from error
+    for page in find_pages(text, run)[: options["limit"]]:
+        words = f"{page.shared_words:>7,} words  {100 * page.similarity:.0f} %  {page.url}"
+        out.write(json.dumps(asdict(page)) if options["json"] else words)

@@ -1,0 +1,143 @@
+"""Copies of a run's pages, as a page: clusters, and pages with passages of a supplied text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from crawling.base.errors import BadOrder, InquiriesBusy, NotFound, UnknownCrawl, UnknownRun
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.base.requests import asked_number, get_run, of_run, wanted_page
+from crawling.dashboard.base.trouble import errors_told
+from crawling.models import Inquiry, Page, Run
+from crawling.uses.copies.asked import (
+    MOST_BYTES,
+    any_page,
+    ask_clusters,
+    ask_passages,
+    ask_text,
+    clusters_in,
+    pages_in,
+    shared_in,
+    text_inquiry,
+)
+from serving.access import AuthenticatedRequest, authenticated
+from serving.list_choices import choices_of
+from serving.requests import asked_text, render_live
+
+#: why a crawl that was never started has nothing here
+HAS_NO_PAGES = "it has no pages yet"
+ROWS = 20
+#: runs to choose from
+RUNS = 50
+KINDS = {"near": "The same or nearly the same text", "exact": "The same content"}
+
+
+@of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    """Clusters of `?kind=` in the run, or between it and run `?against=` of the crawl `?other=`; a
+    POST supplies a text.
+    """
+    if request.method == "POST":
+        return _supply(request, run)
+    here, trouble = _facts(request, run), ""
+    skip, most = asked_number(request, "skip") or 0, choices_of(request).most(ROWS)
+    try:
+        against = here["against"] = _against(request, run)
+        inquiry = ask_clusters(
+            run, against, near=here["kind"] == "near", skip=skip, most=most, by=request.user
+        )
+        here |= {"inquiry": inquiry, "found": clusters_in(inquiry), "skip": skip}
+        trouble = inquiry.why_failed
+        if here["found"] and here["found"].count > skip + most:
+            here["following"] = skip + most
+    except (NotFound, UnknownRun, InquiriesBusy) as error:
+        trouble = str(error)
+    return render_live(
+        request, "copies/copies.html", "copies/_copies.html", here | {"trouble": trouble}
+    )
+
+
+def _facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
+    kind = request.GET.get("kind", "near")
+    return {
+        "crawl": run.crawl,
+        "run": run,
+        "runs": run.crawl.runs.exclude(pk=run.pk)[:RUNS],
+        "kinds": KINDS,
+        "kind": kind if kind in KINDS else "near",
+        "other": asked_text(request.GET, "other"),
+    }
+
+
+def _against(request: AuthenticatedRequest, run: Run) -> Run | None:
+    """The run that is asked for besides; None: none is. Raises NotFound, UnknownRun."""
+    other, number = asked_text(request.GET, "other"), asked_number(request, "against")
+    if not other and number is None:
+        return None
+    try:
+        crawl = find_crawl(other) if other else run.crawl
+    except UnknownCrawl as error:
+        raise NotFound(f"There is no crawl “{other}”: enter its name or number.") from error
+    against = get_run(crawl.pk, number)
+    return None if against.pk == run.pk else against
+
+
+def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    """The text of the field, or of the file."""
+    text, file = str(request.POST.get("text", "")), request.FILES.get("file")
+    here = f"{reverse('crawling:copies', args=[run.crawl_id])}?run={run.number}"
+    with errors_told(request, BadOrder, InquiriesBusy):
+        if file is not None:
+            text = file.read(MOST_BYTES + 1).decode(errors="replace")
+        inquiry = ask_text(text.replace("\0", ""), run, by=request.user)
+        address = reverse("crawling:text-copies", args=[run.crawl_id, inquiry.pk])
+        return redirect(f"{address}?run={run.number}")
+    return redirect(here)
+
+
+@of_run(HAS_NO_PAGES)
+def of_text(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
+    """The pages with passages of a text, for the user who supplied it."""
+    try:
+        inquiry = text_inquiry(text, run.crawl_id, by=request.user)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    here: dict[str, Any] = {"crawl": run.crawl, "run": run, "inquiry": inquiry}
+    here |= {"pages": pages_in(inquiry), "trouble": inquiry.why_failed}
+    return render_live(request, "copies/text_copies.html", "copies/_text_copies.html", here)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
+    """A page of the crawl side by side with a page of any crawl, `old`."""
+    try:
+        other = any_page(old)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    page = wanted_page(pk, new)
+    inquiry = ask_passages(page, other, None, by=request.user)
+    return _side_by_side(request, page, inquiry, {"other": other})
+
+
+@authenticated(needs="crawling.view_crawljob")
+def text_passages(request: AuthenticatedRequest, pk: int, text: int, new: int) -> HttpResponse:
+    """A page side by side with a text, for the user who supplied it."""
+    page = wanted_page(pk, new)
+    try:
+        supplied = text_inquiry(text, pk, by=request.user)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    inquiry = ask_passages(page, None, supplied, by=request.user)
+    return _side_by_side(request, page, inquiry, {"text": text})
+
+
+def _side_by_side(
+    request: AuthenticatedRequest, page: Page, inquiry: Inquiry, beside: dict[str, Any]
+) -> HttpResponse:
+    here = {"crawl": page.run.crawl, "run": page.run, "page": page, "inquiry": inquiry} | beside
+    here |= {"shared": shared_in(inquiry), "trouble": inquiry.why_failed}
+    return render_live(request, "copies/passages.html", "copies/_passages.html", here)

@@ -1,0 +1,109 @@
+"""Pages of a run that have passages of a supplied text: candidates by simhash and by the search
+index, then compared with the text word by word.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from crawling.base.errors import ArchiveTrouble, CrawlError
+from crawling.base.timed import time_limit
+from crawling.datasets.seen_text import seen_text
+from crawling.models import Page, Run
+from crawling.uses.copies.passages import compare_texts
+from crawling.uses.copies.results import PageWithText
+from crawling.uses.search.queries import QUOTE, QUOTES, BadQuery
+from crawling.uses.search.search import SearchFilter, search_texts
+from crawling.web.simhash import ALIKE_BITS, simhash
+
+#: pages that are compared, and seconds after which no other is begun: a job has 90
+MOST_CANDIDATES, SECONDS = 20, 40.0
+#: passages of the text that are searched for, and the words of each
+SEARCHED, WORDS_OF_EACH = 8, 5
+LONGEST_QUERY_SECONDS = 20
+ALIKE = """
+SELECT url_id FROM crawling_page
+WHERE run_id = %s AND bit_count((simhash # %s)::bit(64)) <= %s
+ORDER BY bit_count((simhash # %s)::bit(64)), url_id LIMIT %s
+"""
+
+
+class TextSearchTookTooLong(CrawlError):
+    """Looking for pages like the text took longer than 20 seconds; try a run of fewer pages."""
+
+
+def find_pages(text: str, run: Run) -> list[PageWithText]:
+    """Those with the most words of it in shared passages first. Raises TextSearchTookTooLong.
+
+    Reads foreign documents: for background jobs.
+    """
+    began, found = time.monotonic(), []
+    ids = dict.fromkeys([*_alike(text, run), *_quoting(text, run)])
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").in_bulk(list(ids))
+    for page in [stored[pk] for pk in ids if pk in stored][:MOST_CANDIDATES]:
+        if time.monotonic() - began > SECONDS:
+            break
+        try:
+            shared = compare_texts(text, text_of(page))
+        except ArchiveTrouble:
+            continue  # it is no text, or its record is on another machine
+        if shared.shared_words:
+            amounts = shared.similarity, shared.shared_words
+            found.append(PageWithText(page.pk, page.url.url, page.title[:200], *amounts))
+    return sorted(found, key=lambda page: (-page.shared_words, page.id))
+
+
+def text_of(page: Page) -> str:
+    """What a reader sees of it. Raises ArchiveTrouble."""
+    return seen_text(page).text
+
+
+def _alike(text: str, run: Run) -> list[int]:
+    """Pages whose whole text is nearly the same."""
+    wanted = simhash(text)
+    if wanted is None:
+        return []
+    with time_limit(LONGEST_QUERY_SECONDS, TextSearchTookTooLong) as cursor:
+        cursor.execute(ALIKE, [run.pk, wanted, ALIKE_BITS, wanted, MOST_CANDIDATES])
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+def _quoting(text: str, run: Run) -> list[int]:
+    """Pages that have one of some passages of the text, by the search index."""
+    phrases = list(_phrases(text.split()))
+    wanted = SearchFilter(run.crawl_id, run.number)
+    try:
+        found = search_texts(" OR ".join(phrases), wanted, most=MOST_CANDIDATES)
+    except BadQuery:
+        return []  # the text has no words
+    return [hit.page.pk for hit in found.hits]
+
+
+def _phrases(words: Sequence[str]) -> Iterator[str]:
+    """Words in a row, from as many places, evenly spread."""
+    last = len(words) - WORDS_OF_EACH
+    for number in range(min(SEARCHED, last + 1)):
+        at = round(last * number / max(1, min(SEARCHED, last + 1) - 1))
+        letters = " ".join(words[at : at + WORDS_OF_EACH]).translate(QUOTES).replace(QUOTE, " ")
+        yield f'"{letters}"'
+
+
+def answer_text(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What a job finds for the page of copies."""
+    run = Run.objects.select_related("crawl").filter(pk=question["run"]).first()
+    if run is None:
+        raise CrawlError("The run was deleted meanwhile.")
+    return {"pages": [asdict(page) for page in find_pages(question["text"], run)]}
+
+
+def answer_passages(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Two pages, or a supplied text and a page, side by side."""
+    wanted = [question["page"], *([question["other"]] if question["other"] else [])]
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").in_bulk(wanted)
+    if len(stored) < len(set(wanted)):
+        raise ArchiveTrouble("One of the pages was deleted meanwhile.")
+    other = text_of(stored[question["other"]]) if question["other"] else question["text"]
+    return asdict(compare_texts(other, text_of(stored[question["page"]])))

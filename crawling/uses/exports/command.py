@@ -1,0 +1,114 @@
+"""`crawl wacz` and `crawl mirror`: a run, or the latest pages of all runs, as a file or a folder,
+made in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from django.core.management.base import CommandError
+
+from crawling.base.errors import ArchiveTrouble, WrongState
+from crawling.dashboard.base.requests import get_run
+from crawling.jobs.kinds import JobKind
+from crawling.jobs.running import work_here
+from crawling.models import CrawlJob
+from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.uses.exports.reading import read
+from crawling.uses.exports.rows import open_export
+from crawling.uses.exports.run_export import RunExport
+from crawling.uses.exports.state import ExportState, state_of
+from crawling.uses.exports.wacz.jobs import WACZ
+
+OUTPUT = {
+    WACZ.name: ("FILE", "default: its name, here"),
+    MIRROR.name: ("PLACE", "a FILE.zip, or a folder that is new; default: its name, here"),
+}
+
+
+def add_export_arguments(parser: ArgumentParser, kind: JobKind) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--run", type=int, help="its number; the latest without it")
+    if kind is MIRROR:
+        which.add_argument(
+            "--all-runs", action="store_true", help="the newest document of each URL over all runs"
+        )
+    place, about = OUTPUT[kind.name]
+    parser.add_argument("--output", type=Path, metavar=place, help=about)
+
+
+def export_run(crawl: CrawlJob, kind: JobKind, options: dict[str, Any]) -> str:
+    """Write the file or folder and return what to print. Raises CrawlError and CommandError."""
+    run = get_run(crawl.pk, options["run"])
+    kind = LATEST_MIRROR if options.get("all_runs") else kind
+    with suppress(WrongState):  # the state says what is wrong
+        work_here(open_export(run, kind))
+    state = state_of(run, kind)
+    if state.file is None:
+        raise ArchiveTrouble(state.trouble or "Another process writes it; ask again in a moment.")
+    place = options["output"] or Path(state.name)
+    is_folder = kind is not WACZ and place.suffix != ".zip"
+    try:
+        (_write_folder if is_folder else _write_file)(state.file, place)
+    except OSError as error:
+        raise CommandError(f"--output: {place} cannot be written ({error.strerror}).") from error
+    return _said(state, state.file, place, as_json=options["json"])
+
+
+def _said(state: ExportState, export: RunExport, place: Path, *, as_json: bool) -> str:
+    if as_json:
+        facts = {"file": str(place), "bytes": export.bytes, "pages": export.pages}
+        return json.dumps({**facts, "missing": state.missing})
+    missing = f"; {state.missing:,} are not in this server's archive" if state.missing else ""
+    return f"{place}: {export.pages:,} pages, {export.bytes:,} bytes{missing}"
+
+
+def _write_file(export: RunExport, place: Path) -> None:
+    write_whole(place, read(export, 0, export.bytes))
+
+
+def write_rows(place: Path, pieces: Iterable[bytes | str]) -> str:
+    """Write what `--export` asks for and return what to print. Raises CommandError."""
+    try:
+        write_whole(place, (one.encode() if isinstance(one, str) else one for one in pieces))
+    except OSError as error:
+        raise CommandError(f"--export: {error.strerror}: {place}") from error
+    return f"{place}: {place.stat().st_size:,} bytes"
+
+
+def write_whole(place: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file, which appears as a whole or not at all. Raises OSError."""
+    unfinished = place.with_name(place.name + ".unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            file.writelines(pieces)
+            os.fsync(file.fileno())
+        unfinished.rename(place)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _write_folder(export: RunExport, place: Path) -> None:
+    """It appears as a whole or not at all. Raises OSError and CommandError."""
+    if place.exists():
+        raise CommandError(f"--output: {place} is there already; name a folder that is new.")
+    packed, unfinished = (
+        place.with_name(place.name + ".zip-unfinished"),
+        place.with_name(place.name + ".unfinished"),
+    )
+    try:
+        _write_file(export, packed)
+        with ZipFile(packed) as package:
+            package.extractall(unfinished)
+        unfinished.rename(place)
+    finally:
+        packed.unlink(missing_ok=True)
+        shutil.rmtree(unfinished, ignore_errors=True)

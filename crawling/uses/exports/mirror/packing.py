@@ -1,0 +1,192 @@
+"""Put a run together as a mirror: a ZIP file with each stored document in a file of its own; or all
+runs of a crawl, with the newest stored document of each URL.
+
+To be called by a background job or a command: this reads foreign documents. In memory is one that
+is rewritten, or a piece of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from html import escape
+from itertools import chain
+from pathlib import Path
+from sqlite3 import OperationalError
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from crawling.archive.selection import files_here, foreign_payloads
+from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.stored_documents import stored_document
+from crawling.machine.work_folders import work_folder
+from crawling.models import ArchiveFile, Page, Run
+from crawling.uses.exports.layout import Layout, LayoutWriter
+from crawling.uses.exports.mirror.directory_on_disk import zip_file
+from crawling.uses.exports.mirror.file_paths import FilePaths, relative
+from crawling.uses.exports.mirror.rewriter import PAGES, Rewriter
+from crawling.uses.exports.run_export import pending_withdrawals
+from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
+
+START = "index.html"
+#: pages that the start page names
+MOST_NAMED = 1000
+#: rows of a query
+SLICE = 500
+#: ZIP files have no earlier ones
+FIRST_DATE = datetime(1980, 1, 1, tzinfo=UTC)
+MOVED = """<!doctype html><meta charset="utf-8">{refresh}<title>Moved</title>
+<p>This page has moved to <a href="{link}">{link}</a>.</p>
+"""
+REFRESH = '<meta http-equiv="refresh" content="0; url={link}">'
+
+
+@dataclass
+class MirrorPackage:
+    """A mirror in the making: `pieces` returns what has to be stored; then the rest is known."""
+
+    run: Run
+    at: datetime
+    #: whose pages it has, the latest first
+    runs: Sequence[Run]
+    is_of_crawl: bool = False
+    layout: Layout = field(default_factory=Layout)
+    pages: int = 0
+    size: int = 0
+    _out: LayoutWriter = field(default_factory=LayoutWriter)
+    _named: list[tuple[str, str]] = field(default_factory=list)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Raises ArchiveTrouble, OSError."""
+        files, owners = list[ArchiveFile](), list[ArchiveFile]()
+        for run in self.runs:
+            files += files_here(run)
+            foreign = foreign_payloads(run).order_by()
+            owners += ArchiveFile.objects.filter(pk__in=foreign.values("archive_file"))
+        concerned = {row.pk: row for row in chain(files, owners)}
+        self.layout.runs = [run.pk for run in self.runs]
+        self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
+        self.layout.lengths = {str(row.pk): row.committed_length for row in files}
+        self.layout.withdrawals = pending_withdrawals(concerned)
+        with work_folder() as folder, closing(self._out):
+            try:
+                yield from self._written(folder.path)
+            except OperationalError as error:
+                raise ArchiveTrouble(
+                    f"The paths cannot be written in STATE_DIR: {error}."
+                ) from error
+        self.layout.segments, self.size = self._out.segments, self._out.size
+
+    def _written(self, folder: Path) -> Iterator[bytes]:
+        paths_file = folder / "paths.sqlite"
+        paths = FilePaths(paths_file)
+        self._name_files(paths)
+        paths.close()
+        paths = FilePaths(paths_file)
+        with zip_file(self._out, folder / "directory") as archive:
+            with Rewriter(paths_file) as rewriter:
+                for page in _documents(self.runs):
+                    yield from self._add_page(archive, page, paths, rewriter)
+            if not self.pages:
+                raise ArchiveTrouble(f"{self._of} has no stored document.")
+            yield from self._add(archive, START, self.at, [self._start_page()])
+        yield from self._out.taken()
+        paths.close()
+
+    def _name_files(self, paths: FilePaths) -> None:
+        paths.reserve(START)
+        for page in _documents(self.runs):
+            url, moved = page.url.url, _moved_to(page)
+            if self.is_of_crawl and paths.page_of(url) is not None:
+                continue  # a later run has it, too
+            kind = PAGES[0] if moved or page.content_type in PAGES else page.content_type
+            path = paths.add(url, kind, moved, page=page.pk)
+            is_named = page.status in DOCUMENT_STATUSES and kind == PAGES[0] and not page.url.depth
+            if is_named and len(self._named) < MOST_NAMED:
+                self._named.append((path, page.title or url))
+
+    def _add_page(
+        self, archive: ZipFile, page: Page, paths: FilePaths, rewriter: Rewriter
+    ) -> Iterator[bytes]:
+        """Add a document. One that is not in this machine's archive is left out and counted."""
+        url = page.url.url
+        path = paths.path_of(url)
+        if path is None or paths.page_of(url) != page.pk:
+            return  # it was stored since the job began, or a later run has it, too
+        if moved := _moved_to(page):
+            content = _moved_page(paths, moved, url, path)
+            yield from self._add(archive, path, page.fetched_at, [content])
+            return
+        try:
+            with stored_document(self.run, page) as source:
+                body = rewriter.rewrite(
+                    source.body,
+                    content_type=page.content_type,
+                    charset=source.charset,
+                    url=url,
+                    path=path,
+                )
+                whole = source.body.pieces() if body is None else [body]
+                yield from self._add(archive, path, page.fetched_at, whole)
+        except ArchiveTrouble:
+            self.layout.missing += 1
+            return
+        self.pages += 1
+
+    def _add(
+        self, archive: ZipFile, path: str, at: datetime, pieces: Iterable[bytes]
+    ) -> Iterator[bytes]:
+        info = ZipInfo(path, max(at, FIRST_DATE).timetuple()[:6])
+        info.compress_type = ZIP_DEFLATED
+        with archive.open(info, "w") as file:
+            for piece in pieces:
+                file.write(piece)
+                yield from self._out.taken()
+
+    @property
+    def _of(self) -> str:
+        """What it is a mirror of."""
+        return "The latest pages" if self.is_of_crawl else f"Run {self.run.number}"
+
+    def _start_page(self) -> bytes:
+        name = escape(f"{self.run.crawl.name}, {self._of[0].lower()}{self._of[1:]}")
+        links = "\n".join(
+            f'<li><a href="{escape(relative(path, START))}">{escape(title)}</a>'
+            for path, title in self._named
+        )
+        missing = f" {self.layout.missing:,} are missing." if self.layout.missing else ""
+        return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{name}</title>
+<h1>{name}</h1>
+<p>A mirror of {self.at:%Y-%m-%d}: {self.pages:,} documents.{missing}
+Links to others lead to the web.</p>
+<ul>
+{links}
+</ul>
+""".encode()
+
+
+def _documents(runs: Iterable[Run]) -> Iterator[Page]:
+    """The stored pages of runs, without errors, in the order in which each run found them."""
+    for run in runs:
+        after = 0
+        found = Page.objects.filter(run=run, status__lt=400)
+        found = found.select_related("url", "archive_file", "run").order_by("url")
+        while some := list(found.filter(url__gt=after)[:SLICE]):
+            yield from some
+            after = some[-1].pk
+
+
+def _moved_to(page: Page) -> str:
+    """Where a page redirects to; else empty."""
+    is_moved = is_redirect(page.status) and page.final_url != page.url.url
+    return page.final_url if is_moved else ""
+
+
+def _moved_page(paths: FilePaths, target: str, url: str, path: str) -> bytes:
+    """It sends browsers on within the mirror, and asks before it leads to the web."""
+    link = escape(paths.link(target, url, path))
+    is_here = paths.end_of(target) is not None
+    refresh = REFRESH.format(link=link) if is_here else ""
+    return MOVED.format(refresh=refresh, link=link).encode()

@@ -1,0 +1,35 @@
+"""Lets a program of its own rewrite documents, with a limit on the time of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from crawling.machine.sandbox import SandboxLimits, TaskSandbox
+from crawling.uses.exports.mirror.rewriting_program import PAGE, SHEET
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.css import TYPES as SHEETS
+
+PROGRAM = "crawling.uses.exports.mirror.rewriting_program"
+#: a longer document is kept as it is
+MOST_BYTES = 16 * 1024 * 1024
+LIMITS = SandboxLimits(
+    memory_bytes=1024**3, cpu_seconds=None, seconds=30.0, output_bytes=8 * MOST_BYTES
+)
+PAGES = ("text/html", "application/xhtml+xml")
+
+
+class Rewriter(TaskSandbox):
+    """Rewrites documents by a program that is started again after one that was too much for it."""
+
+    def __init__(self, paths_file: Path) -> None:
+        super().__init__(PROGRAM, str(paths_file), limits=LIMITS)
+
+    def rewrite(
+        self, body: DocumentStream, *, content_type: str, charset: str | None, url: str, path: str
+    ) -> bytes | None:
+        """A document with other links; None: it has none, or is too much for the program."""
+        if content_type not in (*PAGES, *SHEETS) or len(body) > MOST_BYTES:
+            return None
+        kind = PAGE if content_type in PAGES else SHEET
+        task = {"kind": kind, "url": url, "path": path, "charset": charset, "size": len(body)}
+        return self.answer(task, body.pieces())

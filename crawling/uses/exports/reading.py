@@ -1,0 +1,67 @@
+"""Read exports: from what is stored of them, and from the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from crawling.archive.reader import CommittedBytes, opened, pieces
+from crawling.archive.records import record_id
+from crawling.archive.removed_records import TooNarrow, filler
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.models import ArchiveFile
+from crawling.uses.exports.layout import REST
+from crawling.uses.exports.run_export import RunExport
+
+
+def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
+    """What takes the place of records of a file. Raises ArchiveTrouble."""
+    try:
+        return filler(length, record_id(row.namespace, begin), at)
+    except TooNarrow as error:
+        raise ArchiveTrouble(f"{row.name}: {error}.") from error
+
+
+def read(export: RunExport, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of an export from `begin` up to `end`, piece by piece.
+
+    Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble there.
+    """
+    segments = export.layout.segments
+    files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})
+    return _read(export, files, segments, begin, end)
+
+
+def _read(
+    export: RunExport,
+    files: Mapping[int, ArchiveFile],
+    segments: Iterable[Sequence[int]],
+    begin: int,
+    end: int,
+) -> Iterator[bytes]:
+    at = 0
+    for source, offset, length in segments:
+        first, last = max(begin - at, 0), min(end - at, length)
+        if first < last and source < REST:
+            whole = filled(files[-source], offset, length, export.asked_at)
+            yield from _part(whole, first, last)
+        elif first < last:
+            yield from _stored(export, files.get(source), offset + first, last - first)
+        at += length
+
+
+def _stored(
+    export: RunExport, file: ArchiveFile | None, offset: int, length: int
+) -> Iterator[bytes]:
+    source = opened(file, offset) if file else storage().open(export.name, offset)
+    return pieces(CommittedBytes(source, length))
+
+
+def _part(whole: Iterator[bytes], first: int, last: int) -> Iterator[bytes]:
+    at = 0
+    for piece in whole:
+        part = piece[max(first - at, 0) : max(last - at, 0)]
+        at += len(piece)
+        if part:
+            yield part

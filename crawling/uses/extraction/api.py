@@ -1,0 +1,187 @@
+"""`/api/v1/crawls/{id}/extract…`: rules tried on stored pages, and a run that is read again."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.http import HttpResponse
+from ninja import Body, Query, Router, Status
+from pydantic import ConfigDict, Field
+
+from crawling.base.errors import ComparisonFailure
+from crawling.dashboard.base.api_parameters import (
+    TEXT,
+    CrawlId,
+    Cursor,
+    Limit,
+    RunNumber,
+    may_change,
+    may_view,
+)
+from crawling.dashboard.base.api_schemas import (
+    RETRY_AFTER,
+    CancellableOut,
+    InquiryOut,
+    cancelled_facts,
+    open_inquiry,
+)
+from crawling.dashboard.base.requests import get_crawl, get_run
+from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.kinds import state_of
+from crawling.models import BackgroundJob
+from crawling.orders.sections.reading import MAX_RULES
+from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
+from crawling.uses.extraction.rule_previews import (
+    ask_preview,
+    checked_rules,
+    preview_in,
+    read_rules,
+)
+from serving.access import AuthenticatedRequest
+from serving.paging import page_of
+from serving.schemas import Schema
+
+extraction = Router()
+Rules = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=5000,
+        pattern=TEXT,
+        description="rules, one a line: a name, =, and a CSS selector, like price = span.price",
+    ),
+]
+
+
+class RuleMatchesOut(Schema):
+    name: str = Field(description="of the rule")
+    count: int
+    values: list[str] = Field(description="the beginnings of the first five")
+
+
+class TableSizeOut(Schema):
+    number: int = Field(description="its place among the tables of the page, from 1")
+    caption: str
+    columns: int
+    rows: int
+
+
+class PageMatchesOut(Schema):
+    id: int
+    url: str
+    rules: list[RuleMatchesOut]
+    tables: list[TableSizeOut] = Field(description="`pages/{id}/tables` has their rows")
+    trouble: str = Field(description="why it could not be read; empty: it was")
+
+
+class RulePreviewOut(Schema):
+    pages: list[PageMatchesOut] = Field(description="the latest, twenty at most")
+    counts: dict[str, int] = Field(description="values on all these pages, by rule")
+
+
+class ExtractionIn(Schema):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"rules": {"price": "span.price"}}]}
+    )
+
+    rules: Annotated[dict[str, str], Field(min_length=1, max_length=MAX_RULES)] = Field(
+        description="CSS selectors by name; `::attr(NAME)` behind one extracts an attribute"
+    )
+
+
+class ExtractionOut(CancellableOut):
+    id: int
+    run: int = Field(description="its number")
+    state: str = Field(description="waiting, working, extracted, cancelled or failed")
+    rules: dict[str, str]
+    pages: int = Field(description="whose rows were replaced")
+    unreadable: int = Field(description="pages that kept their rows")
+    rows: int
+    asked_at: datetime
+    ended_at: datetime | None
+    trouble: str = Field(description="why it was given up")
+
+
+class ExtractionPage(Schema):
+    items: list[ExtractionOut]
+    next: int | None
+
+
+@extraction.get(
+    "/{crawl_id}/extractions/previews",
+    response={200: RulePreviewOut, 202: InquiryOut},
+    summary="What extraction rules match on stored pages",
+)
+@may_view
+def get_rule_preview(
+    request: AuthenticatedRequest,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    rules: Rules,
+    run: RunNumber = None,
+) -> Status:
+    """Nothing is fetched or stored. A background job reads the pages; until it is done the answer
+    is 202 with `Retry-After`.
+    """
+    inquiry = ask_preview(get_run(crawl_id, run), read_rules(rules), by=request.user)
+    found = preview_in(inquiry)
+    if found is not None:
+        return Status(200, asdict(found))
+    if inquiry.why_failed:
+        raise ComparisonFailure(inquiry.why_failed)
+    response["Retry-After"] = RETRY_AFTER
+    return Status(202, open_inquiry(inquiry, request.get_full_path()))
+
+
+@extraction.get(
+    "/{crawl_id}/extractions",
+    response=ExtractionPage,
+    summary="Runs of the crawl that were read again for extraction rules",
+)
+@may_view
+def list_extractions(
+    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """And how far each has come, in the order in which they were asked for."""
+    rows = seen_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
+    rows = rows.filter(pk__gt=cursor or 0).select_related("run", "cancelled_by").order_by("pk")
+    found, following = page_of(rows, limit)
+    return {"items": [_facts(one) for one in found], "next": following}
+
+
+@extraction.post(
+    "/{crawl_id}/extractions",
+    response={202: ExtractionOut},
+    summary="Extract again from a run's stored pages",
+)
+@may_change
+def create_extraction(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    body: Annotated[ExtractionIn, Body()],
+    run: RunNumber = None,
+) -> Status:
+    """Nothing is fetched. A background job replaces the rows of each page; the crawl's order, and
+    the rules of its further runs, stay as they are.
+    """
+    rules = checked_rules(body.rules)
+    return Status(202, _facts(ask_extraction(get_run(crawl_id, run), rules, by=request.user)))
+
+
+def _facts(one: BackgroundJob) -> dict[str, Any]:
+    assert one.run is not None
+    counts = {name: one.progress.get(name, 0) for name in ("pages", "unreadable", "rows")}
+    return {
+        "id": one.pk,
+        "run": one.run.number,
+        "state": state_of(one),
+        "rules": one.spec["rules"],
+        **counts,
+        "asked_at": one.asked_at,
+        "ended_at": one.ended_at,
+        "trouble": one.trouble,
+        **cancelled_facts(one),
+    }

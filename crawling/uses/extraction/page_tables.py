@@ -1,0 +1,86 @@
+"""The tables of a stored page: the question, and its answer by a background job, since it reads a
+foreign document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import User
+from pydantic import TypeAdapter
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.stored_documents import stored_document
+from crawling.models import Inquiry, InquiryKind, Page
+from crawling.previews.inquiries import ask_once
+from crawling.uses.extraction.table_cells import find_tables
+from crawling.web.documents.html import TYPES
+from crawling.web.documents.tree import parse_html
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """A table of a page: rows of the same length."""
+
+    #: its place among the tables of the page, from 1
+    number: int
+    caption: str
+    rows: list[list[str]]
+    #: it has more rows or longer texts than are read
+    is_cut: bool
+
+    @property
+    def columns(self) -> int:
+        return len(self.rows[0]) if self.rows else 0
+
+
+@dataclass(frozen=True)
+class PageTables:
+    """The tables of a page as far as they are read."""
+
+    tables: list[StoredTable] = field(default_factory=list)
+    #: tables behind them
+    more: int = 0
+    #: a sentence if the document was read in part; tables behind that are unknown
+    unread: str = ""
+
+    def table(self, number: int) -> StoredTable | None:
+        return next((one for one in self.tables if one.number == number), None)
+
+
+TABLES = TypeAdapter(PageTables)
+
+
+def ask_tables(page: Page, *, by: User | None) -> Inquiry:
+    """Raises InquiriesBusy."""
+    return ask_once(InquiryKind.TABLES, {"page": page.pk}, by=by, run=page.run)
+
+
+def tables_in(inquiry: Inquiry) -> PageTables | None:
+    """None: there is no answer yet."""
+    return None if inquiry.answer is None else TABLES.validate_python(inquiry.answer)
+
+
+def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What the job answers, as `tables_in` reads it."""
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file")
+    page = stored.filter(pk=question["page"]).first()
+    if page is None:
+        raise ArchiveTrouble("The page was deleted or withdrawn meanwhile.")
+    return asdict(tables_of(page))
+
+
+def tables_of(page: Page) -> PageTables:
+    """Read the tables of a stored page; none of one that is no HTML. Raises ArchiveTrouble.
+
+    To be called in a background job or a command.
+    """
+    if page.content_type not in TYPES:
+        return PageTables()
+    with stored_document(page.run, page) as source:
+        document, _, unread = parse_html(source.body, source.charset)
+    found, more = find_tables(document)
+    tables = [StoredTable(number, *table) for number, table in enumerate(found, 1)]
+    return PageTables(tables, more, unread.sentence if unread else "")

@@ -1,0 +1,83 @@
+"""What extraction rules take out of a run's pages: rows, a preview of other rules, and the same run
+read again for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+
+from crawling.base.errors import BadOrder, InquiriesBusy, WrongState
+from crawling.dashboard.base.requests import asked_number, asked_run, of_run, wanted_run
+from crawling.dashboard.base.trouble import errors_told
+from crawling.dashboard.pages.downloads import extracted_rows_file, list_extracted
+from crawling.jobs.enqueue import jobs_of
+from crawling.models import CrawlJob, Run
+from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
+from crawling.uses.extraction.rule_previews import ask_preview, preview_in, read_rules
+from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.downloads import send
+from serving.requests import asked_text, render_live
+
+ROWS = 200
+#: of rules in an address
+LONGEST = 5_000
+#: why a crawl that was never started has nothing here
+HAS_NO_PAGES = "nothing was taken out of its pages yet"
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """List what was taken out of a run's pages, after the row `?after=`, and what `?rules=` match
+    on its latest pages; a POST lets the run be read again for its `rules`.
+    """
+    if request.method == "POST":
+        return _extract_again(request, wanted_run(request, pk, HAS_NO_PAGES))
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run, after = asked_run(request, job), asked_number(request, "after")
+    found = list_extracted(run, after=after or 0, limit=ROWS) if run else ([], None)
+    given = asked_text(request.GET, "rules", most=LONGEST)
+    here: dict[str, Any] = {
+        "crawl": job,
+        "run": run,
+        "rows": found[0],
+        "following": found[1],
+        "after": after,
+        "given": given or "\n".join(f"{name} = {rule}" for name, rule in job.extract.items()),
+        "extraction": jobs_of(EXTRACTION, run).first() if run else None,
+    }
+    if run and given:
+        here |= _preview(request, run, given)
+    return render_live(request, "extraction/extracted.html", "extraction/_rule_preview.html", here)
+
+
+def _preview(request: AuthenticatedRequest, run: Run, given: str) -> dict[str, Any]:
+    try:
+        inquiry = ask_preview(run, read_rules(given), by=request.user)
+    except (BadOrder, InquiriesBusy) as trouble:
+        return {"trouble": str(trouble), "is_asked": True}
+    return {
+        "is_asked": True,
+        "inquiry": inquiry,
+        "preview": preview_in(inquiry),
+        "trouble": inquiry.why_failed,
+    }
+
+
+@needs("crawling.change_crawljob")
+def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    given = asked_text(request.POST, "rules", most=LONGEST)
+    with errors_told(request, BadOrder, WrongState):
+        ask_extraction(run, read_rules(given), by=request.user)
+        messages.success(request, f"A background job reads the pages of run {run.number} again.")
+    return redirect(f"{reverse('crawling:extracted', args=[run.crawl_id])}?run={run.number}")
+
+
+@of_run(HAS_NO_PAGES)
+def extracted_file(request: AuthenticatedRequest, run: Run, kind: str) -> StreamingHttpResponse:
+    """All that was taken out of a run's pages, as a file."""
+    return send(extracted_rows_file(run, kind))

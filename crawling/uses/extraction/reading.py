@@ -1,0 +1,72 @@
+"""The work of the job that extracts again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from django.db import transaction
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.stored_documents import extracted_again, html_pages
+from crawling.frontier.record.page_rows import replace_extracted
+from crawling.jobs.kinds import JobResult
+from crawling.jobs.running_job import JobGone, RunningJob
+from crawling.models import Page, Run
+
+logger = logging.getLogger(__name__)
+
+#: pages whose rows are replaced in one transaction
+SLICE = 20
+
+
+def extract_again(job: RunningJob) -> JobResult:
+    """What the job does; its bookmark is the id of the last page that was read. Raises
+    JobGone.
+    """
+    if not job.progress:
+        job.note(done=0, of=html_pages(job.run).count(), pages=0, unreadable=0, rows=0)
+    while pages := _pages(job):
+        _take(job, pages)
+        if not job.goes_on():
+            return None
+    return {}
+
+
+def _pages(job: RunningJob) -> list[Page]:
+    following = html_pages(job.run).filter(pk__gt=job.row.bookmark or 0)
+    return list(following.order_by("pk")[:SLICE])
+
+
+def _take(job: RunningJob, pages: Sequence[Page]) -> None:
+    """Replace the rows of some pages; those that cannot be read keep theirs. Raises JobGone,
+    and replaces nothing then.
+    """
+    extracted = _extracted(job.run, pages, job.row.spec["rules"])
+    counts = job.progress
+    try:
+        with transaction.atomic():
+            rows = replace_extracted(job.run.pk, extracted)
+            job.bookmark(
+                pages[-1].pk,
+                done=counts["done"] + len(pages),
+                pages=counts["pages"] + len(extracted),
+                unreadable=counts["unreadable"] + len(pages) - len(extracted),
+                rows=counts["rows"] + rows,
+            )
+    except Run.DoesNotExist as error:
+        raise JobGone from error
+
+
+def _extracted(
+    run: Run, pages: Sequence[Page], rules: Mapping[str, str]
+) -> dict[int, list[tuple[str, str]]]:
+    """Rows of those pages that can be read, by their ids."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for page in pages:
+        try:
+            found[page.pk] = extracted_again(run, page, rules)
+        except ArchiveTrouble as trouble:
+            facts = {"page": page.pk, "why": str(trouble)}
+            logger.warning("a page cannot be read again", extra=facts)
+    return found

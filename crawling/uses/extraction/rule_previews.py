@@ -1,0 +1,153 @@
+"""What extraction rules match on stored pages of a run, before a crawl has them: the question, and
+its answer by a background job, since it reads foreign documents.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import starmap
+from typing import Any
+
+from django.contrib.auth.models import User
+from pydantic import TypeAdapter, ValidationError
+
+from crawling.base.errors import ArchiveTrouble, BadOrder
+from crawling.datasets.stored_documents import extracted_from, html_pages, stored_tree
+from crawling.models import Inquiry, InquiryKind, Run
+from crawling.orders.fields import fields_of
+from crawling.orders.sections.reading import ReadingPart
+from crawling.previews.inquiries import ask_once
+from crawling.previews.run_comparison import moment_of
+from crawling.uses.extraction.table_cells import FoundTable, find_tables
+
+#: the latest pages are read, for so long at the most: a user waits
+MOST_PAGES = 20
+MOST_SECONDS = 20.0
+#: of a page and a rule, with their beginnings; all are counted
+MOST_VALUES = 5
+MOST_LENGTH = 300
+
+
+@dataclass(frozen=True)
+class RuleMatches:
+    """What a rule matches on a page."""
+
+    name: str
+    count: int
+    #: the first of them
+    values: list[str]
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """A table of a page, of which `crawling.uses.extraction.page_tables` has the rows."""
+
+    #: its place among the tables of the page, from 1
+    number: int
+    caption: str
+    columns: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class PageMatches:
+    """A page, what each rule matches on it, and its tables."""
+
+    id: int
+    url: str
+    rules: list[RuleMatches]
+    #: why it could not be read
+    trouble: str = ""
+    tables: list[TableSize] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class RulePreview:
+    """What rules match on the pages of a run that were looked at."""
+
+    pages: list[PageMatches] = field(default_factory=list)
+    #: values on all these pages, by rule
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ordered(self) -> list[tuple[str, int]]:
+        """The counts by name: JSON in the database keeps no order of keys."""
+        return sorted(self.counts.items())
+
+
+PREVIEW = TypeAdapter(RulePreview)
+
+
+def read_rules(text: str) -> dict[str, str]:
+    """Rules of lines like `price = span.price`. Raises BadOrder."""
+    rules_field = next(one for one in fields_of(ReadingPart) if one.name == "extract")
+    stated = (line.strip() for line in text.splitlines())
+    return checked_rules(dict(rules_field.halves(line, "=") for line in stated if line))
+
+
+def checked_rules(rules: Mapping[str, str]) -> dict[str, str]:
+    """The rules, as an order may have them. Raises BadOrder."""
+    if not rules:
+        raise BadOrder({"rules": "There is none; write one a line, like price = span.price."})
+    try:
+        return ReadingPart(extract=dict(rules)).extract
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][1]) if len(first["loc"]) > 1 else ""
+        said = str(first["msg"]).removeprefix("Value error, ")
+        raise BadOrder({"rules": f"{name}: {said}" if name else said}) from error
+
+
+def ask_preview(run: Run, rules: Mapping[str, str], *, by: User | None) -> Inquiry:
+    """Raises InquiriesBusy."""
+    question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
+    return ask_once(InquiryKind.RULES, question, by=by, run=run)
+
+
+def preview_in(inquiry: Inquiry) -> RulePreview | None:
+    """None: there is no answer yet."""
+    return None if inquiry.answer is None else PREVIEW.validate_python(inquiry.answer)
+
+
+def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What the job answers, as `preview_in` reads it."""
+    run = Run.objects.select_related("crawl").filter(pk=question["run"]).first()
+    if run is None:
+        raise ArchiveTrouble("The run was deleted meanwhile.")
+    return asdict(preview(run, question["rules"]))
+
+
+def preview(run: Run, rules: Mapping[str, str]) -> RulePreview:
+    """What the rules match on the latest pages. It reads foreign documents."""
+    found = html_pages(run).order_by("-fetched_at", "-url_id")
+    pages: list[PageMatches] = []
+    counts = dict.fromkeys(rules, 0)
+    until = time.monotonic() + MOST_SECONDS
+    for page in found[:MOST_PAGES]:
+        try:
+            document = stored_tree(run, page)
+            values = extracted_from(document, rules)
+        except ArchiveTrouble as trouble:
+            pages.append(PageMatches(page.pk, page.url.url, [], str(trouble)))
+            continue
+        of_page = Counter(name for name, _ in values)
+        for name, count in of_page.items():
+            counts[name] += count
+        matches = [RuleMatches(name, of_page[name], _first(values, name)) for name in rules]
+        tables = list(starmap(_size, enumerate(find_tables(document)[0], 1)))
+        pages.append(PageMatches(page.pk, page.url.url, matches, tables=tables))
+        if time.monotonic() > until:
+            break
+    return RulePreview(pages, counts)
+
+
+def _first(values: list[tuple[str, str]], name: str) -> list[str]:
+    return [value[:MOST_LENGTH] for one, value in values if one == name][:MOST_VALUES]
+
+
+def _size(number: int, table: FoundTable) -> TableSize:
+    columns = len(table.rows[0]) if table.rows else 0
+    return TableSize(number, table.caption[:MOST_LENGTH], columns, len(table.rows))

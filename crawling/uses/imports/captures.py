@@ -1,0 +1,266 @@
+"""The captures of an import, which of them is the page of its URL, and where the payloads are to
+which revisit records refer: in a database of the translator's own, since there may be millions.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, TypeAlias
+
+from crawling.archive.records import Original
+from crawling.uses.imports.foreign_answers import ForeignAnswer, Reference, id_key
+from crawling.uses.imports.foreign_records import CALCULATED, EMPTY, spelled
+from crawling.uses.imports.moments import Moment
+from crawling.uses.imports.request_bodies import AskedBy
+from crawling.web.statuses import NOT_MODIFIED_STATUS
+
+#: what is the same of all pages with one payload
+OF_THE_DOCUMENT = (
+    *("payload_sha256", "fingerprint", "digest", "bytes", "charset", "title", "author"),
+    *("description", "abstract", "language", "canonical", "links", "simhash", "needs_browser"),
+    "unread",
+)
+#: what a revisit record without a head has of the answer to which it refers
+OF_THE_ANSWER = ("status", "content_type", "last_modified", "etag")
+TABLES = """
+CREATE TABLE capture (id INTEGER PRIMARY KEY, url TEXT, at TEXT, lasts REAL, host TEXT, facts TEXT,
+    identity TEXT, record_id TEXT, label TEXT, keys TEXT, method TEXT, body TEXT,
+    is_revisit INTEGER, is_not_modified INTEGER, about TEXT, holder INTEGER);
+CREATE INDEX captures_by_url ON capture (url, is_revisit, at);
+CREATE INDEX captures_by_identity ON capture (identity) WHERE NOT is_revisit;
+CREATE TABLE digest (key TEXT, is_stated INTEGER, capture INTEGER, PRIMARY KEY (key, is_stated))
+    WITHOUT ROWID;
+"""
+ADD = """
+INSERT INTO capture (url, at, lasts, host, facts, identity, record_id, label, keys, method, body,
+    is_revisit, is_not_modified, about)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+#: Of several answers of one URL the latest is the page. One that says "not modified" leaves it the
+#: answer before, and answers to other methods are pages where there are no others. A note is none.
+PAGE = """
+CREATE TABLE page AS
+SELECT c.id AS capture, c.url, dense_rank() OVER (ORDER BY first) AS id FROM (
+    SELECT c.id, c.url, min(c.id) OVER (PARTITION BY c.url) AS first, row_number() OVER (
+        PARTITION BY c.url ORDER BY c.method <> '', c.is_not_modified, c.at DESC, c.id DESC
+    ) AS place FROM capture c WHERE about IS NULL
+) c WHERE place = 1
+"""
+PAGES = """
+SELECT p.id, c.url, c.at, c.host, c.facts, min(CASE WHEN c.facts ->> '$.digest' <> ''
+    THEN p.id END) OVER (PARTITION BY c.facts ->> '$.digest')
+FROM page p JOIN capture c ON c.id = p.capture ORDER BY p.id
+"""
+#: a note that is about no page goes with the first
+FURTHER = """
+SELECT coalesce(p.id, 1), c.at, c.facts, c.method, c.body, iif(c.about IS NULL, '', c.url)
+FROM capture c LEFT JOIN page p ON p.url = coalesce(c.about, c.url)
+WHERE c.about IS NOT NULL OR c.id <> p.capture OR c.method <> '' ORDER BY c.id
+"""
+NOTES = "SELECT count(*) FROM capture WHERE about IS NOT NULL"
+HOSTS = """
+SELECT c.host, count(*) FROM page p JOIN capture c ON c.id = p.capture
+GROUP BY c.host ORDER BY min(p.id)
+"""
+#: candidates that are looked at for one reference
+MOST_LOOKED_AT = 8
+
+
+#: number, URL, time, host, facts, and the number of the first page with the same content
+PageRow: TypeAlias = tuple[int, str, str, str, dict[str, Any], int | None]
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The capture with the payload to which another refers."""
+
+    id: int
+    url: str
+    at: datetime
+    record_id: str
+    label: str
+    facts: dict[str, Any]
+
+    @property
+    def original(self) -> Original:
+        return Original(self.record_id, self.url, self.at)
+
+
+class Captures:
+    """Takes the captures one by one; `choose_pages` ends that."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "captures.sqlite"
+        self._rows = sqlite3.connect(self._path)
+        self._rows.execute("PRAGMA synchronous = off")
+        self._rows.executescript(TABLES)
+
+    def add(
+        self,
+        answer: ForeignAnswer,
+        asked: AskedBy,
+        facts: Mapping[str, Any],
+        label: str,
+    ) -> int:
+        """label: the digest of the payload, as the copy has it."""
+        is_revisit = answer.kind == "revisit"
+        row = (
+            *(answer.address.url, _text(answer.at.at), answer.at.lasts.total_seconds()),
+            *(answer.address.host_key, json.dumps(facts), id_key(answer.stated_id)),
+            *(answer.record_id, label, " ".join(answer.digests), asked.method, asked.body),
+            *(is_revisit, answer.is_not_modified or answer.status == NOT_MODIFIED_STATUS),
+            answer.about,
+        )
+        added = self._rows.execute(ADD, row)
+        number = int(added.lastrowid or 0)
+        if not is_revisit:
+            stated = spelled(answer.digest.rpartition(":")[2])
+            told = [(key, 0, number) for key in answer.digests] + [
+                (key, 1, number) for key in stated
+            ]
+            self._rows.executemany("INSERT OR IGNORE INTO digest VALUES (?, ?, ?)", told)
+        return number
+
+    def settle(self, number: int, facts: Mapping[str, Any], holder: Holder | None) -> None:
+        """Say of a revisit where its payload and its record are."""
+        values = json.dumps(facts), holder and holder.id, number
+        self._rows.execute("UPDATE capture SET facts = ?, holder = ? WHERE id = ?", values)
+
+    def holder_of(self, answer: ForeignAnswer) -> Holder | None:
+        """The capture to which a revisit record refers, by what it states: identity, URL and date,
+        digest; for one that states nothing more, the latest of the URL before it.
+        """
+        digests = spelled(answer.digest.rpartition(":")[2]) - EMPTY
+        said = answer.reference or Reference("", "", None)
+        url = said.url or answer.address.url
+        named = self._named(said.record_id)
+        dated = self._dated(url, said.at) if said.at else []
+        found = next((one for one in (*named, *dated) if self._fits(one, digests)), None)
+        found = found or self._with_digest(digests) or next(iter(named), None)
+        if found is None and not digests:
+            found = next(iter(dated), None) or self._nearest(url, answer.at.at)
+        return self._holder(found) if found else None
+
+    def _named(self, identity: str) -> list[int]:
+        query = "SELECT id FROM capture WHERE identity = ? AND NOT is_revisit LIMIT ?"
+        return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
+
+    def _dated(self, url: str, at: Moment) -> list[int]:
+        """Captures of a time that can be meant, whichever of both dates is more precise."""
+        behind = _text(at.at), _text(_plus(at.at, at.lasts))
+        query = (
+            "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at >= ? AND at < ? "
+            "ORDER BY at LIMIT ?"
+        )
+        found = self._ids(query, url, *behind, MOST_LOOKED_AT)
+        query = (
+            "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at < ? AND "
+            "unixepoch(at) + lasts > unixepoch(?) ORDER BY at DESC LIMIT ?"
+        )
+        before = _text(at.at), _text(at.at), MOST_LOOKED_AT
+        return found + self._ids(query, url, *before)
+
+    def _nearest(self, url: str, at: datetime) -> int | None:
+        for order in ("<= ? ORDER BY at DESC", "> ? ORDER BY at"):
+            query = (
+                f"SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at {order} LIMIT 1"  # noqa: S608
+            )
+            if found := self._ids(query, url, _text(at)):
+                return found[0]
+        return None
+
+    def _with_digest(self, digests: Iterable[str]) -> int | None:
+        query = "SELECT capture FROM digest WHERE key = ? ORDER BY is_stated LIMIT 1"
+        found = (self._ids(query, digest) for digest in sorted(digests))
+        return next((ids[0] for ids in found if ids), None)
+
+    def _fits(self, number: int, digests: set[str]) -> bool:
+        """Whether the payload can have these digests."""
+        if not any(len(digest) in CALCULATED for digest in digests):
+            return True
+        row = self._rows.execute("SELECT keys FROM capture WHERE id = ?", [number]).fetchone()
+        if digests & set(row[0].split()):
+            return True
+        stated = "SELECT capture FROM digest WHERE key = ? AND is_stated"
+        return any(number in self._ids(stated, digest) for digest in digests)
+
+    def _holder(self, number: int) -> Holder:
+        query = "SELECT id, url, at, record_id, label, facts FROM capture WHERE id = ?"
+        pk, url, at, record_id, label, facts = self._rows.execute(query, [number]).fetchone()
+        return Holder(pk, url, datetime.fromisoformat(at), record_id, label, json.loads(facts))
+
+    def _ids(self, query: str, *values: object) -> list[int]:
+        return [pk for (pk,) in self._rows.execute(query, values)]
+
+    def forget(self, number: int) -> None:
+        self._rows.execute("DELETE FROM capture WHERE id = ?", [number])
+
+    def choose_pages(self) -> None:
+        self._rows.execute(PAGE)
+        self._rows.execute("CREATE UNIQUE INDEX page_of_url ON page (url)")
+
+    def hosts(self) -> dict[str, tuple[int, int]]:
+        """A number, and how many pages, by host."""
+        rows = self._rows.execute(HOSTS)
+        return {name: (number + 1, pages) for number, (name, pages) in enumerate(rows)}
+
+    def pages(self) -> Iterator[PageRow]:
+        for number, url, at, host, facts, original in self._rows.execute(PAGES):
+            yield number, url, at, host, json.loads(facts), original
+
+    def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str, str]]:
+        """What no page says: the number of its URL's page, time, facts, method and body, and of a
+        note its own address.
+        """
+        for number, at, facts, method, body, target in self._rows.execute(FURTHER):
+            yield number, at, json.loads(facts), method, body, target
+
+    def notes(self) -> int:
+        """How many captures are notes."""
+        return int(self._rows.execute(NOTES).fetchone()[0])
+
+    def close(self) -> None:
+        self._rows.close()
+        self._path.unlink()
+
+
+class WaitingRevisits:
+    """Revisit records, until all is read to which they may refer; in a file, since there may be
+    millions.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115  # `close` closes it
+
+    def add(self, number: int, answer: ForeignAnswer, facts: Mapping[str, Any]) -> None:
+        """The answer's payload is empty, and is not kept."""
+        # it is read by this process alone
+        pickle.dump((number, replace(answer, payload=BytesIO()), dict(facts)), self._file)
+
+    def all(self) -> Iterator[tuple[int, ForeignAnswer, dict[str, Any]]]:
+        end = self._file.tell()
+        self._file.seek(0)
+        while self._file.tell() < end:
+            yield pickle.load(self._file)  # noqa: S301
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _plus(at: datetime, lasts: timedelta) -> datetime:
+    try:
+        return at + lasts
+    except OverflowError:
+        return at
+
+
+def _text(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds")

@@ -1,0 +1,225 @@
+"""What the header of a record says of the answer in it, as far as other programs write what the
+standard has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from io import BytesIO
+from ipaddress import ip_address
+from typing import IO, NamedTuple
+
+from ada_url import URL
+
+from crawling.uses.imports.foreign_records import ForeignRecord
+from crawling.uses.imports.moments import Moment, read_moment
+from crawling.web.addresses import MAX_ARCHIVED_LENGTH, Address, BadUrl, LongUrl, read_address
+from crawling.web.http_caching import read_head
+
+LONGEST_ID = 1000
+LONGEST_TYPE = 200
+TOO_LONG = f"have a URL of more than {MAX_ARCHIVED_LENGTH:,} characters"
+#: what crawlers note beside the answers of servers: name look-ups (Heritrix), their own arguments
+#: and log (wget), pictures, texts and lists of a page (Webrecorder, Browsertrix, brozzler)
+NOTE = re.compile(
+    r"(?:(?:dns|metadata|whois):"
+    r"|(?:screenshot|thumbnail|youtube-dl:[0-9]{1,9}|urn:[A-Za-z0-9-]{1,40}):(https?:)?)[!-~]++",
+    re.IGNORECASE,
+)
+#: RFC 3986, section 2: what a URI is made of
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:[!#-;=?-\[\]_a-z~%]++")
+
+
+#: as tools wrote URLs that leave out `http:`, which is what other archives take them for
+WITHOUT_SCHEME = re.compile(
+    r"(?://)?(?:[A-Za-z0-9_-]{1,63}\.){1,20}[A-Za-z][A-Za-z0-9-]{1,62}(?::[0-9]{1,5})?(?:[/?#]|\Z)"
+)
+
+
+class SkippedRecord(Exception):
+    """The record is no page; the others are read."""
+
+
+@dataclass
+class Reference:
+    """What a revisit record says of the record with its payload; empty: nothing."""
+
+    record_id: str
+    url: str
+    at: Moment | None
+
+
+@dataclass
+class ForeignAnswer:
+    """An answer as it is to be archived. Its receiver closes the payload."""
+
+    kind: str
+    #: as the file has it, and as the copy has it
+    stated_id: str
+    record_id: str
+    stated_url: str
+    #: without a user name and a password; of a note its own, which has no host
+    address: Address
+    at: Moment
+    server: str
+    #: of what a crawler noted beside answers, the URL that it is about; empty: it is about none.
+    #: None: it is an answer
+    about: str | None = None
+    #: empty: it is a document alone
+    head: bytes = b""
+    #: 0: that of the answer to which it refers
+    status: int = 0
+    payload: IO[bytes] = field(default_factory=BytesIO)
+    size: int = 0
+    #: of the record
+    content_type: str = ""
+    is_cut_short: bool = False
+    #: of a revisit record
+    reference: Reference | None = None
+    is_not_modified: bool = False
+    #: of the payload, as the file states it
+    digest: str = ""
+    #: those that it has, in hexadecimal digits, with its transfer codings and without
+    digests: frozenset[str] = frozenset()
+    request: bytes = b""
+    concurrent: frozenset[str] = frozenset()
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether its URL names a user."""
+        return "@" in self.stated_url and _bare(self.stated_url) != self.stated_url.strip("<> ")
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return read_head(self.head.decode("latin-1"))
+
+
+def described(record: ForeignRecord) -> ForeignAnswer:
+    """What a record's header says. Raises SkippedRecord."""
+    url = record.get("WARC-Target-URI")
+    note = _note(url)
+    answer = ForeignAnswer(
+        record.kind,
+        record.get("WARC-Record-ID"),
+        _identity(record.get("WARC-Record-ID")) or record.made_id,
+        url,
+        note.address if note else _address(url),
+        _moment(record.get("WARC-Date")),
+        _server(record.get("WARC-IP-Address")),
+        content_type=record.get("Content-Type")[:LONGEST_TYPE],
+        is_cut_short=bool(record.get("WARC-Truncated")) or record.is_cut_off,
+        digest=record.get("WARC-Payload-Digest"),
+        about=note.about if note else None,
+        concurrent=frozenset(record.fields.get("warc-concurrent-to", ())),
+    )
+    if record.kind == "revisit":
+        answer.is_not_modified = "server-not-modified" in record.get("WARC-Profile").lower()
+        answer.reference = _reference(record)
+    return answer
+
+
+class _Note(NamedTuple):
+    address: Address
+    about: str
+
+
+def is_note(record: ForeignRecord) -> bool:
+    """Whether it is what a crawler noted, by its address."""
+    return bool(NOTE.fullmatch(record.get("WARC-Target-URI").strip("<> ")))
+
+
+def _note(text: str) -> _Note | None:
+    """The address of a note; None: it is that of an answer. Raises SkippedRecord."""
+    uri = text.strip("<> ")
+    found = NOTE.fullmatch(uri)
+    if found is None:
+        return None
+    if len(uri) > MAX_ARCHIVED_LENGTH:
+        raise SkippedRecord(TOO_LONG)
+    about = ""
+    if found[1]:
+        begin = found.start(1)
+        about, uri = _about(uri[begin:]), uri[:begin] + _bare(uri[begin:])
+    return _Note(Address(uri, uri.partition(":")[0].lower(), "", 0), about)
+
+
+def _about(url: str) -> str:
+    try:
+        return _read(url).url
+    except BadUrl:
+        return ""
+
+
+def _reference(record: ForeignRecord) -> Reference:
+    identity, url, date = (
+        record.get(f"WARC-Refers-To{name}") for name in ("", "-Target-URI", "-Date")
+    )
+    try:
+        at = read_moment(date)
+    except ValueError:
+        at = None
+    try:
+        address = _read(url).url if url else ""
+    except BadUrl:
+        address = ""
+    return Reference(_identity(identity), address, at)
+
+
+def id_key(text: str) -> str:
+    """What two spellings of one identity have in common."""
+    bare = text.strip().strip("<>").strip()
+    return bare.lower() if bare[:9].lower() == "urn:uuid:" else bare
+
+
+def _identity(text: str) -> str:
+    bare = text.strip().strip("<>").strip()
+    return f"<{bare}>" if URI.fullmatch(bare) and len(bare) <= LONGEST_ID else ""
+
+
+def _address(text: str) -> Address:
+    try:
+        return _read(text)
+    except LongUrl as error:
+        raise SkippedRecord(TOO_LONG) from error
+    except BadUrl as error:
+        raise SkippedRecord("are of addresses that cannot be crawled") from error
+
+
+def _read(text: str) -> Address:
+    """Raises BadUrl."""
+    bare = _bare(text)
+    if WITHOUT_SCHEME.match(bare):
+        bare = f"http://{bare.removeprefix('//')}"
+    return read_address(bare, most=MAX_ARCHIVED_LENGTH)
+
+
+def _bare(text: str) -> str:
+    """A URL without the user name and the password that the client sent in a header field (RFC
+    9110, section 4.2.4), as other archives index it.
+    """
+    bare = text.strip("<> ")
+    if "@" not in bare:
+        return bare
+    try:
+        url = URL(bare)
+    except (ValueError, UnicodeEncodeError):
+        return bare
+    if not url.username and not url.password:
+        return bare
+    url.username = url.password = ""
+    return url.href
+
+
+def _moment(text: str) -> Moment:
+    try:
+        return read_moment(text)
+    except ValueError as error:
+        raise SkippedRecord("have no date") from error
+
+
+def _server(text: str) -> str:
+    try:
+        return str(ip_address(text.strip()))
+    except ValueError:
+        return ""

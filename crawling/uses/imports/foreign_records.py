@@ -1,0 +1,379 @@
+"""Records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. What is
+damaged costs itself: reading goes on at the next line with which a record begins.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO
+from uuid import NAMESPACE_URL, uuid5
+
+from crawling.archive.unpacker import MOST_RECORD
+from crawling.uses.imports.unpacked_bytes import PADDING, UnpackedBytes
+from crawling.web.document_stream import new_spool
+
+PIECE_BYTES = 64 * 1024
+#: of all lines of a header: there are URLs of a megabyte
+MOST_HEADER = 2 * 1024 * 1024
+#: between records; a line with which one begins is shorter, but for ARC files
+LONGEST_LINE = 64 * 1024
+#: bytes; an empty line takes as long to read as that many
+LEAST_OF_A_LINE = 64
+#: a version without more in its line: before 0.17 the whole header was that line
+VERSION = re.compile(rb"WARC/\d{1,3}+\.\d{1,3}+[ \t]*+\r*+\n", re.IGNORECASE)
+VERSION_IN_A_LINE = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]{0,9}\r{0,2}\n", re.IGNORECASE)
+LENGTH = re.compile(r"\+?+([0-9]{1,20}+)")
+FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,40}+[ \t]*+:")
+#: in a block whose length is wrong: the record behind it
+NEXT_RECORD = re.compile(rb"(?:\r?+\n){0,2}+WARC/\d\.\d{1,2}+\r?+\n[A-Z][A-Za-z-]{3,40}+:")
+ARC_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}+:.")
+ARC_DATE = re.compile(r"\d{8}(?:\d\d){0,3}(?:\d{3})?")
+#: no longer is what is searched for
+SEAM_BYTES = 64
+#: digests of blocks that are recalculated
+ALGORITHMS = {
+    name: name for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b")
+} | {"sha-1": "sha1", "sha-256": "sha256", "sha-384": "sha384", "sha-512": "sha512"}
+#: hexadecimal ones, of algorithms of 128 to 512 bits
+DIGEST_DIGITS = {32, 40, 48, 56, 64, 96, 128}
+#: places that are named
+MOST_DAMAGE = 20
+#: the digests that are calculated of each payload, by their hexadecimal digits
+CALCULATED = {32: hashlib.md5, 40: hashlib.sha1, 64: hashlib.sha256}
+EMPTY = {make(b"", usedforsecurity=False).hexdigest() for make in CALCULATED.values()}
+
+
+@dataclass
+class ForeignRecord:
+    """A record, with its block. Its receiver closes the block."""
+
+    kind: str
+    #: by names in small letters
+    fields: dict[str, list[str]]
+    #: where it begins
+    offset: int
+    block: IO[bytes]
+    size: int = 0
+    #: there was no room for all of it
+    is_too_large: bool = False
+    #: the file is damaged or ends within the block
+    is_cut_off: bool = False
+    #: what is behind the cut is no longer as it was
+    is_spoilt: bool = False
+    has_stated_digest: bool = True
+    is_arc: bool = False
+    #: of the file, for the identity that a record gets that has none
+    name: str = ""
+
+    @property
+    def made_id(self) -> str:
+        return f"<{uuid5(NAMESPACE_URL, f'{self.name} {self.offset}').urn}>"
+
+    def close(self) -> None:
+        self.block.close()
+
+    def get(self, name: str) -> str:
+        """A field, of several the first; empty: there is none."""
+        return next(iter(self.fields.get(name.lower(), ())), "")
+
+
+@dataclass
+class ForeignRecords:
+    """The records of one file, which are read once."""
+
+    source: UnpackedBytes
+    name: str
+    #: is told of what is read between records, beside their bytes
+    count: Callable[[int], None]
+    #: what is wrong where, as sentences; the first few
+    damage: list[str] = field(default_factory=list)
+    damaged: int = 0
+    #: lines with which a record begins
+    begun: int = 0
+    found: int = 0
+    _is_lost: bool = False
+
+    def __iter__(self) -> Iterator[ForeignRecord]:
+        while self._comes_to_a_line():
+            offset = self.source.offset
+            line = self._line(LONGEST_LINE)
+            if record := self._begun(line, offset):
+                self.found, self._is_lost = self.found + 1, False
+                yield record
+            elif not self._is_lost:
+                self._is_lost = True
+                self._note(offset, "what is there is no record")
+
+    def _comes_to_a_line(self) -> bool:
+        """Whether there is anything but padding before the end."""
+        while True:
+            if gap := self.source.gap:
+                self._note(gap.offset, gap.why)
+                self.source.go_on()
+                self._is_lost = True
+            elif self.source.is_at_member:
+                self.count(LEAST_OF_A_LINE)
+                self.source.go_on()
+            elif self.source.is_at_end:
+                return False
+            else:
+                start = self.source.peek(PIECE_BYTES)
+                padding = len(start) - len(start.lstrip(PADDING))
+                # an empty line takes as long as others; zeros are skipped at once
+                lines = start.count(b"\n", 0, padding)
+                self.count(LEAST_OF_A_LINE * lines)
+                if padding:
+                    self.source.read(padding)
+                if padding < len(start):
+                    return True
+
+    def _line(self, most: int) -> bytes:
+        """The next line, also where it goes on in the member that follows."""
+        line = self.source.line(most)
+        while line[-1:] != b"\n" and len(line) < most and self._goes_on():
+            line += self.source.line(most - len(line))
+        self.count(max(0, LEAST_OF_A_LINE - len(line)))
+        return line
+
+    def _begun(self, line: bytes, offset: int) -> ForeignRecord | None:
+        """The record that begins with a line; None: none does, or nothing more is known of it."""
+        found = VERSION_IN_A_LINE.search(line)
+        if found and (found.start() == 0 or FIELD.match(self.source.peek(64))):
+            if found.start() and not self._is_lost:
+                self._note(offset, f"{found.start():,} bytes are no part of a record")
+            return self._warc(offset + found.start())
+        return self._arc(line, offset)
+
+    def _warc(self, offset: int) -> ForeignRecord | None:
+        self.begun += 1
+        fields = self._fields()
+        if fields is None:
+            self._is_lost = True
+            self._note(offset, "the header of a record does not end")
+            return None
+        length = LENGTH.fullmatch(fields.get("content-length", [""])[0])
+        if length is None:
+            self._is_lost = True
+            self._note(offset, "a record does not state its length")
+            return None
+        kind = fields.get("warc-type", [""])[0].lower()
+        record = ForeignRecord(kind, fields, offset, new_spool(), name=self.name)
+        return self._with_block(record, int(length[1]))
+
+    def _fields(self) -> dict[str, list[str]] | None:
+        #: each with its name and the lines of its value
+        values: list[tuple[str, list[str]]] = []
+        size = 0
+        while line := self._line(MOST_HEADER):
+            size += len(line)
+            if size > MOST_HEADER:
+                return None
+            # what we write has no bare CR, which some take for the end of a line
+            text = _text(line).rstrip("\r\n").replace("\r", " ")
+            if not text:
+                return _by_name(values)
+            if text[0] in " \t" and values:  # the value goes on
+                values[-1][1].append(text.strip())
+                continue
+            name, mark, value = text.partition(":")
+            if mark:
+                values.append((name.strip().lower(), [value.strip()]))
+        return None if self.source.is_at_end or self.source.gap else _by_name(values)
+
+    def _arc(self, line: bytes, offset: int) -> ForeignRecord | None:
+        words = _text(line).split()
+        if len(words) < 4 or not words[-1].isdecimal() or not ARC_URL.match(words[0]):
+            return None
+        # a URL may have spaces, and a content type, too
+        at = next((n for n in range(2, len(words) - 1) if _is_arc_date(words, n)), None)
+        if at is None and words[0].startswith("filedesc:"):
+            at = 2
+        if at is None:
+            return None
+        url = " ".join(words[: at - 1])
+        kind = words[at + 1] if at + 1 < len(words) - 1 else ""
+        said = {
+            "warc-target-uri": url,
+            "warc-ip-address": words[at - 1],
+            "warc-date": words[at],
+            "content-type": kind,
+        }
+        is_web = url[:5].lower() in ("http:", "https")
+        record_kind = "response" if is_web else "resource"
+        if url.lower().startswith("filedesc:"):
+            record_kind = "warcinfo"
+        fields = {name: [value] for name, value in said.items()}
+        record = ForeignRecord(
+            record_kind, fields, offset, new_spool(), is_arc=True, name=self.name
+        )
+        return self._with_block(record, int(words[-1][:20]))
+
+    def _with_block(self, record: ForeignRecord, length: int) -> ForeignRecord:
+        try:
+            self._take(record, length)
+        except BaseException:
+            record.close()
+            raise
+        return record
+
+    def _take(self, record: ForeignRecord, length: int) -> None:
+        """Read its block."""
+        digest = StatedDigest(record.get("warc-block-digest"))
+        left = length
+        while left:
+            if piece := self.source.read(left):
+                left -= len(piece)
+                record.size += len(piece)
+                digest.update(piece)
+                record.is_too_large = record.is_too_large or record.size > MOST_RECORD
+                if not record.is_too_large:
+                    record.block.write(piece)
+            elif not self._goes_on():
+                break
+        record.has_stated_digest = digest.is_as_stated and not left
+        if left or not self._ends_well(record):
+            self._mend(record, left)
+
+    def _goes_on(self) -> bool:
+        """Whether the record goes on in the member that follows."""
+        if not self.source.is_at_member:
+            return False
+        self.source.go_on()
+        return not VERSION.match(self.source.peek(32))
+
+    def _ends_well(self, record: ForeignRecord) -> bool:
+        """Whether nothing is behind the block that could be of it."""
+        start = self.source.peek(64).lstrip(PADDING)
+        return record.is_arc or not start or start[:5].upper() == b"WARC/"
+
+    def _mend(self, record: ForeignRecord, left: int) -> None:
+        """A block that is not as long as its record states ends where another record begins."""
+        if found := self._swallowed(record):
+            size, rest = found
+            self._note(record.offset, "the record is shorter than it states")
+            self.source.put_back(_pieces(record.block, size, record.size), rest)
+            # the spool is read when the bytes are, before the receiver has it
+            record.block = _copied(record.block, size)
+            record.size = size
+        elif left:
+            gap = self.source.gap
+            record.is_cut_off, record.is_spoilt = True, bool(gap and not gap.is_cut_off)
+            if not gap:
+                why = "the file is cut off" if self.source.is_at_end else "the record is too short"
+                self._note(record.offset, why)
+
+    def _swallowed(self, record: ForeignRecord) -> tuple[int, int] | None:
+        """Where another record begins in a block, and how many bytes follow from there."""
+        if record.is_too_large or record.is_arc:
+            return None
+        begin, size, behind = 0, record.size, self.source.peek(SEAM_BYTES)
+        while begin < size:
+            record.block.seek(begin)
+            window = record.block.read(PIECE_BYTES)
+            is_last = begin + len(window) == size
+            found = NEXT_RECORD.search(window + (behind if is_last else b""))
+            if found and begin + found.start() < size:
+                return begin + found.start(), size - begin - found.start()
+            # the next window has the seam, too
+            begin += len(window) if is_last else len(window) - SEAM_BYTES
+        return None
+
+    def _note(self, offset: int, why: str) -> None:
+        if len(self.damage) < MOST_DAMAGE:
+            self.damage.append(f"at byte {offset:,} of {self.name}: {why}")
+        self.damaged += 1
+
+
+class StatedDigest:
+    """Compares what is read with the digest that is stated of it, as far as that can be done."""
+
+    def __init__(self, stated: str) -> None:
+        name, _, self._value = stated.partition(":")
+        algorithm = ALGORITHMS.get(name.strip().lower()) if self._value else None
+        # says whether a file is damaged, not who wrote it
+        self._digest = hashlib.new(algorithm, usedforsecurity=False) if algorithm else None
+
+    def update(self, piece: bytes) -> None:
+        if self._digest:
+            self._digest.update(piece)
+
+    @property
+    def is_as_stated(self) -> bool:
+        if self._digest is None:
+            return True
+        return self._digest.hexdigest() in spelled(self._value)
+
+
+class Digests:
+    """The digests of what is read by which other records may refer to it."""
+
+    def __init__(self) -> None:
+        # revisit records compare payloads, they do not vouch for them
+        self._digests = [make(usedforsecurity=False) for make in CALCULATED.values()]
+
+    def update(self, piece: bytes) -> None:
+        for digest in self._digests:
+            digest.update(piece)
+
+    @property
+    def digits(self) -> set[str]:
+        return {digest.hexdigest() for digest in self._digests}
+
+
+def spelled(value: str) -> set[str]:
+    """A digest in hexadecimal digits, by each spelling that the text can be: base16, base32 or
+    base64, whatever its case and padding.
+    """
+    text, found = value.strip().rstrip("="), set[str]()
+    with suppress(ValueError):
+        found.add(bytes.fromhex(text).hex())
+    with suppress(binascii.Error, ValueError):
+        padded = text.upper() + "=" * (-len(text) % 8)
+        found.add(base64.b32decode(padded).hex())
+    with suppress(binascii.Error, ValueError):
+        padded = text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
+        found.add(base64.b64decode(padded, validate=True).hex())
+    return {one for one in found if len(one) in DIGEST_DIGITS}
+
+
+def _by_name(values: Iterable[tuple[str, list[str]]]) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    for name, lines in values:
+        fields.setdefault(name, []).append(" ".join(filter(None, lines)))
+    return fields
+
+
+def _pieces(block: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+    with block:
+        while begin < end:
+            block.seek(begin)
+            piece = block.read(min(PIECE_BYTES, end - begin))
+            begin += len(piece)
+            yield piece
+
+
+def _copied(block: IO[bytes], size: int) -> IO[bytes]:
+    copy = new_spool()
+    block.seek(0)
+    while size and (piece := block.read(min(PIECE_BYTES, size))):
+        size -= copy.write(piece)
+    return copy
+
+
+def _text(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _is_arc_date(words: list[str], n: int) -> bool:
+    before = words[n - 1]
+    is_address = before == "-" or before.replace(".", "").isdecimal() or ":" in before
+    return is_address and bool(ARC_DATE.fullmatch(words[n]))

@@ -1,0 +1,202 @@
+"""Make a crawl with one run of WARC and WACZ files: all of it, or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from crawling.archive.checkpoint_directory import CheckpointManifest, CheckpointWriter
+from crawling.base.errors import CrawlError
+from crawling.frontier.change.checkpoint_rows import OWN, SHARED
+from crawling.installation.run_log import write
+from crawling.machine.sandbox import ProgramLimit, ProgramSandbox, SandboxLimits
+from crawling.machine.work_folders import work_folder
+from crawling.models import Run
+from crawling.uses.checkpoints.checkpoint_import import import_checkpoint
+from crawling.uses.imports.foreign_files import printable
+from crawling.uses.imports.translator import NOTED_SECONDS
+
+PROGRAM = "crawling.uses.imports.translator"
+#: what is written of files is bounded by their size, and by this for small ones: text is packed to
+#: a hundredth, but its records are packed again
+FOLDER_TIMES, LEAST_FOLDER_BYTES = 10, 10 * 1024**3
+TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
+COUNTED = ("counts", "statuses")
+#: parts of a checkpoint that the files say nothing of
+EMPTY = [part.name for part in (*SHARED, *OWN) if part.name not in (*TRANSLATED, *COUNTED)]
+ENDS = {"s": range(400), "f": range(400, 1000)}
+
+
+class ImportTrouble(CrawlError):
+    """The files cannot be imported, or a user wants them no more."""
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """What an import has made."""
+
+    run: Run
+    pages: int
+    #: how many records are not in the run, by the reason
+    left_out: dict[str, int]
+    #: how many are there though something about them is amiss, by what that is
+    remarks: dict[str, int]
+
+
+def import_files(
+    files: Sequence[Path],
+    *,
+    name: str,
+    namespace: UUID,
+    by: User | None,
+    note: Callable[[int, int], None] = lambda read, answers: None,
+    confirm: Callable[[ImportResult], None] = lambda result: None,
+) -> ImportResult:
+    """Make a crawl of that name with one run.
+
+    note: is told each second how many bytes of the files are read, and how many answers were there.
+    confirm: called as the last step of the transaction that makes the run. What either raises ends
+    the import, and nothing is left of it. Raises ImportTrouble, CheckpointTrouble, BadOrder.
+    """
+    made: list[ImportResult] = []
+    try:
+        with work_folder() as work:
+            folder = work.path / "checkpoint"
+            writer = CheckpointWriter(folder)
+            said = _translate(files, folder, namespace, note, work.held_by)
+            if not said["pages"]:
+                raise ImportTrouble(_nothing(files, _shown(said["left_out"])))
+            _write(writer, folder, said, name, [printable(file.name) for file in files])
+
+            def made_of(run: Run) -> None:
+                made.append(_result(run, said))
+                confirm(made[0])
+
+            import_checkpoint(folder, by=by, confirm=made_of)
+    except OSError as error:
+        raise ImportTrouble(f"{error.filename}: {error.strerror}.") from error
+    return made[0]
+
+
+def _result(run: Run, said: dict[str, Any]) -> ImportResult:
+    left_out, remarks = _shown(said["left_out"]), _shown(said["remarks"])
+    write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out, remarks)}".strip())
+    return ImportResult(run, said["pages"], left_out, remarks)
+
+
+def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
+    """Which records are not in the run, and about which of those that are something is amiss, in
+    sentences; empty: all are as they should be.
+    """
+    said = {"Not imported": left_out, "Imported, but not as they should be": remarks}
+    return " ".join(
+        f"{what}: {'; '.join(f'{n:,} that {why}' for why, n in sorted(counts.items()))}."
+        for what, counts in said.items()
+        if counts
+    )
+
+
+def _shown(counts: dict[str, int]) -> dict[str, int]:
+    """As PostgreSQL and pages can have them, whatever the files are called."""
+    return {printable(why): int(count) for why, count in counts.items()}
+
+
+def _nothing(files: Sequence[Path], left_out: dict[str, int]) -> str:
+    names = ", ".join(printable(file.name) for file in files)
+    return f"{names}: there are no answers that can be imported. {describe(left_out, {})}".strip()
+
+
+def _translate(
+    files: Sequence[Path],
+    folder: Path,
+    namespace: UUID,
+    note: Callable[[int, int], None],
+    held_by: int,
+) -> dict[str, Any]:
+    """What strangers wrote is read in a sandbox."""
+    arguments = [str(folder), str(namespace), *(str(file.resolve(strict=True)) for file in files)]
+
+    def tell(line: bytes) -> None:
+        read, answers = map(int, line.split()) if line else (0, 0)
+        note(read, answers)
+
+    most = LEAST_FOLDER_BYTES + FOLDER_TIMES * sum(file.stat().st_size for file in files)
+    limits = SandboxLimits(
+        memory_bytes=1024**3,
+        cpu_seconds=5 * 60 * 60,
+        seconds=6 * 60 * 60,
+        output_bytes=most,
+        folder_bytes=most,
+    )
+    sandbox = ProgramSandbox(PROGRAM, *arguments, limits=limits, folder=folder)
+    end = sandbox.follow(tell, every_seconds=NOTED_SECONDS, kept_open=[held_by])
+    if end.refusal:
+        raise ImportTrouble(printable(end.refusal))
+    if end.excess is ProgramLimit.OUTPUT:
+        raise ImportTrouble(f"What was read of the files takes more than {most:,} bytes.")
+    if end.excess or end.fault:
+        raise ImportTrouble("The files could not be read within the limits of time and memory.")
+    summary: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())
+    return summary
+
+
+def _write(
+    writer: CheckpointWriter, folder: Path, said: dict[str, Any], name: str, names: list[str]
+) -> None:
+    """Complete the checkpoint of what was translated."""
+    now = timezone.now().isoformat()
+    parts = {part: _part(writer, folder, part) for part in TRANSLATED}
+    parts |= {part: _rows(writer, part, []) for part in EMPTY}
+    parts["counts"] = _rows(writer, "counts", [_counts(said)])
+    parts["statuses"] = _rows(writer, "statuses", _statuses(said["statuses"]))
+    archived = [json.loads(line)["name"] for line in _lines(folder, "archive")]
+    for one in archived:
+        writer.take_archive(one)
+    order = {"name": name, "seeds": [said["seed"]], "claim": {}}
+    facts = {
+        "number": 1,
+        "state": "finished",
+        "reason": f"Imported from {', '.join(names)}.",
+        "started_at": said["first"],
+        "finished_at": said["last"],
+    }
+    writer.finish(CheckpointManifest(order, facts, now, {}, parts, archived).as_text())
+
+
+def _part(writer: CheckpointWriter, folder: Path, name: str) -> dict[str, Any]:
+    first = json.loads(next(_lines(folder, name), "{}"))
+    return {"rows": writer.write_lines(name, _lines(folder, name)), "columns": list(first)}
+
+
+def _rows(writer: CheckpointWriter, name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    count = writer.write_lines(name, map(json.dumps, rows))
+    return {"rows": count, "columns": list(rows[0]) if rows else []}
+
+
+def _lines(folder: Path, name: str) -> Iterator[str]:
+    with (folder / f"{name}.jsonl").open() as file:
+        yield from (line.rstrip("\n") for line in file)
+
+
+def _counts(said: dict[str, Any]) -> dict[str, Any]:
+    begun = datetime.fromisoformat(said["first"]).replace(second=0, microsecond=0)
+    counts = {name: said[name] for name in ("succeeded", "failed", "duplicate", "bytes")}
+    both = {"discovered": said["pages"], "fetched": said["pages"]}
+    return {"process_number": 0, "minute": begun.isoformat(), **counts, **both}
+
+
+def _statuses(counts: dict[str, int]) -> list[dict[str, Any]]:
+    return [
+        {"state": state, "status": int(status), "urls": urls}
+        for status, urls in counts.items()
+        for state, statuses in ENDS.items()
+        if int(status) in statuses
+    ]

@@ -1,0 +1,105 @@
+"""The background job that makes a crawl with one run of files of IMPORT_DIR. It begins anew each
+time: all of the files is imported, or nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope, state_of
+from crawling.jobs.rq_jobs import IMPORTS
+from crawling.jobs.running_job import RunningJob
+from crawling.machine.work_folders import remove_abandoned_folders
+from crawling.models import BackgroundJob
+
+
+@dataclass(frozen=True)
+class ArchiveImport:
+    """An import as pages and JSON tell it."""
+
+    job: BackgroundJob
+    #: waiting, reading, storing, imported, cancelled or failed
+    state: str
+    #: their names
+    files: list[str]
+    #: of the crawl
+    name: str
+    #: of all its files
+    bytes: int
+    #: of them, by the latest job
+    read_bytes: int = 0
+    #: found in what was read
+    answers: int = 0
+    #: of the run
+    pages: int = 0
+    #: how many records are not in the run, by the reason
+    left_out: dict[str, int] = field(default_factory=dict)
+    #: how many are there though something about them is amiss, by what that is
+    remarks: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, job: BackgroundJob) -> ArchiveImport:
+        spec, read = job.spec, job.progress.get("done", 0)
+        files, name, of = spec["files"], spec["name"], spec["bytes"]
+        state = state_of(job)
+        if state == "working":
+            state = "storing" if of and read >= of else "reading"
+        answers, made = job.progress.get("answers", 0), job.result or {}
+        return cls(job, state, files, name, of, read, answers, **made)
+
+
+def imports_asked_for() -> QuerySet[BackgroundJob]:
+    """The latest first; those whose run is deleted, too."""
+    found = BackgroundJob.objects.filter(kind=IMPORT.name)
+    return found.select_related("by", "cancelled_by", "run__crawl")
+
+
+def _work(job: RunningJob) -> JobResult:
+    # it reads and writes checkpoints, which other processes do not need
+    from crawling.uses.imports.importing import ImportResult, import_files
+
+    remove_abandoned_folders()
+    spec, made = job.row.spec, dict[str, Any]()
+    job.note(done=0, of=spec["bytes"], answers=0)
+
+    def note(read: int, answers: int) -> None:
+        job.note(done=read, answers=answers)
+
+    def confirm(result: ImportResult) -> None:
+        made.update(pages=result.pages, left_out=result.left_out, remarks=result.remarks)
+        job.finish(made, run=result.run)
+
+    import_files(
+        [Path(settings.IMPORT_DIR) / file for file in spec["files"]],
+        name=spec["name"],
+        namespace=UUID(spec["namespace"]),
+        by=job.row.by,
+        note=note,
+        confirm=confirm,
+    )
+    return made
+
+
+IMPORT = JobKind(
+    name="import",
+    label="import",
+    done="imported",
+    work=_work,
+    # it has names of files, and counts; its run goes by itself
+    effects={
+        JobEvent.DELETED: JobEffect.KEEP,
+        JobEvent.WITHDRAWN: JobEffect.KEEP,
+        JobEvent.RESTORED: JobEffect.KEEP,
+        JobEvent.REWRITTEN: JobEffect.KEEP,
+    },
+    seconds=6 * 60 * 60,
+    queue=IMPORTS,
+    scope=JobScope.INSTALLATION,
+    clear=lambda job: remove_abandoned_folders(),
+)

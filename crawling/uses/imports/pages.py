@@ -1,0 +1,63 @@
+"""Imports of WARC and WACZ files: a list, and a form to ask for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+
+from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.trouble import mistakes_kept
+from crawling.installation.permissions import may_end
+from crawling.uses.imports.import_jobs import ask_import, offered_files
+from crawling.uses.imports.importing import describe
+from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
+from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.paging import page_of
+from serving.requests import asked_text, render_live
+
+SHOWN = 50
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def imports(request: AuthenticatedRequest) -> HttpResponse:
+    """List them, the latest first; a POST asks for one."""
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        errors = _ask(request)
+        if not errors:
+            return redirect("crawling:imports")
+    found, before = imports_asked_for(), asked_number(request, "before")
+    jobs, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    may_import = request.user.has_perm("crawling.add_crawljob")
+    here: dict[str, Any] = {
+        "rows": [
+            (row, describe(row.left_out, row.remarks), may_import and may_end(request.user, job.by))
+            for job, row in ((job, ArchiveImport.of(job)) for job in jobs)
+        ],
+        "older": older,
+        "before": before,
+        "offered": offered_files(),
+        "place": settings.IMPORT_DIR,
+        "errors": errors,
+        "chosen": request.POST.getlist("files"),
+        "name": asked_text(request.POST, "name"),
+    }
+    by_user = any(may_cancel for _, _, may_cancel in here["rows"])
+    return render_live(
+        request, "imports/imports.html", "imports/_imports.html", here, depends_on_user=by_user
+    )
+
+
+@needs("crawling.add_crawljob")
+def _ask(request: AuthenticatedRequest) -> dict[str, str]:
+    """The mistakes by field; empty: it is asked for."""
+    files, name = request.POST.getlist("files"), request.POST.get("name", "")
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors):
+        asked = ArchiveImport.of(ask_import(files, name, by=request.user))
+        messages.success(request, f"A background job imports {', '.join(asked.files)}.")
+    return errors

@@ -1,0 +1,156 @@
+"""Problems that the links dataset tells, with what became of the addresses: broken links, plain
+HTTP on pages that came by HTTPS, and languages.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from crawling.base.errors import BadOrder
+from crawling.datasets.query import ask
+from crawling.models import Run, Url, UrlState
+from crawling.uses.link_check.language_tags import is_language
+from crawling.uses.link_check.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
+from crawling.web.addresses import fingerprint
+from crawling.web.statuses import explain
+
+#: The index has them by status, and then by id: of each status the first are read, not all. By the
+#: bare id PostgreSQL may look for those without one along the primary key, through all runs.
+FAILED = f"""
+WITH RECURSIVE known (status) AS (
+    (SELECT status FROM crawling_url WHERE run_id = %(run)s AND state = '{UrlState.FAILED}'
+     ORDER BY status LIMIT 1)
+    UNION ALL
+    SELECT (SELECT status FROM crawling_url
+             WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND status > known.status
+             ORDER BY status LIMIT 1)
+      FROM known WHERE known.status IS NOT NULL
+), first (id) AS (
+    SELECT one.id FROM known CROSS JOIN LATERAL (
+        SELECT id FROM crawling_url
+         WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND status = known.status
+           AND id > %(after)s
+         ORDER BY id LIMIT %(most)s
+    ) AS one
+    UNION ALL
+    (SELECT id FROM crawling_url
+      WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND status IS NULL AND id > %(after)s
+      ORDER BY id + 0 LIMIT %(most)s)
+    ORDER BY id LIMIT %(most)s
+)
+SELECT id, url, coalesce(status, 0), error FROM crawling_url
+ WHERE id = ANY(ARRAY(SELECT id FROM first)) ORDER BY id
+"""  # noqa: S608 - the state is a constant
+INSECURE_TARGETS = """
+SELECT target FROM links WHERE {condition} AND target > $after
+GROUP BY target ORDER BY target LIMIT $most
+"""
+#: rows of the same element lie together: of a part only those of `link` are read
+PAGES_WITH_LANGUAGES = """
+SELECT DISTINCT page_id FROM links
+WHERE element = 'link' AND contains(rel, 'hreflang=') AND page_id > $after
+ORDER BY page_id LIMIT $most
+"""
+LANGUAGES = """
+SELECT page_id, page, target, rel FROM links
+WHERE element = 'link' AND contains(rel, 'hreflang=') AND page_id IN (SELECT unnest($ids))
+ORDER BY page_id, position
+"""
+#: what pages say that are named so
+ANSWERS = """
+SELECT DISTINCT page, target FROM links
+WHERE element = 'link' AND contains(rel, 'hreflang=') AND page IN (SELECT unnest($pages))
+"""
+#: what stands for every other language
+DEFAULT = "x-default"
+WRONG_PLAIN = {
+    ProblemKind.MIXED_CONTENT: "A page that came by HTTPS needs it; browsers refuse it.",
+    ProblemKind.PLAIN_HTTP: "It leads from HTTPS to plain HTTP.",
+}
+
+
+class UrlFailure(NamedTuple):
+    """That of a URL, for good."""
+
+    pk: int
+    url: str
+    status: int
+    error: str
+
+
+def failed_urls(run: Run, after: int, most: int) -> list[UrlFailure]:
+    """The first so many behind that id, in the order of finding."""
+    with connection.cursor() as cursor:
+        cursor.execute(FAILED, {"run": run.pk, "after": after, "most": most})
+        return [UrlFailure(*row) for row in cursor.fetchall()]
+
+
+def find_broken(run: Run, after: str, most: int) -> Found:
+    failed = failed_urls(run, _number(after), most + 1)
+    problems = [
+        LinkProblem(ProblemKind.BROKEN, one.url, explain(one.status), one.status)
+        for one in failed[:most]
+    ]
+    return problems, str(failed[most - 1].pk) if len(failed) > most else None
+
+
+def find_insecure(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
+    query = INSECURE_TARGETS.format(condition=CONDITIONS[kind])
+    targets = [target for (target,) in ask(run, query, {"after": after, "most": most + 1})]
+    problems = [LinkProblem(kind, target, WRONG_PLAIN[kind]) for target in targets[:most]]
+    return problems, targets[most - 1] if len(targets) > most else None
+
+
+def find_languages(run: Run, after: str, most: int) -> Found:
+    """Pages that name others in other languages, wrongly; a list may be short."""
+    rows = ask(run, PAGES_WITH_LANGUAGES, {"after": _number(after), "most": most + 1})
+    ids = [page_id for (page_id,) in rows[:most]]
+    following = str(ids[-1]) if len(rows) > most else None
+    named = ask(run, LANGUAGES, {"ids": ids}) if ids else []
+    targets = {target for _, _, target, _ in named}
+    answers = set(ask(run, ANSWERS, {"pages": list(targets)})) if targets else set()
+    fetched = {
+        url.url: url
+        for url in Url.objects.filter(
+            run=run, fingerprint__in=[fingerprint(url) for url in targets], url__in=targets
+        )
+    }
+    wrong: dict[str, list[str]] = defaultdict(list)
+    for _, page, target, rel in named:
+        wrong[page] += _bad_codes(rel)
+        if told := _wrong_language(page, target, fetched.get(target), answers):
+            wrong[page].append(told)
+    return [
+        LinkProblem(ProblemKind.HREFLANG, page, " ".join(told))
+        for page, told in wrong.items()
+        if told
+    ], following
+
+
+def _bad_codes(rel: str) -> list[str]:
+    codes = [word.removeprefix("hreflang=") for word in rel.split() if "hreflang=" in word]
+    return [
+        f"“{code}” is no code of a language."
+        for code in codes
+        if code != DEFAULT and not is_language(code)
+    ]
+
+
+def _wrong_language(
+    page: str, target: str, fetched: Url | None, answers: set[tuple[Any, ...]]
+) -> str:
+    if page == target or fetched is None or fetched.status is None:
+        return ""
+    if not 200 <= fetched.status < 300:
+        return f"{target} answers: {explain(fetched.status).rstrip('.')}."
+    return "" if (target, page) in answers else f"{target} does not name this page."
+
+
+def _number(after: str) -> int:
+    try:
+        return int(after or 0)
+    except ValueError as error:
+        raise BadOrder({"cursor": "It is no `next` of a page before."}) from error

@@ -1,0 +1,122 @@
+"""The difference of two runs' link graphs, by page: links that were added, and that are gone.
+
+A link is the same if the page, the target with its fragment, the element and the attribute are; a
+new text of it is no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from crawling.datasets.query import ask, each_row
+from crawling.models import Run
+
+#: pages at a time in files
+SLICE = 200
+#: of files
+CHANGE_COLUMNS = (
+    "page",
+    "change",
+    "target",
+    "fragment",
+    "element",
+    "attribute",
+    "anchor",
+    "place",
+)
+#: Pages whose links differ: numbers for each page are compared first, since all links of two runs
+#: would not fit in memory. By the targets' fingerprints: to read the targets takes three times as
+#: long.
+CHANGED_PAGES = """
+WITH before AS (SELECT page, {facts} FROM old_links WHERE {{condition}} GROUP BY page),
+now AS (SELECT page, {facts} FROM links WHERE {{condition}} GROUP BY page)
+SELECT page, before.page_id, now.page_id FROM before FULL JOIN now USING (page)
+WHERE before.mark IS DISTINCT FROM now.mark
+""".format(  # noqa: S608  # constants
+    facts="sum(hash(target_fingerprint, fragment, element, attribute)::HUGEINT) AS mark, "
+    "min(page_id) AS page_id"
+)
+SOME_CHANGED_PAGES = f"{CHANGED_PAGES.format(condition='page > $after')} ORDER BY page LIMIT $most"
+#: in the order in which row groups have them
+ALL_CHANGED_PAGES = f"""{CHANGED_PAGES.format(condition="true")}
+ORDER BY now.page_id NULLS LAST, before.page_id
+"""
+LINK = "page, target, fragment, element, attribute"
+ONLY_IN = f"""
+SELECT page, {{added}} AS is_added, position, target, fragment, element, attribute, anchor, place
+FROM {{one}} ANTI JOIN {{other}} USING ({LINK})
+"""  # noqa: S608  # constants
+#: The links of pages that one of the runs has and the other has not. The pages are named by their
+#: ids, which few row groups have: addresses would have to be read in all. Each is read once.
+CHANGED_LINKS = f"""
+WITH now AS MATERIALIZED (SELECT {LINK}, position, anchor, place FROM links
+    WHERE page_id IN (SELECT unnest($new))),
+before AS MATERIALIZED (SELECT {LINK}, position, anchor, place FROM old_links
+    WHERE page_id IN (SELECT unnest($old)))
+{ONLY_IN.format(added="true", one="now", other="before")} UNION ALL
+{ONLY_IN.format(added="false", one="before", other="now")} ORDER BY page, position
+"""  # noqa: S608  # constants
+
+
+@dataclass(frozen=True)
+class ChangedLink:
+    target: str
+    fragment: str
+    element: str
+    attribute: str
+    anchor: str
+    place: str
+
+
+@dataclass(frozen=True)
+class PageLinkChanges:
+    """The links of a page that only one of the runs has."""
+
+    page: str
+    added: list[ChangedLink]
+    removed: list[ChangedLink]
+
+
+def list_link_changes(
+    old: Run, new: Run, *, after: str = "", most: int
+) -> tuple[list[PageLinkChanges], str | None]:
+    """Pages whose links differ, by address, and the address behind which more follow.
+
+    Raises LinkSearchTookTooLong.
+    """
+    values = {"after": after, "most": most + 1}
+    found = ask(new, SOME_CHANGED_PAGES, values, before=old)
+    rows = _with_links(old, new, found[:most])
+    return rows, found[most - 1][0] if len(found) > most else None
+
+
+def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:
+    """A row for each link that was added or removed, in the order in which its pages were found.
+
+    Raises LinkSearchTookTooLong.
+    """
+    found = each_row(new, ALL_CHANGED_PAGES, before=old)
+    while some := list(islice(found, SLICE)):
+        for row in _with_links(old, new, some):
+            for change in ("added", "removed"):
+                for link in getattr(row, change):
+                    yield {"page": row.page, "change": change, **vars(link)}
+
+
+def _with_links(
+    old: Run, new: Run, found: Sequence[tuple[str, int | None, int | None]]
+) -> list[PageLinkChanges]:
+    """found: addresses of pages, with their ids in both runs."""
+    rows = {page: PageLinkChanges(page, [], []) for page, *_ in found}
+    ids = {
+        "old": [one for _, one, _ in found if one is not None],
+        "new": [one for *_, one in found if one is not None],
+    }
+    changed = ask(new, CHANGED_LINKS, ids, before=old) if found else []
+    for page, is_added, _, *link in changed:
+        row = rows[page]
+        (row.added if is_added else row.removed).append(ChangedLink(*link))
+    return list(rows.values())

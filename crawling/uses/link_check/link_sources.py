@@ -1,0 +1,124 @@
+"""Where the links to an address are: on which page, in which element, with which text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crawling.datasets.query import ask, each_row
+from crawling.models import Run
+from crawling.web.addresses import fingerprint
+
+#: of an address, those that its row names; `list_links` has all
+MOST_SOURCES = 20
+FIRST = """count(*), arg_min({{'page': page,
+    'fragment': fragment, 'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor,
+    'place': place}}, (page_id, position), $sources)"""
+#: by fingerprint alone: to read the targets as well would take as long as all the rest
+SOURCES = f"""
+SELECT target_fingerprint, {{fragment}} AS named, {FIRST}
+FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {{condition}}
+GROUP BY target_fingerprint, named
+"""  # noqa: S608  # constants
+SOURCES_OF_HOSTS = f"""
+SELECT target_host, {FIRST}
+FROM links WHERE target_host IN (SELECT unnest($hosts)) AND {{condition}} GROUP BY target_host
+"""  # noqa: S608  # constants
+LINKS_OF = """
+SELECT wanted.number, page, fragment, element, attribute, rel, anchor, place FROM links
+JOIN wanted ON """
+LINKS_TO = f"""{LINKS_OF}wanted.fingerprint = target_fingerprint AND wanted.url = target
+    AND (wanted.named = '' OR wanted.named = fragment)
+WHERE {{condition}}
+"""
+LINKS_TO_HOSTS = f"{LINKS_OF}wanted.host = target_host WHERE {{condition}}"
+#: every link
+ANY = "true"
+
+
+@dataclass(frozen=True)
+class LinkSource:
+    """Where a link is."""
+
+    page: str
+    fragment: str
+    element: str
+    attribute: str
+    rel: str
+    anchor: str
+    place: str
+
+
+def first_sources(
+    run: Run, urls: Sequence[str], condition: str = ANY
+) -> dict[str, tuple[int, list[LinkSource]]]:
+    """Of those addresses that have links: how many, and the first MOST_SOURCES. With a fragment,
+    links that name it.
+
+    condition: of a link to count; ours.
+    """
+    if not urls:
+        return {}
+    pages = {fingerprint(page): page for page in (url.partition("#")[0] for url in urls)}
+    fragment = "fragment" if any("#" in url for url in urls) else "''"
+    values = {"fingerprints": list(pages), "sources": MOST_SOURCES}
+    rows = ask(run, SOURCES.format(condition=condition, fragment=fragment), values)
+    return {
+        f"{pages[known]}#{named}" if named else pages[known]: (
+            links,
+            [LinkSource(**one) for one in sources],
+        )
+        for known, named, links, sources in rows
+    }
+
+
+def each_source(
+    run: Run, urls: Sequence[str], condition: str = ANY
+) -> Iterator[tuple[int, LinkSource]]:
+    """All links to these addresses, as the parts have them: the number of the address, and the
+    link. To one with a fragment, links that name it.
+    """
+    split = [url.partition("#") for url in urls]
+    wanted: dict[str, Any] = {
+        "number": np.arange(len(urls)),
+        "url": np.array([page for page, *_ in split], dtype=object),
+        "named": np.array([fragment for *_, fragment in split], dtype=object),
+        "fingerprint": np.array([fingerprint(page) for page, *_ in split], dtype=np.int64),
+    }
+    if urls:
+        for number, *source in each_row(run, LINKS_TO.format(condition=condition), wanted):
+            yield number, LinkSource(*source)
+
+
+def first_sources_of_hosts(
+    run: Run, urls: Sequence[str], condition: str
+) -> dict[str, tuple[int, list[LinkSource]]]:
+    """The same of links to any address of the hosts of these."""
+    hosts = {host_of(url): url for url in urls}
+    values = {"hosts": list(hosts), "sources": MOST_SOURCES}
+    rows = ask(run, SOURCES_OF_HOSTS.format(condition=condition), values) if hosts else []
+    return {
+        hosts[host]: (links, [LinkSource(**one) for one in sources])
+        for host, links, sources in rows
+    }
+
+
+def each_source_of_hosts(
+    run: Run, urls: Sequence[str], condition: str
+) -> Iterator[tuple[int, LinkSource]]:
+    """All of them: the number of the address, and the link."""
+    wanted: dict[str, Any] = {
+        "number": np.arange(len(urls)),
+        "host": np.array([host_of(url) for url in urls], dtype=object),
+    }
+    if urls:
+        for number, *source in each_row(run, LINKS_TO_HOSTS.format(condition=condition), wanted):
+            yield number, LinkSource(*source)
+
+
+def host_of(url: str) -> str:
+    """As the column `target_host` has it."""
+    return url.partition("://")[2].partition("/")[0]

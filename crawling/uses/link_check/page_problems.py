@@ -1,0 +1,272 @@
+"""Problems that the rows of a run's pages tell: redirects, slow answers, canonical addresses,
+titles and descriptions, and pages to which no link leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.db.models import Q, QuerySet
+
+from crawling.base.errors import BadOrder
+from crawling.base.timed import time_limit
+from crawling.datasets.query import LinkSearchTookTooLong, each_row
+from crawling.models import Page, Run, Url
+from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
+from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
+from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
+
+#: pages that are looked at together
+SLICE = 5_000
+#: titles are counted through all pages of a run
+LONGEST_SECONDS = 10
+#: of a list: it may be short then
+MOST_SLICES = 4
+PERMANENT = (301, 308)
+REDIRECTS = (301, 302, 303, 307, 308)
+#: pages to which another page or a redirect leads
+LINKED = """
+SELECT DISTINCT wanted.page_id FROM links
+JOIN wanted ON wanted.fingerprint = target_fingerprint AND wanted.page_id <> links.page_id
+WHERE element IN ('a', 'area', 'frame', 'iframe', 'meta') OR attribute = 'location'
+"""
+SEVERAL_CANONICALS = """
+SELECT links.page_id, count(*) FROM links JOIN wanted ON wanted.page_id = links.page_id
+WHERE element = 'link' AND list_contains(string_split(rel, ' '), 'canonical')
+GROUP BY links.page_id HAVING count(*) > 1
+"""
+#: of pages that prefer another address only what is missing counts
+REPEATED = """
+SELECT id, url, words, pages FROM (
+    SELECT u.id, u.url, p.{column} AS words, p.canonical IN ('', u.url) AS is_own,
+        count(*) FILTER (WHERE p.canonical IN ('', u.url)) OVER (PARTITION BY p.{column}) AS pages
+    FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
+    WHERE p.run_id = %(run)s AND u.hops = 0 AND p.status = 200 AND p.content_type = ANY(%(types)s)
+        AND p.unread NOT IN ('copy', 'busy', 'type', 'no memory', 'no time')
+) pages WHERE (words = '' OR pages > 1 AND is_own) AND id > %(after)s ORDER BY id LIMIT %(most)s
+"""
+HTML = ("text/html", "application/xhtml+xml")
+#: of one page, in its place in the list
+Judged = tuple[Page, LinkProblem]
+
+
+def find_redirected(run: Run, after: str, most: int) -> Found:
+    redirects = _pages_of(run).filter(status__range=(300, 399)).filter(status__in=REDIRECTS)
+    return _scan(redirects, after, most, lambda pages: _redirected(run, pages))
+
+
+def _redirected(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
+    chains = {page.pk: [page.final_url] for page in pages}
+    ends = _follow(run, {page.pk: page.url.url for page in pages}, chains)
+    for page in pages:
+        steps, end = chains[page.pk], ends.get(page.pk)
+        lasts = "permanent" if page.status in PERMANENT else "temporary"
+        many = "a redirect" if len(steps) == 1 else f"{len(steps)} redirects"
+        if page.url.url in steps:
+            told = f"{page.status}, {lasts}: {many} in a loop."
+        else:
+            told = f"{page.status}, {lasts}: {many} to {steps[-1]}, {_told(end)}"
+        problem = LinkProblem(
+            ProblemKind.REDIRECTED, page.url.url, told, page.status, chain=tuple(steps)
+        )
+        yield page, problem
+
+
+def _follow(run: Run, begins: dict[int, str], chains: dict[int, list[str]]) -> dict[int, Url]:
+    """Make the chains complete; returns what became of their last addresses."""
+    ends: dict[int, Url] = {}
+    open_ones = set(chains)
+    for _ in range(MOST_REDIRECTS):
+        met = _urls_of(run, {chains[pk][-1] for pk in open_ones})
+        for pk in list(open_ones):
+            at, chain = met.get(chains[pk][-1]), chains[pk]
+            page: Page | None = getattr(at, "page", None)
+            if at is not None:
+                ends[pk] = at
+            is_loop = chain[-1] == begins[pk]
+            if page is None or not is_redirect(page.status) or is_loop or page.final_url in chain:
+                open_ones.discard(pk)
+            else:
+                chain.append(page.final_url)
+        if not open_ones:
+            break
+    return {pk: end for pk, end in ends.items() if end.url == chains[pk][-1]}
+
+
+def _urls_of(run: Run, urls: Collection[str]) -> dict[str, Url]:
+    found = Url.objects.filter(
+        run=run, fingerprint__in=[fingerprint(url) for url in urls], url__in=urls
+    )
+    return {url.url: url for url in found.select_related("page")}
+
+
+def _told(end: Url | None) -> str:
+    if end is None:
+        return "not part of this crawl."
+    if end.status is None:
+        return "not fetched yet."
+    return explain(end.status).rstrip(".") + "."
+
+
+def find_unread(run: Run, after: str, most: int) -> Found:
+    """Pages of which not all was read; copies are left unread by the order."""
+    pages = _pages_of(run).exclude(unread="").exclude(unread="copy")
+    return _scan(pages, after, most, _unread)
+
+
+def _unread(pages: Sequence[Page]) -> Iterator[Judged]:
+    for page in pages:
+        told = f"{page.why_unread} Its type is {page.content_type or 'unknown'}."
+        yield page, LinkProblem(ProblemKind.UNREAD, page.url.url, told, page.status)
+
+
+def find_orphans(run: Run, after: str, most: int) -> Found:
+    """Pages that were reached by a seed or a sitemap alone; a home page needs no link."""
+    pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES, content_type__in=HTML, url__hops=0)
+    return _scan(pages, after, most, lambda some: _orphans(run, some))
+
+
+def _orphans(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
+    wanted = {
+        "page_id": np.array([page.pk for page in pages], dtype=np.int64),
+        "fingerprint": np.array([page.url.fingerprint for page in pages], dtype=np.int64),
+    }
+    linked = {page_id for (page_id,) in each_row(run, LINKED, wanted)}
+    for page in pages:
+        if page.pk not in linked and canonical_address(page.url.url).target != "/":
+            told = "No page links to it: it was found by a seed or a sitemap."
+            yield page, LinkProblem(ProblemKind.ORPHAN, page.url.url, told, page.status)
+
+
+def find_canonical(run: Run, after: str, most: int) -> Found:
+    pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES).exclude(canonical="")
+    return _scan(pages, after, most, lambda some: _canonical(run, some))
+
+
+def _canonical(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
+    wanted = {"page_id": np.array([page.pk for page in pages], dtype=np.int64)}
+    several = dict(each_row(run, SEVERAL_CANONICALS, wanted))
+    others = [page for page in pages if page.canonical != page.url.url]
+    met = _urls_of(run, {page.canonical for page in others})
+    for page in pages:
+        told = _canonical_error(page, met.get(page.canonical)) if page in others else ""
+        if page.pk in several:
+            told = f"It names {several[page.pk]} canonical addresses."
+        if told:
+            yield page, LinkProblem(ProblemKind.CANONICAL, page.url.url, told, page.status)
+
+
+def _canonical_error(page: Page, target: Url | None) -> str:
+    named = f"Its canonical address, {page.canonical},"
+    try:
+        there = read_address(page.canonical).host_key
+    except BadUrl:
+        return f"{named} is no URL."
+    if canonical_address(page.url.url).host_key != there:
+        return f"{named} is on another host."
+    if target is None or target.status is None:
+        return ""
+    if not 200 <= target.status < 300:
+        return f"{named} answers: {_told(target)}"
+    further = target.page.canonical if hasattr(target, "page") else ""
+    return f"{named} names another, {further}." if further not in ("", target.url) else ""
+
+
+def find_slow(run: Run, after: str, most: int, seconds: float) -> Found:
+    """The slowest first."""
+    pages = _pages_of(run).filter(fetch_seconds__gte=seconds, url__hops=0)
+    if after:
+        slower, _, pk = after.partition(" ")
+        try:
+            last, number = float(slower), int(pk)
+        except ValueError as error:
+            raise _no_key() from error
+        pages = pages.filter(Q(fetch_seconds__lt=last) | Q(fetch_seconds=last, pk__gt=number))
+    found = list(pages.order_by("-fetch_seconds", "pk")[: most + 1])
+    problems = [
+        LinkProblem(
+            ProblemKind.SLOW, page.url.url, f"It took {page.fetch_seconds:.1f} s.", page.status
+        )
+        for page in found[:most]
+    ]
+    last_shown = found[most - 1] if len(found) > most else None
+    return problems, f"{last_shown.fetch_seconds!r} {last_shown.pk}" if last_shown else None
+
+
+def find_repeated(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
+    """Pages without a title or a description, or with that of another.
+
+    Raises LinkSearchTookTooLong.
+    """
+    try:
+        values: dict[str, Any] = {
+            "run": run.pk,
+            "types": list(HTML),
+            "after": int(after or 0),
+            "most": most + 1,
+        }
+    except ValueError as error:
+        raise _no_key() from error
+    with time_limit(LONGEST_SECONDS, LinkSearchTookTooLong) as cursor:
+        cursor.execute(REPEATED.format(column=str(kind)), values)
+        rows = cursor.fetchall()
+    problems = [
+        LinkProblem(kind, url, _repeated(kind, words, pages), 200)
+        for _, url, words, pages in rows[:most]
+    ]
+    return problems, str(rows[most - 1][0]) if len(rows) > most else None
+
+
+def _repeated(kind: ProblemKind, words: str, pages: int) -> str:
+    if not words:
+        return f"It has no {kind}."
+    return f"{pages} pages have the {kind} “{words}”."
+
+
+def _pages_of(run: Run) -> QuerySet[Page]:
+    return Page.objects.filter(run=run).select_related("url")
+
+
+def _scan(
+    pages: QuerySet[Page],
+    after: str,
+    most: int,
+    judge: Callable[[Sequence[Page]], Iterable[Judged]],
+) -> Found:
+    """The problems of pages in the order of their fetches, one a page, as the index has them."""
+    at, found = _read_key(after), list[Judged]()
+    for _ in range(MOST_SLICES):
+        some = list(_behind(pages, at).order_by("fetched_at", "url_id")[:SLICE])
+        found += judge(some) if some else ()
+        if len(found) > most:
+            return [problem for _, problem in found[:most]], _key(found[most - 1][0])
+        if len(some) < SLICE:
+            return [problem for _, problem in found], None
+        at = some[-1].fetched_at, some[-1].pk
+    return [problem for _, problem in found], _key(some[-1])
+
+
+def _behind(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> QuerySet[Page]:
+    if at is None:
+        return pages
+    # the first condition is what the index can begin at
+    return pages.filter(Q(fetched_at__gte=at[0]) & (Q(fetched_at__gt=at[0]) | Q(url_id__gt=at[1])))
+
+
+def _key(page: Page) -> str:
+    return f"{page.fetched_at.isoformat()} {page.pk}"
+
+
+def _read_key(after: str) -> tuple[datetime, int] | None:
+    moment, _, pk = after.partition(" ")
+    try:
+        return (datetime.fromisoformat(moment), int(pk)) if after else None
+    except ValueError as error:
+        raise _no_key() from error
+
+
+def _no_key() -> BadOrder:
+    return BadOrder({"cursor": "It is no `next` of a page before."})

@@ -1,0 +1,195 @@
+"""The links of a run: their problems, those of a page and to it, media, hosts, and what is
+different in another run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from redis.exceptions import RedisError
+
+from crawling.base.errors import BadOrder
+from crawling.dashboard.base.requests import asked_number, of_run
+from crawling.dashboard.base.trouble import errors_told
+from crawling.datasets.parts import MOST_BEHIND, pages_behind
+from crawling.datasets.progress import unread_parts
+from crawling.datasets.query import LinkSearchTookTooLong
+from crawling.models import Run
+from crawling.uses.link_check.certificate_problems import SOON
+from crawling.uses.link_check.junit import junit_lines
+from crawling.uses.link_check.link_changes import (
+    CHANGE_COLUMNS,
+    each_link_change,
+    list_link_changes,
+)
+from crawling.uses.link_check.link_check import SLOW_SECONDS, list_problems, problem_rows
+from crawling.uses.link_check.problem_changes import (
+    ProblemChange,
+    TooManyProblems,
+    list_changed,
+)
+from crawling.uses.link_check.problem_counts import counts_of
+from crawling.uses.link_check.problem_kinds import ProblemKind
+from crawling.uses.link_check.reports import list_hosts, list_links, list_media
+from crawling.uses.search.jobs import ask_reading
+from serving.access import AuthenticatedRequest, needs
+from serving.downloads import Download, row_file, send
+from serving.list_choices import choices_of
+
+#: why a crawl that was never started has nothing here
+NEVER_STARTED = "it has no links"
+ROWS = 50
+#: runs to choose from
+RUNS = 50
+#: links of a page and direction on the page of changes; files have all
+LINKS_SHOWN = 20
+#: name and words of each list
+LISTS = {
+    "check": "Link check",
+    "all": "All links",
+    "media": "Media",
+    "hosts": "Linked hosts",
+}
+#: of the files of problems
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
+
+
+@of_run(NEVER_STARTED, methods=("GET", "HEAD", "POST"))
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    """The list `?show=`, and with `?page=`, `?target=` or `?host=` the links of a page, to a URL or
+    to a host; a POST asks for the reading of the run's pages that the kind of problem needs.
+    """
+    if request.method == "POST":
+        return _ask_reading(request, run)
+    asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
+    shown = "all" if any(asked.values()) else request.GET.get("show", "")
+    shown, kind = shown if shown in LISTS else "check", _kind(request)
+    here: dict[str, Any] = {
+        "crawl": run.crawl,
+        "run": run,
+        "lists": LISTS,
+        "shown": shown,
+        "title": LISTS[shown],
+        "source": asked["page"],
+        "target": asked["target"],
+        "host": asked["host"],
+        "behind": pages_behind(run),
+        "most_behind": MOST_BEHIND,
+        "after": request.GET.get("after", ""),
+        "kind": kind,
+        "unread": kind.needs_reading and bool(unread_parts(run)),
+        "slow_seconds": SLOW_SECONDS,
+        "certificate_days": SOON.days,
+        "endings": ENDINGS,
+    }
+    if shown == "check":
+        here |= _compared(request, run)
+    try:
+        rows, following = _rows(request, here, asked)
+    except (BadOrder, LinkSearchTookTooLong, TooManyProblems) as trouble:
+        return render(request, "link_check/links.html", {**here, "trouble": str(trouble)})
+    return render(request, "link_check/links.html", {**here, "rows": rows, "following": following})
+
+
+@needs("crawling.change_crawljob")
+def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    with errors_told(request, RedisError):
+        ask_reading(run, by=request.user)
+        messages.success(request, "A background job reads the pages of this run again.")
+    here = reverse("crawling:links", args=[run.crawl_id])
+    return redirect(f"{here}?run={run.number}&kind={_kind(request)}")
+
+
+def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
+    """The kinds with their numbers, and the earlier run that this one is compared with."""
+    counts, old, change = counts_of(run), _run_before(request, run), _change(request)
+    if old is None or old.number > run.number:
+        old = change = None
+    return {
+        "kinds": [(kind, counts.get(kind)) for kind in ProblemKind],
+        "old": old,
+        "change": change,
+        "changes": list(ProblemChange),
+    }
+
+
+def _change(request: AuthenticatedRequest) -> ProblemChange | None:
+    asked = request.GET.get("change", "")
+    return ProblemChange(asked) if asked in list(ProblemChange) else None
+
+
+def _rows(
+    request: AuthenticatedRequest, here: dict[str, Any], asked: dict[str, str]
+) -> tuple[list[Any], str | None]:
+    run, most, after = here["run"], choices_of(request).most(ROWS), here["after"][:5000]
+    match here["shown"]:
+        case "check" if here["change"]:
+            return list_changed(
+                here["old"], run, here["kind"], here["change"], after=after, most=most
+            )
+        case "check":
+            return list_problems(run, here["kind"], after=after, most=most)
+        case "all":
+            return list_links(run, **asked, after=after, most=most)
+        case "media":
+            return list_media(run, after=after, most=most)
+    return list_hosts(run, after=after, most=most)
+
+
+def _kind(request: AuthenticatedRequest) -> ProblemKind:
+    """The kind of problem asked for; nonsense counts as not given."""
+    asked = request.GET.get("kind", "")
+    return ProblemKind(asked) if asked in list(ProblemKind) else ProblemKind.BROKEN
+
+
+@of_run(NEVER_STARTED)
+def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
+    """The links that were added and removed in `?run=` (the latest) against `?against=` (the one
+    before), by page, after an address.
+    """
+    old, after = _run_before(request, new), request.GET.get("after", "")[:5000]
+    here: dict[str, Any] = {"crawl": new.crawl, "new": new, "old": old, "after": after}
+    here |= {"runs": new.crawl.runs.all()[:RUNS], "shown": LINKS_SHOWN}
+    here |= {"behind": [run.number for run in (new, old) if run and pages_behind(run)]}
+    if old:
+        try:
+            rows, following = list_link_changes(
+                old, new, after=after, most=choices_of(request).most(ROWS)
+            )
+            here |= {"rows": rows, "following": following}
+        except LinkSearchTookTooLong as trouble:
+            here |= {"trouble": str(trouble)}
+    return render(request, "link_check/link_changes.html", here)
+
+
+@of_run(NEVER_STARTED)
+def changes_file(request: AuthenticatedRequest, new: Run, kind: str) -> HttpResponseBase:
+    """Each link that was added or removed."""
+    old = _run_before(request, new)
+    if old is None:
+        raise Http404("There is no other run to compare with.")
+    stem = f"crawl-{new.crawl_id}-run-{new.number}-against-{old.number}-links"
+    return send(row_file(stem, kind, each_link_change(old, new), CHANGE_COLUMNS))
+
+
+def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
+    number = asked_number(request, "against")
+    if number is not None:
+        return get_object_or_404(new.crawl.runs, number=number)
+    others = new.crawl.runs.exclude(pk=new.pk)
+    return others.filter(number__lt=new.number).first() or others.first()
+
+
+@of_run(NEVER_STARTED)
+def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
+    """Each link with each problem; `?kind=`: only those of that kind."""
+    kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
+    rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
+    if kind == "xml":
+        return send(Download(f"{stem}.xml", "application/xml", junit_lines(kinds, rows)))
+    return send(row_file(stem, kind, rows))

@@ -1,0 +1,99 @@
+"""How many problems of each kind a run has. A background job counts them once the run has ended and
+its pages are read; until then, and after what changes them, there are no numbers.
+
+They are kept in Django's cache: who looks at them asks for the job if they are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import blake2b
+from itertools import islice
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from crawling.datasets.progress import unread_parts
+from crawling.datasets.query import LinkSearchTookTooLong
+from crawling.jobs.due_jobs import ask_unless_taken
+from crawling.jobs.kinds import DueJob, JobResult
+from crawling.jobs.running_job import JobGone, RunningJob
+from crawling.models import LinksPart, Run, WithdrawnPage
+from crawling.models.jobs import ENDED_STATES
+from crawling.uses.link_check.jobs import PROBLEM_COUNTS
+from crawling.uses.link_check.link_check import each_found
+from crawling.uses.link_check.problem_kinds import ProblemKind
+
+#: so many or more
+MOST_COUNTED = 10_000
+KEPT_SECONDS = int(timedelta(days=90).total_seconds())
+
+
+@dataclass(frozen=True)
+class ProblemCount:
+    """How many problems of a kind there are; MOST_COUNTED: so many or more."""
+
+    kind: ProblemKind
+    problems: int
+
+    @property
+    def is_more(self) -> bool:
+        return self.problems >= MOST_COUNTED
+
+
+def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
+    """What is counted by now, in the order of kinds. Two queries.
+
+    A kind that needs a reading of pages is missing before it, one that takes too long always.
+    """
+    if run.state not in ENDED_STATES:
+        return {}
+    kept: dict[str, int | None] = {}
+    with suppress(RedisError):  # then there are no numbers
+        kept = cache.get(_key(run), kept)
+        if any(kind not in kept for kind in countable(run)):
+            ask_unless_taken(PROBLEM_COUNTS, DueJob(f"run {run.pk}", run.pk))
+    known = {kind: kept.get(kind) for kind in ProblemKind}
+    return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
+
+
+def count_problems(job: RunningJob) -> JobResult:
+    """What the job does. What was counted is not counted again. Raises JobGone."""
+    run = job.run
+    if run.state not in ENDED_STATES:
+        raise JobGone
+    for kind in countable(run):
+        key = _key(run)
+        kept = cache.get(key, {})
+        if kind not in kept:
+            cache.set(key, {**kept, kind: _counted(run, kind)}, timeout=KEPT_SECONDS)
+        if not job.goes_on():
+            return None
+    return {}
+
+
+def _counted(run: Run, kind: ProblemKind) -> int | None:
+    try:
+        return sum(1 for _ in islice(each_found(run, kind), MOST_COUNTED))
+    except LinkSearchTookTooLong:
+        return None
+
+
+def countable(run: Run) -> Sequence[ProblemKind]:
+    """The kinds whose pages are read."""
+    is_read = not unread_parts(run)
+    return [kind for kind in ProblemKind if is_read or not kind.needs_reading]
+
+
+def _key(run: Run) -> str:
+    """Another one after whatever changes the problems: the end, readings, withdrawals."""
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
+    state = (
+        run.finished_at,
+        list(parts.values_list("name", "read_at")),
+        WithdrawnPage.objects.filter(run=run).count(),
+    )
+    return f"problems/{run.pk}/{blake2b(repr(state).encode(), digest_size=16).hexdigest()}"

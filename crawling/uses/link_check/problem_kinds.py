@@ -1,0 +1,131 @@
+"""The kinds of problem that a link check looks for, and how one is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from crawling.uses.link_check.link_sources import ANY, LinkSource, host_of
+
+#: links that a reader follows; what else a page has is shown with it
+FOLLOWED = "(element IN ('a', 'area', 'form', 'button') OR attribute = 'formaction')"
+#: `link` elements of which a browser loads the target
+LOADED = "regexp_matches(rel, '(^| )(stylesheet|icon|preload|modulepreload|manifest)( |$)')"
+LISTED = "(element IN ('blockquote', 'q', 'ins', 'del', '') OR attribute = 'longdesc')"
+INSECURE = "page LIKE 'https://%' AND target LIKE 'http://%'"
+
+
+class ProblemKind(StrEnum):
+    """In the order in which they are listed."""
+
+    BROKEN = "broken"
+    FRAGMENT = "fragment"
+    MALFORMED = "malformed"
+    REDIRECTED = "redirected"
+    MIXED_CONTENT = "mixed-content"
+    PLAIN_HTTP = "plain-http"
+    CERTIFICATE = "certificate"
+    SLOW = "slow"
+    UNREAD = "unread"
+    ORPHAN = "orphan"
+    CANONICAL = "canonical"
+    HREFLANG = "hreflang"
+    TITLE = "title"
+    DESCRIPTION = "description"
+    HTML = "html"
+
+    @property
+    def label(self) -> str:
+        return LABELS[self]
+
+    @property
+    def condition(self) -> str:
+        """Of a link to have the problem if its target has it."""
+        return CONDITIONS.get(self, ANY)
+
+    @property
+    def needs_reading(self) -> bool:
+        """Whether it is found by a second reading of the pages."""
+        return self in (ProblemKind.FRAGMENT, ProblemKind.MALFORMED, ProblemKind.HTML)
+
+    @property
+    def is_of_hosts(self) -> bool:
+        """Whether all links to the host of the address have it."""
+        return self is ProblemKind.CERTIFICATE
+
+    @property
+    def is_of_links(self) -> bool:
+        """Whether it is mended on the pages that link to the address, and not on the page at the
+        address.
+        """
+        return self in OF_LINKS
+
+
+LABELS = {
+    ProblemKind.BROKEN: "Broken",
+    ProblemKind.FRAGMENT: "Missing fragments",
+    ProblemKind.MALFORMED: "Malformed links",
+    ProblemKind.REDIRECTED: "Redirected",
+    ProblemKind.MIXED_CONTENT: "Mixed content",
+    ProblemKind.PLAIN_HTTP: "Plain HTTP",
+    ProblemKind.CERTIFICATE: "Certificates",
+    ProblemKind.SLOW: "Slow",
+    ProblemKind.UNREAD: "Not all read",
+    ProblemKind.ORPHAN: "Orphan pages",
+    ProblemKind.CANONICAL: "Canonical",
+    ProblemKind.HREFLANG: "Languages",
+    ProblemKind.TITLE: "Titles",
+    ProblemKind.DESCRIPTION: "Descriptions",
+    ProblemKind.HTML: "HTML errors",
+}
+CONDITIONS = {
+    ProblemKind.MIXED_CONTENT: f"{INSECURE} AND NOT {FOLLOWED} AND NOT {LISTED} AND "
+    f"(element <> 'link' OR {LOADED})",
+    ProblemKind.PLAIN_HTTP: f"{INSECURE} AND {FOLLOWED}",
+    ProblemKind.CERTIFICATE: "target LIKE 'https://%'",
+}
+OF_LINKS = {
+    ProblemKind.BROKEN,
+    ProblemKind.FRAGMENT,
+    ProblemKind.REDIRECTED,
+    ProblemKind.MIXED_CONTENT,
+    ProblemKind.PLAIN_HTTP,
+    ProblemKind.CERTIFICATE,
+    ProblemKind.SLOW,
+}
+
+
+#: of the links to an address; "all" leads to the others
+SOURCES_TOLD = 3
+
+
+@dataclass(frozen=True)
+class LinkProblem:
+    """A problem of an address, or of the links to it."""
+
+    kind: ProblemKind
+    url: str
+    #: a sentence
+    detail: str
+    #: None: it was not fetched, or that does not matter
+    status: int | None = None
+    #: where redirects lead, one after the other
+    chain: Sequence[str] = field(default_factory=tuple)
+    #: how many lead to it; counted only where `is_of_links`
+    links: int = 0
+    sources: Sequence[LinkSource] = field(default_factory=tuple)
+
+    @property
+    def some_sources(self) -> Sequence[LinkSource]:
+        """Those that a page tells."""
+        return self.sources[:SOURCES_TOLD]
+
+    @property
+    def host(self) -> str:
+        """Of the address."""
+        return host_of(self.url)
+
+
+#: and the key behind which more follow
+Found = tuple[list[LinkProblem], str | None]

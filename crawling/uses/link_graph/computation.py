@@ -1,0 +1,133 @@
+"""The job that computes the link graph of a run: PageRank, hubs and authorities, and components, of
+its pages and of its hosts, and drawings of its hosts.
+
+It is done step by step, and may be ended after any of them: what later ones need is in files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from functools import partial
+
+import duckdb
+import numpy as np
+
+from crawling.base.errors import CrawlError
+from crawling.base.storage import storage
+from crawling.datasets.parts import pages_behind
+from crawling.jobs.kinds import JobResult
+from crawling.jobs.running_job import RunningJob
+from crawling.models import Run
+from crawling.uses.link_graph.drawing_steps import are_summed, drawing_steps, sum_steps
+from crawling.uses.link_graph.edges import Edges, edge_steps, node_steps
+from crawling.uses.link_graph.files import component_step, link_steps, page_steps
+from crawling.uses.link_graph.graphs import LinkGraph
+from crawling.uses.link_graph.host_graph import host_steps
+from crawling.uses.link_graph.measures import (
+    KINDS,
+    MOST_STEPS,
+    STEPS,
+    RanksNotFound,
+    components,
+    hubs_and_authorities,
+    pagerank,
+)
+from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, delete_kept
+from crawling.uses.link_graph.tables import ask
+
+NO_MEMORY = "The machine of the background worker has too little memory for it."
+COUNTS = """
+SELECT count(*), (SELECT count(*) FROM links), (SELECT count(*) FROM hosts),
+    coalesce(max(weak), 0), coalesce(max(strong), 0)
+FROM pages
+"""
+
+
+class GraphTrouble(CrawlError):
+    """The link graph cannot be computed."""
+
+
+def compute(job: RunningJob) -> JobResult:
+    """Go on until the turn or the work ends, but for one step at least. Raises CrawlError
+    with the reason why it cannot be computed, JobGone.
+    """
+    if "behind" not in job.progress:
+        job.note(behind=pages_behind(job.run))
+    graph = LinkGraph.of(job.row)
+    counts = _computed(job, graph)
+    if counts is not None:
+        job.finish(counts)
+        delete_kept(graph)
+    return counts
+
+
+def _computed(job: RunningJob, graph: LinkGraph) -> JobResult:
+    """Raises CrawlError with the reason why it cannot be computed, JobGone."""
+    try:
+        return _counts(graph) if _are_done(job, graph) else None
+    except MemoryError as error:
+        raise GraphTrouble(NO_MEMORY) from error
+    except OSError as error:
+        why = f"Its files cannot be written: {error.strerror}." if error.strerror else str(error)
+        raise GraphTrouble(why) from error
+    except duckdb.Error as error:
+        raise GraphTrouble(str(error)) from error
+
+
+def _are_done(job: RunningJob, graph: LinkGraph) -> bool:
+    """Do the steps that are to be done, until others wait; whether all are."""
+    is_first = True
+    for step in _steps(graph, job.run):
+        if step.is_done:
+            continue
+        if not (is_first or job.goes_on()):
+            return False
+        step.work()
+        is_first = False
+        job.bookmark(step.file)
+    return True
+
+
+def _steps(graph: LinkGraph, run: Run) -> Iterator[Step]:
+    """In their order; each may be done once those before it are."""
+    if not are_summed(graph):  # else a later turn need not read the links
+        nodes = yield from node_steps(graph, run)
+        if storage().size(graph.file("pages")) is None:  # nor those between pages
+            yield from _page_steps(graph, run, nodes)
+        yield component_step(graph)
+        lines = yield from host_steps(graph, run, nodes)
+        yield from sum_steps(graph, lines)
+    yield from drawing_steps(graph)
+
+
+def _page_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Iterator[Step]:
+    ids = np.ascontiguousarray(nodes[:, 0])
+    edges = yield from edge_steps(graph, run, nodes)
+    yield from link_steps(graph, ids, edges)
+    measures: dict[str, np.ndarray] = {}
+    for kind in KINDS:
+        yield arrays_step(graph, kind, partial(components, edges, kind))
+        measures |= arrays_of(graph, kind)
+    measures |= yield from _rank_steps(graph, edges)
+    yield arrays_step(graph, "hubs", partial(hubs_and_authorities, edges))
+    measures |= arrays_of(graph, "hubs")
+    yield from page_steps(graph, ids, edges, measures)
+
+
+def _rank_steps(graph: LinkGraph, edges: Edges) -> Generator[Step, None, dict[str, np.ndarray]]:
+    """Raises RanksNotFound."""
+    ranks = np.ones(edges.nodes)
+    for number in range(MOST_STEPS // STEPS):
+        name = f"ranked-{number:05}"
+        yield arrays_step(graph, name, partial(pagerank, edges, ranks))
+        found = arrays_of(graph, name)
+        ranks = found["pagerank"]
+        if found["is_found"]:
+            return {"pagerank": ranks / ranks.sum()}
+    raise RanksNotFound
+
+
+def _counts(graph: LinkGraph) -> dict[str, int]:
+    names = ("pages", "links", "hosts", "weak_components", "strong_components")
+    ((*counts,),) = ask(graph, COUNTS)
+    return dict(zip(names, counts, strict=True))

@@ -1,0 +1,138 @@
+"""The steps that draw the graph of hosts: links are added up by the nodes that they join in each
+drawing, then drawings are laid out.
+
+The links of a large graph take seconds, which a turn may not have: so they are added up by the
+slice, and what draws reads the sums.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from crawling.datasets.parquet import put_query
+from crawling.uses.link_graph.drawings import (
+    Drawing,
+    HostNodes,
+    Hosts,
+    Lines,
+    draw,
+    first_lines,
+    lines_of,
+)
+from crawling.uses.link_graph.graphs import LinkGraph
+from crawling.uses.link_graph.host_graph import SLICE, sums
+from crawling.uses.link_graph.layout import positions
+from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
+from crawling.uses.link_graph.tables import drawn_hosts
+
+#: the name of the sums of links
+SUMS = "drawn-sums"
+#: that are laid out in a step: two seconds of a processor at most
+DRAWINGS = 20
+NODE_COLUMNS = (
+    *("drawing", "node", "kind", "name", "hosts", "pages"),
+    *("in_links", "out_links", "opens", "x", "y", "joined"),
+)
+#: `opens`: the number of the drawing of its hosts, 0: of none; `joined`: pairs of nodes that are
+#: joined in the whole drawing
+DRAWN_NODES = """
+SELECT drawing, node, kind::VARCHAR AS kind, name::VARCHAR AS name, hosts, pages, in_links,
+    out_links, opens, x, y, joined
+FROM given ORDER BY drawing, node
+"""
+DRAWN_LINES = """
+SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing, links DESC
+"""
+
+
+class _DrawnHosts:
+    """The hosts of a graph, whose table is there already."""
+
+    def __init__(self, graph: LinkGraph) -> None:
+        rows = drawn_hosts(graph)
+        names, domains, *counts = zip(*rows, strict=True) if rows else ([], [], [])
+        self.hosts, self.number = Hosts(names, domains), len(rows)
+        #: of each host, pages, links to it and from it
+        self.counts = np.array(counts)
+
+    def drawings(self) -> Iterator[Drawing]:
+        """One after the other, since each has all hosts that it leads to."""
+        return draw(self.hosts, range(self.number))
+
+
+def are_summed(graph: LinkGraph) -> bool:
+    """Whether the drawings need none of the links any more."""
+    return arrays_step(graph, SUMS, dict).is_done
+
+
+def sum_steps(graph: LinkGraph, lines: Lines) -> Iterator[Step]:
+    """Add up the links, SLICE lines at a time.
+
+    lines: between hosts, by their places in the table. Raises OSError.
+    """
+    drawn = _DrawnHosts(graph)
+    places = HostNodes(drawn.number, drawn.drawings())
+    starts = range(0, max(len(lines.links), 1), SLICE)
+    for number, at in enumerate(starts):
+        some = lines.where(slice(at, at + SLICE))
+        yield arrays_step(graph, f"drawn-{number:05}", partial(places.pairs, some))
+    yield arrays_step(graph, SUMS, partial(sums, graph, "drawn", len(starts)))
+
+
+def drawing_steps(graph: LinkGraph) -> Iterator[Step]:
+    """Lay out the drawings and store them; the sums are there already. Raises OSError."""
+    drawn, found, files = _DrawnHosts(graph), arrays_of(graph, SUMS), 0
+    drawings = drawn.drawings()
+    while some := list(islice(drawings, DRAWINGS)):
+        with_lines = [(one, lines_of(one.number, found["pair"], found["links"])) for one in some]
+        file = slice_file(graph, "drawn_lines", files)
+        yield Step(file, partial(_put_drawings, graph, files, with_lines, drawn.counts))
+        files += 1
+    yield merge_step(graph, "drawn_nodes", files)
+    yield merge_step(graph, "drawn_lines", files)
+
+
+def _put_drawings(
+    graph: LinkGraph, number: int, drawings: Sequence[tuple[Drawing, Lines]], counts: np.ndarray
+) -> None:
+    """number: of the files."""
+    nodes: dict[str, list[Any]] = {name: [] for name in NODE_COLUMNS}
+    drawn: dict[str, list[Any]] = defaultdict(list)
+    for drawing, lines in drawings:
+        shown = first_lines(lines)
+        _add_nodes(nodes, drawing, shown, joined=len(lines.links), counts=counts)
+        for name, values in vars(shown).items():
+            drawn[name] += values.tolist()
+        drawn["drawing"] += [drawing.number] * len(shown.links)
+    put_query(slice_file(graph, "drawn_nodes", number), DRAWN_NODES, _arrays(nodes))
+    put_query(slice_file(graph, "drawn_lines", number), DRAWN_LINES, _arrays(drawn))
+
+
+def _add_nodes(
+    columns: dict[str, list[Any]],
+    drawing: Drawing,
+    shown: Lines,
+    *,
+    joined: int,
+    counts: np.ndarray,
+) -> None:
+    places = positions(len(drawing.nodes), shown)
+    for number, (node, (x, y)) in enumerate(zip(drawing.nodes, places.tolist(), strict=True)):
+        pages, in_links, out_links = counts[:, node.hosts].sum(axis=1).tolist()
+        row = {"drawing": drawing.number, "node": number, "kind": node.kind, "name": node.name}
+        row |= {"hosts": len(node.hosts), "pages": pages, "opens": node.opens or 0, "x": x, "y": y}
+        row |= {"in_links": in_links, "out_links": out_links, "joined": joined}
+        for name in NODE_COLUMNS:
+            columns[name].append(row[name])
+
+
+def _arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
+    """Texts as objects, as DuckDB takes them."""
+    kinds = {"kind": object, "name": object, "x": float, "y": float}
+    return {name: np.array(values, kinds.get(name, np.int64)) for name, values in columns.items()}

@@ -1,0 +1,130 @@
+"""The graph of a run's pages and the links between them, as arrays.
+
+Pages are read from the database, links from the dataset, a slice of pages at a time. Of a link
+there are eight bytes in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from crawling.base.errors import CrawlError
+from crawling.datasets.parts import links_written
+from crawling.datasets.query import each_columns
+from crawling.models import Page, Run
+from crawling.uses.link_graph.graphs import LinkGraph
+from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
+
+#: What leads from a page to another: links, frames, and what has no element, which are redirects
+#: and the links of documents that are no HTML. Images and styles lead nowhere.
+LEADING = "element IN ('a', 'area', 'iframe', 'frame', '')"
+#: pages are read so many at a time, and their links as many at a time; a page more may go beyond
+SLICE, SLICE_LINKS = 20_000, 500_000
+#: that a page counts for at least, so that a slice has at most SLICE pages
+LEAST_LINKS = SLICE_LINKS // SLICE
+#: links of a run that are read; of more the arrays would need several GB
+MOST_LINKS = 60_000_000
+#: for the links of a slice
+SECONDS = 600.0
+PAIRS = f"""
+SELECT page_id, target_fingerprint FROM links
+WHERE page_id BETWEEN $first AND $last AND {LEADING}
+"""  # noqa: S608 - constants
+
+
+class GraphTooLarge(CrawlError):
+    """The run has more links than a link graph is computed of: 60 million."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a graph: each pair of different nodes once, by number."""
+
+    #: how many there are
+    nodes: int
+    #: ascending
+    sources: np.ndarray
+    targets: np.ndarray
+
+
+def node_steps(graph: LinkGraph, run: Run) -> Generator[Step, None, np.ndarray]:
+    """Read the stored pages of a run, which are the nodes. Gives a row of each, by id: the id, the
+    fingerprint of the address, the number of links.
+
+    Raises GraphTooLarge.
+    """
+    if links_written(run) > MOST_LINKS:
+        raise GraphTooLarge
+    slices: list[np.ndarray] = []
+    after = 0
+    while not slices or len(slices[-1]) == SLICE:
+        name = f"nodes-{len(slices):05}"
+        yield arrays_step(graph, name, partial(_nodes, run, after))
+        slices.append(arrays_of(graph, name)["nodes"])
+        after = int(slices[-1][-1, 0]) if len(slices[-1]) else after
+    return np.concatenate(slices)
+
+
+def _nodes(run: Run, after: int) -> dict[str, np.ndarray]:
+    """after: the id of the page before."""
+    pages = Page.objects.filter(run=run, url__gt=after).order_by("url")
+    rows = pages.values_list("url", "url__fingerprint", "links")[:SLICE]
+    return {"nodes": np.fromiter(rows.iterator(), np.dtype((np.int64, 3)))}
+
+
+def edge_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step, None, Edges]:
+    """Read the links between pages. Raises LinkSearchTookTooLong."""
+    index = _NodeIndex(nodes[:, 0], nodes[:, 1])
+    slices = list(page_slices(nodes))
+    for number, ends in enumerate(slices):
+        yield arrays_step(graph, f"edges-{number:05}", partial(_read_edges, run, index, ends))
+    found = [arrays_of(graph, f"edges-{number:05}") for number in range(len(slices))]
+    sources, targets = (
+        np.concatenate([np.empty(0, np.int32), *(part[end] for part in found)])
+        for end in ("sources", "targets")
+    )
+    return Edges(len(nodes), sources, targets)
+
+
+class _NodeIndex:
+    """Finds nodes by their ids, and by the fingerprints of their addresses."""
+
+    def __init__(self, ids: np.ndarray, fingerprints: np.ndarray) -> None:
+        self._ids = ids
+        self._by_fingerprint = np.argsort(fingerprints)
+        self._ordered = fingerprints[self._by_fingerprint]
+
+    def edges(self, ids: np.ndarray, fingerprints: np.ndarray) -> dict[str, np.ndarray]:
+        """Those of links from pages with these ids; each pair of nodes once, ascending."""
+        sources, is_page = _places(self._ids, ids)
+        places, is_target = _places(self._ordered, fingerprints)
+        targets = self._by_fingerprint[places]
+        kept = is_page & is_target & (sources != targets)
+        pairs = np.unique(sources[kept] * len(self._ids) + targets[kept])
+        sources, targets = np.divmod(pairs, len(self._ids))
+        return {"sources": sources.astype(np.int32), "targets": targets.astype(np.int32)}
+
+
+def _read_edges(run: Run, index: _NodeIndex, ends: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """ends: the first and the last id of some pages; those of slice after slice ascend."""
+    (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
+    return index.edges(found["page_id"], found["target_fingerprint"])
+
+
+def page_slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
+    """The first and the last id of pages, SLICE at most, with about SLICE_LINKS links together."""
+    numbers = np.cumsum(np.maximum(nodes[:, 2], LEAST_LINKS)) // SLICE_LINKS
+    starts = np.unique(numbers, return_index=True)[1]
+    for some in np.split(nodes[:, 0], starts[1:]):
+        if len(some):
+            yield {"first": int(some[0]), "last": int(some[-1])}
+
+
+def _places(ordered: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each is in the ordered array, which is not empty, and whether it is there."""
+    places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return places, ordered[places] == wanted

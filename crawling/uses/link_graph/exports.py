@@ -1,0 +1,103 @@
+"""A link graph as files: its tables as CSV, JSON Lines and Parquet, its nodes and edges as GraphML.
+
+GraphML: http://graphml.graphdrawing.org/specification.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from typing import Any
+from xml.sax.saxutils import XMLGenerator
+from xml.sax.xmlreader import AttributesImpl
+
+from crawling.base.storage import pieces_of, storage
+from crawling.uses.link_graph.graphs import LinkGraph
+from crawling.uses.link_graph.lists import LISTS, each_of
+from crawling.uses.link_graph.tables import each_row, path_of
+from serving.downloads import Download, row_file
+
+#: what a file may have, by the `show` of its page
+SHOWN = ("pages", "hosts")
+#: the table of edges of each, and what it says of an edge
+EDGES = {
+    "pages": ("SELECT source, target FROM links", ()),
+    "hosts": ("SELECT source, target, links FROM host_links", ("links",)),
+}
+#: of attributes that are no text
+NUMBERS = {"pagerank": "double", "hub": "double", "authority": "double"}
+TEXTS = ("url", "host", "domain")
+#: characters that are written at a time
+PIECE = 65_536
+
+
+def graph_file(
+    stem: str, graph: LinkGraph, shown: str, kind: str, wanted: Mapping[str, str]
+) -> Download:
+    """The pages or hosts of a graph (`shown`); kind: csv, jsonl, parquet or graphml.
+
+    The filter holds for csv and jsonl; of parquet and graphml there is the whole. Raises
+    ArchiveTrouble, BadListRequest.
+    """
+    stem, _ = f"{stem}-{shown}", path_of(graph, shown)
+    if kind == "parquet":
+        name = graph.file(shown)
+        size, pieces = storage().size(name), pieces_of(storage().open(name))
+        return Download(f"{stem}.parquet", "application/vnd.apache.parquet", pieces, size)
+    if kind == "graphml":
+        return Download(f"{stem}.graphml", "application/xml", graphml_pieces(graph, shown))
+    return row_file(stem, kind, each_of(graph, shown, wanted), LISTS[shown].stored)
+
+
+def graphml_pieces(graph: LinkGraph, shown: str) -> Iterator[str]:
+    """A node for each page or host, an edge for each pair that a link joins."""
+    columns = LISTS[shown].stored
+    edges, of_edges = EDGES[shown]
+    out = StringIO()
+    xml = XMLGenerator(out, "utf-8", short_empty_elements=True)
+    xml.startDocument()
+    _begin(xml, "graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
+    for name, of in [*((name, "node") for name in columns[1:]), *((n, "edge") for n in of_edges)]:
+        key = {"id": f"{of}-{name}", "for": of, "attr.name": name, "attr.type": _type_of(name)}
+        _begin(xml, "key", key)
+        xml.endElement("key")
+    _begin(xml, "graph", {"edgedefault": "directed"})
+    for row in each_of(graph, shown):
+        _write(xml, "node", {"id": str(row[columns[0]])}, {n: row[n] for n in columns[1:]})
+        yield from _taken(out)
+    for source, target, *facts in each_row(graph, edges):
+        ends = {"source": str(source), "target": str(target)}
+        _write(xml, "edge", ends, dict(zip(of_edges, facts, strict=True)))
+        yield from _taken(out)
+    xml.endElement("graph")
+    xml.endElement("graphml")
+    yield out.getvalue()
+
+
+def _type_of(name: str) -> str:
+    return "string" if name in TEXTS else NUMBERS.get(name, "long")
+
+
+def _begin(xml: XMLGenerator, element: str, attributes: Mapping[str, str]) -> None:
+    xml.startElement(element, AttributesImpl(attributes))
+
+
+def _write(
+    xml: XMLGenerator, element: str, attributes: Mapping[str, str], facts: Mapping[str, Any]
+) -> None:
+    _begin(xml, element, attributes)
+    for name, value in facts.items():
+        _begin(xml, "data", {"key": f"{element}-{name}"})
+        xml.characters(str(value))
+        xml.endElement("data")
+    xml.endElement(element)
+
+
+def _taken(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
+    """What was written, once that is a piece."""
+    if out.tell() < at_least:
+        return ()
+    piece = out.getvalue()
+    out.seek(0)
+    out.truncate()
+    return (piece,)

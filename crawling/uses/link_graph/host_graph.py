@@ -1,0 +1,214 @@
+"""The graph of hosts: of the pages of a run, and of those that links lead to.
+
+Links are counted between hosts by the slice of pages, and hosts are numbers from then on: there may
+be millions of pairs. Of a pair there are 24 bytes in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from crawling.base.storage import storage
+from crawling.datasets.parquet import engine, put_query, rows_in
+from crawling.datasets.query import each_columns
+from crawling.models import Run
+from crawling.uses.link_graph.drawings import Lines
+from crawling.uses.link_graph.edges import LEADING, SECONDS, Edges, page_slices
+from crawling.uses.link_graph.graphs import LinkGraph
+from crawling.uses.link_graph.measures import KINDS, components
+from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
+from crawling.uses.link_graph.tables import drawn_hosts, page_hosts
+from crawling.web.addresses import dns_name
+from crawling.web.public_suffixes import domain_of
+
+#: further hosts count as one, whose name is empty
+MOST_HOSTS = 300_000
+#: pairs whose names are in memory at a time
+SLICE = 500_000
+PAIRS = f"""
+SELECT split_part(split_part(page, '://', 2), '/', 1) AS host, target_host, count(*) AS links
+FROM links WHERE page_id BETWEEN $first AND $last AND {LEADING}
+GROUP BY host, target_host
+"""  # noqa: S608 - constants
+GIVEN_PAIRS = """
+SELECT host::VARCHAR AS host, target_host::VARCHAR AS target_host, links FROM given
+"""
+NAMES_IN = "SELECT host FROM '{pairs}' UNION SELECT target_host FROM '{pairs}' ORDER BY host"
+NAMES = "SELECT number, host::VARCHAR AS host FROM given ORDER BY number"
+#: a host without a number is one of those that count as one
+NUMBERED = """
+WITH rest AS (SELECT max(number) AS number FROM '{names}' WHERE host = '')
+SELECT coalesce(one.number, rest.number) << 32 | coalesce(other.number, rest.number) AS pair,
+    sum(links)::BIGINT AS links
+FROM '{pairs}' AS pairs CROSS JOIN rest
+LEFT JOIN '{names}' AS one ON one.host = pairs.host
+LEFT JOIN '{names}' AS other ON other.host = target_host
+GROUP BY pair ORDER BY pair
+"""
+LINKS = """
+SELECT one.host AS source, other.host AS target, links FROM given
+JOIN '{names}' AS one ON one.number = given.source
+JOIN '{names}' AS other ON other.number = given.target
+ORDER BY given.source, given.target
+"""
+HOSTS = """
+SELECT given.host::VARCHAR AS host, domain::VARCHAR AS domain, suffix::VARCHAR AS suffix,
+    coalesce(pages, 0) AS pages, in_links, out_links, inner_links, in_hosts, out_hosts,
+    coalesce(pagerank, 0) AS pagerank, coalesce(hub, 0) AS hub,
+    coalesce(authority, 0) AS authority, weak, strong
+FROM given LEFT JOIN (
+    SELECT host, count(*) AS pages, sum(pagerank) AS pagerank, sum(hub) AS hub,
+        sum(authority) AS authority
+    FROM read_parquet('{pages}') GROUP BY host
+) AS own ON own.host = given.host
+ORDER BY in_links + out_links DESC, given.host
+"""
+
+
+@dataclass(frozen=True)
+class HostEdges:
+    """The edges between hosts."""
+
+    edges: Edges
+    #: how many links each edge stands for
+    links: np.ndarray
+    #: links of each host to itself
+    inner: np.ndarray
+
+
+def host_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step, None, Lines]:
+    """Store the tables of hosts and of the links between them; the table of pages is there already.
+    Gives the lines between hosts by their places in the table. Raises LinkSearchTookTooLong,
+    OSError.
+
+    nodes: as node_steps gives them.
+    """
+    files = yield from _pair_steps(graph, run, nodes)
+    names_file = slice_file(graph, "names", 0)
+    yield Step(names_file, partial(_put_names, graph, names_file, files))
+    names = [name for (name,) in rows_in(names_file, ["host"])]
+    hosts = yield from _edge_steps(graph, len(names), names_file, files)
+    for kind in KINDS:
+        yield arrays_step(graph, f"host-{kind}", partial(components, hosts.edges, kind))
+    yield Step(graph.file("hosts"), partial(_put_hosts, graph, names, hosts))
+    yield from _link_steps(graph, names_file, hosts)
+    return _lines_by_table(graph, names, hosts)
+
+
+def _pair_steps(
+    graph: LinkGraph, run: Run, nodes: np.ndarray
+) -> Generator[Step, None, Sequence[str]]:
+    """Count the links between hosts, some pages at a time. Gives the files."""
+    files = []
+    for number, ends in enumerate(page_slices(nodes)):
+        file = slice_file(graph, "pairs", number)
+        yield Step(file, partial(_put_pairs, file, run, ends))
+        files.append(file)
+    return files
+
+
+def _put_pairs(file: str, run: Run, ends: Mapping[str, int]) -> None:
+    (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
+    put_query(file, GIVEN_PAIRS, found)
+
+
+def _put_names(graph: LinkGraph, names_file: str, files: Sequence[str]) -> None:
+    """Store the numbers of hosts, those of pages first."""
+    numbers: dict[str, int] = {}
+    for host in page_hosts(graph):
+        _number(numbers, host)
+    for file in files:
+        for host in _columns_of(NAMES_IN, pairs=file)["host"]:
+            _number(numbers, host)
+    given = {
+        "number": np.arange(len(numbers)),
+        "host": np.array(list(numbers), dtype=object),
+    }
+    put_query(names_file, NAMES, given)
+
+
+def _number(numbers: dict[str, int], host: str) -> None:
+    if host not in numbers and len(numbers) >= MOST_HOSTS:
+        host = ""
+    numbers.setdefault(host, len(numbers))
+
+
+def _edge_steps(
+    graph: LinkGraph, hosts: int, names_file: str, files: Sequence[str]
+) -> Generator[Step, None, HostEdges]:
+    for number, file in enumerate(files):
+        columns = partial(_columns_of, NUMBERED, names=names_file, pairs=file)
+        yield arrays_step(graph, f"numbered-{number:05}", columns)
+    yield arrays_step(graph, "host-edges", partial(sums, graph, "numbered", len(files)))
+    found = arrays_of(graph, "host-edges")
+    sources, targets, links = found["pair"] >> 32, found["pair"] & 0xFFFFFFFF, found["links"]
+    is_inner = sources == targets
+    inner = np.zeros(hosts, np.int64)
+    inner[sources[is_inner]] = links[is_inner]
+    edges = Edges(hosts, sources[~is_inner].astype(np.int32), targets[~is_inner].astype(np.int32))
+    return HostEdges(edges, links[~is_inner], inner)
+
+
+def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
+    """The columns of a query over files, by the words that stand for them in it."""
+    paths = {word: str(storage().path(file)) for word, file in files.items()}
+    with engine(reads=sorted(paths.values())) as connection:
+        return connection.execute(query.format(**paths)).fetchnumpy()
+
+
+def sums(graph: LinkGraph, name: str, slices: int) -> dict[str, np.ndarray]:
+    """The links of each pair in all slices of this name."""
+    found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
+    pairs, links = (
+        np.concatenate([np.empty(0, np.int64), *(part[name] for part in found)])
+        for name in ("pair", "links")
+    )
+    order = np.argsort(pairs, kind="stable")  # quick, since those of a slice ascend
+    pairs, links = pairs[order], links[order]
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    return {"pair": pairs[starts], "links": np.add.reduceat(links, starts) if len(links) else links}
+
+
+def _put_hosts(graph: LinkGraph, names: Sequence[str], hosts: HostEdges) -> None:
+    edges = hosts.edges
+    domains = [domain_of(name) if (name := dns_name(host)) else "" for host in names]
+    given = {
+        "host": np.array(names, dtype=object),
+        "domain": np.array(domains, dtype=object),
+        "suffix": np.array([domain.rpartition(".")[2] for domain in domains], dtype=object),
+        "in_links": np.bincount(edges.targets, hosts.links, edges.nodes).astype(np.int64),
+        "out_links": np.bincount(edges.sources, hosts.links, edges.nodes).astype(np.int64),
+        "inner_links": hosts.inner,
+        "in_hosts": np.bincount(edges.targets, minlength=edges.nodes),
+        "out_hosts": np.bincount(edges.sources, minlength=edges.nodes),
+        **{kind: arrays_of(graph, f"host-{kind}")[kind] for kind in KINDS},
+    }
+    path = str(storage().path(graph.file("pages")))
+    put_query(graph.file("hosts"), HOSTS.format(pages=path), given, reads=[path])
+
+
+def _link_steps(graph: LinkGraph, names_file: str, hosts: HostEdges) -> Iterator[Step]:
+    """Store the table of links between hosts, SLICE pairs at a time."""
+    columns = {
+        "source": hosts.edges.sources,
+        "target": hosts.edges.targets,
+        "links": hosts.links,
+    }
+    names = str(storage().path(names_file))
+    starts = range(0, max(len(hosts.links), 1), SLICE)
+    for number, at in enumerate(starts):
+        file = slice_file(graph, "host_links", number)
+        given = {name: column[at : at + SLICE] for name, column in columns.items()}
+        yield Step(file, partial(put_query, file, LINKS.format(names=names), given, reads=[names]))
+    yield merge_step(graph, "host_links", len(starts))
+
+
+def _lines_by_table(graph: LinkGraph, names: Sequence[str], hosts: HostEdges) -> Lines:
+    numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
+    places = np.fromiter((numbers[name] for name in names), np.int32)
+    edges = hosts.edges
+    return Lines(places[edges.sources], places[edges.targets], hosts.links)

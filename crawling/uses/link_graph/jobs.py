@@ -1,0 +1,59 @@
+"""The background job that computes the link graph of a run, with memory that it gives back when
+another process needs it: within 5 s, whatever the size of the graph.
+
+A child process computes it. It ends between two steps, and is killed in a step that takes longer.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+from crawling.datasets.parts import links_written
+from crawling.installation.pools import memory_to_hold
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
+from crawling.jobs.running_job import RunningJob
+from crawling.models import BackgroundJob, Run
+
+#: what any graph takes, and a million links of a run more: 10 million were measured to take 1,148
+LEAST_MIB, MIB_PER_MILLION = 128, 110
+
+
+def _work(job: RunningJob) -> JobResult:
+    # SciPy takes memory, which is held by now
+    from crawling.uses.link_graph.computation import compute
+
+    return compute(job)
+
+
+def mebibytes_of(job: BackgroundJob) -> int:
+    """What is held: what it takes, or all that there is."""
+    links = links_written(job.run) if job.run else 0
+    return memory_to_hold(LEAST_MIB + MIB_PER_MILLION * links // 1_000_000)
+
+
+LINK_GRAPH = JobKind(
+    name="link-graph",
+    label="link graph",
+    done="computed",
+    work=_work,
+    memory=mebibytes_of,
+    in_child=True,
+    has_files=True,
+    keeps_latest_only=True,
+    # its tables have addresses and titles of pages; a rewriting comes after the withdrawal of what
+    # it removes, which has forgotten them
+    effects={
+        JobEvent.DELETED: JobEffect.FORGET,
+        JobEvent.WITHDRAWN: JobEffect.FORGET,
+        JobEvent.RESTORED: JobEffect.FORGET,
+        JobEvent.REWRITTEN: JobEffect.KEEP,
+    },
+)
+
+
+def ask_graph(run: Run, *, by: User | None) -> BackgroundJob:
+    """Let a background job compute it, unless one is about to. Raises RedisError."""
+    job = open_job(LINK_GRAPH, run, by=by)
+    LINK_GRAPH.job.enqueue_if_lost(job.pk)
+    return job

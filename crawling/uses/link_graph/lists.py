@@ -1,0 +1,182 @@
+"""The lists of a link graph: its pages and hosts by rank, and its components.
+
+PageRank, hub and authority are multiples of the mean: 1 is what a page would have if all pages had
+the same. A host has the sums of its pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.query import LinkSearchTookTooLong
+from crawling.models import Page
+from crawling.uses.link_graph.graphs import LinkGraph, computed_graph
+from crawling.uses.link_graph.tables import ask, each_row
+from serving.listing.columns import Column
+from serving.listing.row_list import ListFilter, RowList
+
+MULTIPLE = "as a multiple of the mean of all pages"
+RANKS_OF_PAGE = """
+SELECT in_links, out_links, pagerank, hub, authority, weak, strong,
+    (SELECT 1 + count(*) FROM pages WHERE pagerank > own.pagerank), $pages
+FROM pages AS own WHERE page_id = $page
+"""
+
+
+@dataclass(frozen=True)
+class RankedPage:
+    """A page of a link graph."""
+
+    id: int
+    url: Annotated[str, Column(label="Page")]
+    host: str
+    in_links: Annotated[int, Column("pages that link to it", "Links to it", sorts=True)]
+    out_links: Annotated[
+        int, Column("pages of the run that it links to", "Links from it", sorts=True)
+    ]
+    pagerank: Annotated[float, Column(MULTIPLE, "PageRank", sorts=True)]
+    hub: Annotated[float, Column(MULTIPLE, "Hub", sorts=True)]
+    authority: Annotated[float, Column(MULTIPLE, "Authority", sorts=True)]
+    weak: Annotated[
+        int,
+        Column(
+            "number of its weakly connected component; 1: the largest", "Components", is_text=True
+        ),
+    ]
+    strong: Annotated[int, Column("number of its strongly connected component; 1: the largest")]
+    #: of the answer; None: the page is not stored any more
+    status: Annotated[int | None, Column(label="Status", is_stored=False)]
+    title: Annotated[str, Column(is_stored=False)]
+
+
+@dataclass(frozen=True)
+class RankedHost:
+    """A host of pages, or one that links lead to."""
+
+    host: Annotated[str, Column(label="Host")]
+    domain: Annotated[str, Column("its registrable domain; empty: it has none")]
+    pages: Annotated[int, Column(label="Pages")]
+    in_links: Annotated[int, Column("links from other hosts", "Links to it", sorts=True)]
+    out_links: Annotated[int, Column("links to other hosts", "Links from it", sorts=True)]
+    inner_links: Annotated[int, Column(label="Inner links")]
+    in_hosts: Annotated[int, Column(label="From hosts")]
+    out_hosts: Annotated[int, Column(label="To hosts")]
+    pagerank: Annotated[
+        float, Column("the sum of its pages; so are hub and authority", "PageRank", sorts=True)
+    ]
+    hub: Annotated[float, Column(label="Hub", sorts=True)]
+    authority: Annotated[float, Column(label="Authority", sorts=True)]
+    weak: Annotated[
+        int,
+        Column(
+            "number of its component in the graph of hosts; 1: the largest",
+            "Components",
+            is_text=True,
+        ),
+    ]
+    strong: int
+
+
+@dataclass(frozen=True)
+class GraphComponent:
+    """A component of the graph of pages, of two pages or more."""
+
+    number: Annotated[int, Column(label="Component")]
+    pages: Annotated[int, Column(label="Pages")]
+    page_id: Annotated[int, Column("its page of the highest PageRank")]
+    url: Annotated[str, Column(label="Page of the highest PageRank")]
+
+
+@dataclass(frozen=True)
+class PageRanks:
+    """What a link graph tells of a page."""
+
+    in_links: int
+    out_links: int
+    pagerank: float
+    hub: float
+    authority: float
+    weak: int
+    strong: int
+    #: 1 more than pages of a higher PageRank, of so many pages
+    place: int
+    of_pages: int
+
+
+def _with_answers(pages: list[RankedPage]) -> list[RankedPage]:
+    stored = Page.objects.filter(pk__in=[page.id for page in pages])
+    answers = {row[0]: row[1:] for row in stored.values_list("pk", "status", "title")}
+    told = ((page, answers.get(page.id, (None, ""))) for page in pages)
+    return [replace(page, status=status, title=title) for page, (status, title) in told]
+
+
+#: of a component like weak-1
+PART = "split_part($component, '-', {})"
+PAGES = RowList(
+    RankedPage,
+    table="(SELECT page_id AS id, * FROM pages)",
+    key="id",
+    shown=("url", "pagerank", "in_links", "out_links", "hub", "authority", "status", "weak"),
+    filters=(
+        ListFilter("q", "contains(lower(url), lower($q))"),
+        ListFilter("host", "host = $host", "only pages of this host"),
+        ListFilter(
+            "component",
+            f"CASE {PART.format(1)} WHEN 'weak' THEN weak ELSE strong END"
+            f" = CAST({PART.format(2)} AS BIGINT)",
+            "only pages of this component, like weak-1, the largest",
+            pattern="(weak|strong)-[0-9]{1,18}",
+            example="like weak-1 or strong-1",
+        ),
+    ),
+    first_sort="pagerank",
+    complete=_with_answers,
+)
+HOSTS = RowList(
+    RankedHost,
+    table="hosts",
+    key="host",
+    shown=(
+        *("host", "pages", "pagerank", "in_links", "in_hosts", "out_links", "out_hosts"),
+        *("inner_links", "hub", "authority", "weak"),
+    ),
+    filters=(ListFilter("q", "contains(host, lower($q))"),),
+    first_sort="pagerank",
+)
+COMPONENTS = RowList(
+    GraphComponent,
+    table="components",
+    key="number",
+    shown=("number", "pages", "url"),
+    filters=(
+        ListFilter(
+            "kind", "kind = $kind", "weakly or strongly connected", choices=("weak", "strong")
+        ),
+    ),
+)
+LISTS: dict[str, RowList[Any]] = {"pages": PAGES, "hosts": HOSTS, "components": COMPONENTS}
+
+
+def ranks_of_page(page: Page) -> PageRanks | None:
+    """None: no graph of its run is here, or it was computed before the page was fetched."""
+    graph = computed_graph(page.run)
+    if graph is None:
+        return None
+    try:
+        rows = ask(graph, RANKS_OF_PAGE, {"page": page.pk, "pages": graph.pages})
+    except (ArchiveTrouble, LinkSearchTookTooLong):
+        return None  # the page of the graph says so
+    return PageRanks(*rows[0]) if rows else None
+
+
+def each_of(
+    graph: LinkGraph, name: str, wanted: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """All rows of a list that its filters want. Raises BadListRequest, LinkSearchTookTooLong,
+    ArchiveTrouble.
+    """
+    return LISTS[name].each(partial(each_row, graph), wanted or {})

@@ -1,0 +1,89 @@
+"""The steps in which a link graph is computed: each leaves a file, and reads those of steps before.
+
+A file is there as a whole or not at all. So whatever ended the job, the next one continues behind
+the last step whose file is there.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import pieces_of, storage
+from crawling.datasets.parquet import put_query
+from crawling.datasets.query import source_of
+from crawling.uses.link_graph.graphs import LinkGraph
+from crawling.uses.link_graph.tables import TABLES
+
+logger = logging.getLogger(__name__)
+
+NOTHING: Mapping[str, np.ndarray] = {"nothing": np.empty(0, np.int64)}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part of the work."""
+
+    #: what it writes, at the end
+    file: str
+    work: Callable[[], object]
+
+    @property
+    def is_done(self) -> bool:
+        return storage().size(self.file) is not None
+
+
+def arrays_step(
+    graph: LinkGraph, name: str, arrays: Callable[[], Mapping[str, np.ndarray]]
+) -> Step:
+    """One that leaves arrays for later steps, which have them by `arrays_of`."""
+    file = _arrays_file(graph, name)
+    return Step(file, lambda: _put_arrays(file, arrays()))
+
+
+def arrays_of(graph: LinkGraph, name: str) -> dict[str, np.ndarray]:
+    """Raises OSError."""
+    with storage().open(_arrays_file(graph, name)) as file, np.load(file) as arrays:
+        return dict(arrays)
+
+
+def slice_file(graph: LinkGraph, table: str, number: int) -> str:
+    """The name of a file with some rows of a table."""
+    return graph.file(f"{table}-{number:05}")
+
+
+def merge_step(graph: LinkGraph, table: str, slices: int) -> Step:
+    """One that makes a table of the files with some rows of it."""
+    file = graph.file(table)
+    paths = [str(storage().path(slice_file(graph, table, number))) for number in range(slices)]
+    return Step(file, lambda: put_query(file, source_of(paths, "0"), NOTHING, reads=paths))
+
+
+def delete_kept(graph: LinkGraph) -> None:
+    """Delete what later steps needed; the tables stay."""
+    folder, _, own = graph.name.partition("/")
+    tables = {graph.file(table).partition("/")[2] for table in TABLES}
+    try:
+        for file in storage().list(folder):
+            if file.startswith(f"{own}.") and file not in tables:
+                storage().delete(f"{folder}/{file}")
+    except (OSError, ArchiveTrouble) as error:  # they go with the graph
+        facts = {"graph": graph.name, "error": str(error)}
+        logger.warning("what a link graph does not need any more is kept", extra=facts)
+
+
+def _arrays_file(graph: LinkGraph, name: str) -> str:
+    return f"{graph.name}.{name}.npz"
+
+
+def _put_arrays(file: str, arrays: Mapping[str, Any]) -> None:
+    written = io.BytesIO()
+    np.savez(written, **arrays)
+    written.seek(0)
+    storage().put(file, pieces_of(written))

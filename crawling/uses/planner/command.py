@@ -1,0 +1,58 @@
+"""`crawl plan`: what a crawl of a given size needs."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError
+from rich.table import Table
+
+from crawling.dashboard.management.orders import option_of
+from crawling.uses.planner.installation_rates import measured_rates
+from crawling.uses.planner.plan import (
+    ERRATUM,
+    FIELDS,
+    CapacityPlan,
+    plan_capacity,
+    read_planned_crawl,
+)
+
+
+def add_plan_arguments(parser: ArgumentParser) -> None:
+    for one in FIELDS:
+        parser.add_argument(one.question.option, dest=one.name, **option_of(one))
+    parser.add_argument(
+        "--measured",
+        action="store_true",
+        help="assume the rates and sizes that were measured here; options given here override it",
+    )
+
+
+def plan_from(options: dict[str, Any]) -> CapacityPlan:
+    """Raises CommandError with a line for each option that is wrong."""
+    given = {one.name: options[one.name] for one in FIELDS if options[one.name] is not None}
+    assumed = measured_rates().as_input() if options["measured"] else {}
+    crawl, errors = read_planned_crawl(assumed | given)
+    if crawl is None:
+        names = {one.name: one.question.option for one in FIELDS}
+        lines = [f"{names[name]} {sentence}" for name, sentence in errors.items()]
+        raise CommandError("\n  ".join(["no plan:", *lines]))
+    return plan_capacity(crawl)
+
+
+def plan_json(plan: CapacityPlan) -> str:
+    return json.dumps(asdict(plan), indent=2)
+
+
+def plan_table(plan: CapacityPlan) -> Table:
+    """The figures; below them what makes the plan impossible, or where the document is wrong."""
+    table = Table("figure", box=None, pad_edge=False, caption=plan.obstacle or ERRATUM)
+    table.caption_justify = "left"
+    table.add_column("need", justify="right")
+    table.add_column("formula")
+    for need in plan.needs:
+        table.add_row(need.label, need.amount, need.formula)
+    return table

@@ -1,0 +1,76 @@
+"""`crawl freshness`: how fresh the pages of a crawl are, and when they are visited again."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from crawling.models import CrawlJob, PlannedRevisit
+from crawling.uses.revisits.api import FreshnessOut, RevisitOut
+from crawling.uses.revisits.expected_freshness import (
+    CrawlFreshness,
+    RevisitSort,
+    freshness_of,
+    list_revisits,
+)
+
+WORDS = "show how fresh the pages of a crawl are, and when they are visited again"
+
+
+def add_freshness_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--sort",
+        choices=RevisitSort.values,
+        default=RevisitSort.NEXT.value,
+        help="next visit or highest change rate first (default: next)",
+    )
+    parser.add_argument("--text", default="", help="only pages with this in the address")
+    parser.add_argument("--host", default="", help="only pages of this host")
+    parser.add_argument(
+        "--limit", type=int, default=20, metavar="ROWS", help="pages to print (default: 20)"
+    )
+
+
+def show_freshness(crawl: CrawlJob, options: dict[str, Any]) -> str:
+    """What is to be printed. Raises CommandError, CrawlError."""
+    if options["limit"] < 1:
+        raise CommandError("--limit must be 1 or more")
+    told = freshness_of(crawl)
+    rows, _ = list_revisits(
+        crawl,
+        RevisitSort(options["sort"]),
+        text=options["text"],
+        host=options["host"],
+        most=options["limit"],
+    )
+    if options["json"]:
+        pages = [RevisitOut.from_orm(row).model_dump(mode="json") for row in rows]
+        as_json = {**FreshnessOut.from_orm(told).model_dump(mode="json"), "pages": pages}
+        return json.dumps(as_json, indent=2)
+    return "\n".join([*_summary(told), *map(_line, rows)])
+
+
+def _summary(told: CrawlFreshness) -> list[str]:
+    if told.plan is None:
+        return ["No revisits are planned."]
+    lines = [
+        f"{told.plan.pages:,} pages, {told.plan.visits_a_day:,} revisits a day, policy "
+        f"{told.plan.policy}, planned after run {told.plan.run_number}"
+    ]
+    expected = {"at the end of the run": told.at_end, **told.policies}
+    lines += [
+        f"{name:22}{one.percent:6.1f} % fresh, mean age {one.age_days:.2f} days"
+        for name, one in expected.items()
+        if one
+    ]
+    return [*lines, ""]
+
+
+def _line(row: PlannedRevisit) -> str:
+    return (
+        f"{row.next_at:%Y-%m-%d %H:%M}  {row.rate:9.3g} changes a day  every {row.wait_days:.3g} "
+        f"days  {row.url}"
+    )

@@ -1,0 +1,180 @@
+"""What a crawl's plan of revisits expects, and its pages by rate or by next visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import F, Q, QuerySet, TextChoices
+
+from crawling.base.errors import BadOrder
+from crawling.base.timed import time_limit
+from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan
+from serving.downloads import Download, row_file
+
+#: of a file
+COLUMNS = (
+    *("url", "host", "visits", "changes", "rate", "low", "high", "wait_days", "visited_at"),
+    "next_at",
+)
+#: rows of a query
+SLICE = 1_000
+#: digits of a key that PostgreSQL keeps in 64 bits
+MOST_DIGITS = 18
+
+
+class RevisitSort(TextChoices):
+    """In which order pages are listed."""
+
+    NEXT = "next", "Next visit first"
+    RATE = "rate", "Changes most often first"
+
+
+@dataclass(frozen=True)
+class FreshnessFigures:
+    """Of the pages of a crawl, under one policy in the long run, or at one moment."""
+
+    #: mean share of the time in which a page is as it was at its last visit
+    freshness: float
+    #: mean days since the first change that no visit has seen; 0 while a page is fresh
+    age_days: float
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.freshness
+
+
+@dataclass(frozen=True)
+class HostFreshness:
+    """Sums of the pages of a host, and means of what is expected of them."""
+
+    host: str
+    pages: int
+    visits: float
+    changes: float
+    visits_a_day: float
+    at_end: FreshnessFigures
+    long_run: FreshnessFigures
+
+
+@dataclass(frozen=True)
+class CrawlFreshness:
+    """What is expected of a crawl."""
+
+    #: of the order; 0: it has no budget, and nothing is planned
+    visits_a_day: int
+    policy: str
+    #: None: no run has ended since, or the job is not done
+    plan: RevisitPlan | None
+
+    @property
+    def at_end(self) -> FreshnessFigures | None:
+        """When it was planned, at the end of a run."""
+        return FreshnessFigures(**self.plan.at_end) if self.plan else None
+
+    @property
+    def policies(self) -> Mapping[str, FreshnessFigures]:
+        """In the long run, with the same budget."""
+        found = self.plan.policies if self.plan else {}
+        return {name: FreshnessFigures(**means) for name, means in found.items()}
+
+    @property
+    def hosts(self) -> list[HostFreshness]:
+        """Those with the most pages."""
+        return [_host(row) for row in self.plan.hosts] if self.plan else []
+
+
+def freshness_of(crawl: CrawlJob) -> CrawlFreshness:
+    plan = RevisitPlan.objects.filter(crawl=crawl).first()
+    reuse = crawl.order.reuse
+    return CrawlFreshness(reuse.visits_a_day, reuse.visit_policy, plan)
+
+
+def list_revisits(
+    crawl: CrawlJob,
+    sort: RevisitSort,
+    *,
+    text: str = "",
+    host: str = "",
+    after: str = "",
+    most: int,
+) -> tuple[list[PlannedRevisit], str | None]:
+    """Pages with this text in the address and of this host, and the key behind which more follow.
+    Raises BadOrder, SearchTookTooLong.
+    """
+    found = PlannedRevisit.objects.filter(crawl=crawl)
+    if text:
+        found = found.filter(url__icontains=text)
+    if host:
+        found = found.filter(host=host)
+    if after:
+        found = found.filter(_behind(sort, after))
+    with time_limit():
+        rows = list(_sorted(found, sort, bool(text))[: most + 1])
+    return rows[:most], _key(rows[most - 1], sort) if len(rows) > most else None
+
+
+def revisits_file(
+    crawl: CrawlJob, kind: str, sort: RevisitSort, *, text: str = "", host: str = ""
+) -> Download:
+    """All that `list_revisits` would list, as csv or jsonl."""
+    rows = _each(crawl, sort, text, host)
+    return row_file(f"crawl-{crawl.pk}-freshness", kind, rows, COLUMNS)
+
+
+def _each(crawl: CrawlJob, sort: RevisitSort, text: str, host: str) -> Iterator[dict[str, Any]]:
+    after: str | None = ""
+    while after is not None:
+        rows, after = list_revisits(crawl, sort, text=text, host=host, after=after, most=SLICE)
+        for row in rows:
+            yield {name: getattr(row, name) for name in COLUMNS}
+
+
+def _sorted(
+    found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
+) -> QuerySet[PlannedRevisit]:
+    """In the order of an index. Of a search not: PostgreSQL would expect to meet enough rows with
+    the text before long, and read all in that order, four times as slowly, if there are none.
+    """
+    if not is_search:
+        return found.order_by(
+            *(("next_at", "pk") if sort == RevisitSort.NEXT else ("-rate", "-pk"))
+        )
+    if sort == RevisitSort.NEXT:
+        return found.order_by(F("next_at") + timedelta(0), "pk")
+    return found.order_by((F("rate") + 0).desc(), "-pk")
+
+
+def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
+    value = row.next_at.isoformat() if sort == RevisitSort.NEXT else repr(row.rate)
+    return f"{value}_{row.pk}"
+
+
+def _behind(sort: RevisitSort, after: str) -> Q:
+    """The first condition is what the index can begin at."""
+    value, _, key = after.partition("_")
+    if not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):
+        raise _no_key()
+    try:
+        if sort == RevisitSort.NEXT:
+            moment = datetime.fromisoformat(value).astimezone(UTC)
+            return Q(next_at__gte=moment) & (Q(next_at__gt=moment) | Q(pk__gt=int(key)))
+        rate = float(value)
+        return Q(rate__lte=rate) & (Q(rate__lt=rate) | Q(pk__lt=int(key)))
+    except (ValueError, OverflowError) as error:
+        raise _no_key() from error
+
+
+def _no_key() -> BadOrder:
+    return BadOrder({"cursor": "It is no `next` of a page before."})
+
+
+def _host(row: Mapping[str, Any]) -> HostFreshness:
+    sums = {name: row[name] for name in ("host", "pages", "visits", "changes", "visits_a_day")}
+    return HostFreshness(
+        **sums,
+        at_end=FreshnessFigures(row["freshness_at_end"], row["age_days_at_end"]),
+        long_run=FreshnessFigures(row["freshness"], row["age_days"]),
+    )

@@ -1,0 +1,219 @@
+"""The plan of when the pages of a crawl are visited again, which is made after each run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from crawling.frontier.rules.change_rate import Prior, Visits, estimate_rates
+from crawling.frontier.rules.visit_rates import (
+    POLICIES,
+    age,
+    age_after,
+    freshness,
+    freshness_after,
+    rates_by,
+)
+from crawling.frontier.rules.visit_times import (
+    shares_of_wait,
+    spent_until,
+    spread,
+    visits_near,
+)
+from crawling.models import CrawlJob, RevisitPlan, Run
+from crawling.orders.sections.reuse import MOST_DAYS
+from crawling.uses.revisits.history import VisitHistory, ended_runs, read_history
+from crawling.uses.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+
+#: changes a day of a page of which nothing is known, in a crawl of which nothing is known
+USUAL_RATE = 1 / 30
+#: what is known of the crawl's other pages counts as half a change of each
+WEIGHT = 0.5
+#: visits count in the budget for so long, and take at most so much of what comes after them
+DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
+#: hosts of which a plan has sums
+MOST_HOSTS = 500
+SECONDS_A_DAY = 86400
+#: the year 9000
+LAST_DAY = 365.25 * 7030
+
+
+class PageFreshness(NamedTuple):
+    """Of each page: how likely it is as it was at its last visit, and the mean days since it is
+    not."""
+
+    freshness: Floats
+    age_days: Floats
+
+
+def plan_crawl(crawl_id: int) -> None:
+    """Plan the visits of a crawl by its stored runs. Harmless when run twice."""
+    crawl = CrawlJob.objects.filter(pk=crawl_id).first()
+    if crawl is None or not crawl.order.reuse.visits_a_day:
+        return
+    run = ended_runs(crawl).first()
+    if run is None:
+        return
+    withdrawals = withdrawals_of(crawl_id)
+    plan = _CrawlPlan(crawl, run, read_history(crawl), timezone.now())
+    is_stored = store_plan(plan.summary(), plan.rows(), crawl.reuse, withdrawals)
+    facts = {"crawl": crawl_id, "run": run.number, "stored": is_stored}
+    logger.info("revisits were planned", extra=facts)
+
+
+def prior_of(visits: Visits) -> Prior:
+    """What all pages of a crawl together say of one of which nothing else is known.
+
+    It never says more than one unchanged visit after a mean time, or a day, would, so that pages
+    that change far more often than others are soon known.
+    """
+    days = float(visits.days.sum())
+    rate = (int(visits.changed.sum()) + WEIGHT) / (days + WEIGHT / USUAL_RATE)
+    between = days / len(visits.days) if len(visits.days) else 1 / USUAL_RATE
+    return Prior(rate, min(WEIGHT, rate * max(1.0, between)))
+
+
+class _CrawlPlan:
+    """The estimates and the visits that follow from a history; arrays have an element a page."""
+
+    def __init__(self, crawl: CrawlJob, run: Run, history: VisitHistory, now: datetime) -> None:
+        self._crawl, self._run, self._history, self._now = crawl, run, history, now
+        reuse = crawl.order.reuse
+        self._budget, self._policy = reuse.visits_a_day, reuse.visit_policy
+        self._longest = float(reuse.revisit_days or MOST_DAYS)
+        self._visits = history.visits
+        self._visited = np.array(history.visited, np.float64)
+        self._rates = estimate_rates(self._visits, len(self._visited), prior_of(self._visits))
+        self._waits = 1 / self._visits_by(self._policy)
+
+    def _visits_by(self, policy: str) -> Floats:
+        return rates_by(policy, self._rates.rate, self._budget, least=1 / self._longest)
+
+    @property
+    def _today(self) -> float:
+        return self._now.timestamp() / SECONDS_A_DAY
+
+    def _counts(self) -> tuple[Floats, Floats]:
+        """Of each page its visits, and those that found it changed."""
+        page, pages = self._visits.page, len(self._visited)
+        return _sums(page, np.ones(len(page)), pages), _sums(page, self._visits.changed, pages)
+
+    def _next_visits(self) -> Floats:
+        """In days since 1970."""
+        # Pages that were visited together, as by a run without a plan, are visited again at
+        # different times: else none is until all are due, and the budget goes unspent.
+        are_together = visits_near(self._visited) > self._budget
+        share = shares_of_wait(self._history.fingerprints, self._counts()[0])
+        waits = self._waits * np.where(are_together, share, 1.0)
+        expires = np.minimum(self._history.expires, self._visited + self._longest)
+        wanted = np.fmax(self._visited + waits, expires)  # of a NaN the other
+        wanted = np.where(self._history.is_outdated, self._visited, wanted)
+        return spread(wanted, self._budget, self._budget_start())
+
+    def _budget_start(self) -> float:
+        """Until when the visits of the last days have spent the budget. What they have not spent is
+        spent later: each run makes up for the time since the run before.
+        """
+        began = max(self._history.began, self._today - DAYS_COUNTED)
+        visits = np.array(self._history.at, np.float64)
+        return spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Of `PlannedRevisit`, made of some pages at a time: all would take three times the memory
+        of the history.
+        """
+        history, counts, next_visits = self._history, self._counts(), self._next_visits()
+        for at in range(0, len(self._visited), ROWS_AT_A_TIME):
+            some = slice(at, at + ROWS_AT_A_TIME)
+            columns = {
+                "fingerprint": history.fingerprints[some],
+                "url": history.urls[some],
+                "host": history.hosts[some],
+                "visits": counts[0][some].astype(int).tolist(),
+                "changes": counts[1][some].astype(int).tolist(),
+                "rate": self._rates.rate[some].tolist(),
+                "low": self._rates.low[some].tolist(),
+                "high": self._rates.high[some].tolist(),
+                "wait_days": self._waits[some].tolist(),
+                "visited_at": map(_moment, history.visited[some]),
+                "next_at": map(_moment, next_visits[some].tolist()),
+            }
+            for values in zip(*columns.values(), strict=True):
+                yield {"crawl_id": self._crawl.pk, **dict(zip(columns, values, strict=True))}
+
+    def summary(self) -> RevisitPlan:
+        rate, since = self._rates.rate, np.maximum(0.0, self._today - self._visited)
+        at_end = PageFreshness(freshness_after(rate, since), age_after(rate, since))
+        policies = {
+            name: PageFreshness(freshness(rate, visits), age(rate, visits))
+            for name in POLICIES
+            for visits in [self._visits_by(name)]
+        }
+        return RevisitPlan(
+            crawl=self._crawl,
+            planned_at=self._now,
+            run_number=self._run.number,
+            ended_at=self._history.ended_at,
+            visits_a_day=self._budget,
+            policy=self._policy,
+            pages=len(self._visited),
+            visits=len(self._visits.days),
+            changes=int(self._visits.changed.sum()),
+            at_end=_means(at_end),
+            policies={name: _means(expected) for name, expected in policies.items()},
+            hosts=self._hosts(at_end, policies[self._policy]),
+        )
+
+    def _hosts(self, at_end: PageFreshness, later: PageFreshness) -> list[dict[str, Any]]:
+        """Sums and means of the hosts with the most pages."""
+        numbers: dict[str, int] = {}
+        for host in self._history.hosts:
+            numbers.setdefault(host, len(numbers))
+        names = list(numbers)
+        of = np.fromiter((numbers[host] for host in self._history.hosts), np.int64)
+        pages = np.bincount(of, minlength=len(names))
+        visits, changes = self._counts()
+        sums = {"visits": visits, "changes": changes, "visits_a_day": 1 / self._waits}
+        means = {
+            "freshness_at_end": at_end.freshness,
+            "age_days_at_end": at_end.age_days,
+            "freshness": later.freshness,
+            "age_days": later.age_days,
+        }
+        columns = {name: _sums(of, values, len(names)) for name, values in sums.items()}
+        for name, values in means.items():
+            columns[name] = _sums(of, values, len(names)) / pages
+        return [
+            {
+                "host": names[i],
+                "pages": int(pages[i]),
+                **{name: float(values[i]) for name, values in columns.items()},
+            }
+            for i in np.argsort(-pages, kind="stable")[:MOST_HOSTS].tolist()
+        ]
+
+
+def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
+    """The sum of the values of each of so many."""
+    return np.bincount(of, values, count).astype(np.float64, copy=False)
+
+
+def _means(expected: PageFreshness) -> dict[str, float]:
+    """Of all pages; 0 of none."""
+    pages = max(1, len(expected.freshness))
+    return {name: float(values.sum() / pages) for name, values in expected._asdict().items()}
+
+
+def _moment(days: float) -> datetime:
+    """No later than a database and Python can tell."""
+    return datetime.fromtimestamp(min(days, LAST_DAY) * SECONDS_A_DAY, UTC)

@@ -1,0 +1,95 @@
+"""The rows of plans: which crawls are due, what is stored, what is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Value
+from django.db.models.functions import Coalesce
+
+from crawling.frontier.bulk_insert import copy_in
+from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan, Run, Withdrawal
+from crawling.models.jobs import ENDED_STATES
+from crawling.orders.scope.url_rules import UrlRule
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+ROWS_AT_A_TIME = 10_000
+
+
+def crawls_to_plan() -> list[int]:
+    """The ids of crawls whose order has a budget of visits, and of which a run has ended since they
+    were planned.
+    """
+    ended = Run.objects.filter(
+        crawl=OuterRef("pk"),
+        state__in=ENDED_STATES,
+        finished_at__gt=Coalesce(OuterRef("revisit_plan__ended_at"), Value(LONG_AGO)),
+    )
+    crawls = CrawlJob.objects.filter(Exists(ended), reuse__visits_a_day__gt=0)
+    return list(crawls.order_by("pk").values_list("pk", flat=True))
+
+
+def withdrawals_of(crawl_id: int) -> list[tuple[int, datetime | None]]:
+    """What is another list as soon as pages are withdrawn, or are stored pages again."""
+    rows = Withdrawal.objects.filter(crawl=crawl_id).order_by("pk")
+    return list(rows.values_list("pk", "undone_at"))
+
+
+def store_plan(
+    plan: RevisitPlan,
+    rows: Iterator[dict[str, Any]],
+    reuse: Mapping[str, Any],
+    withdrawals: list[tuple[int, datetime | None]],
+) -> bool:
+    """Store a plan in place of the one before; whether it is stored: not if the crawl was deleted,
+    or the order says something else of `reuse`, or `withdrawals` are others, than when its pages
+    were read.
+
+    The locks of the runs keep pages from being withdrawn before this is committed; who withdraws
+    removes the rows then.
+    """
+    with transaction.atomic():
+        crawl = CrawlJob.objects.select_for_update(no_key=True).filter(pk=plan.crawl_id).first()
+        if crawl is None or crawl.reuse != reuse:
+            return False
+        runs = Run.all_objects.filter(crawl=plan.crawl_id).order_by("pk")
+        if not list(runs.select_for_update(no_key=True).values_list("pk", flat=True)):
+            return False
+        if withdrawals_of(plan.crawl_id) != withdrawals:
+            return False
+        PlannedRevisit.objects.filter(crawl=plan.crawl_id).delete()
+        while some := list(islice(rows, ROWS_AT_A_TIME)):
+            copy_in(PlannedRevisit, some)
+        values = {
+            one.attname: getattr(plan, one.attname)
+            for one in RevisitPlan._meta.concrete_fields
+            if not one.primary_key
+        }
+        RevisitPlan.objects.update_or_create(crawl_id=plan.crawl_id, defaults=values)
+    return True
+
+
+def plan_anew(crawl: CrawlJob) -> None:
+    """Let the revisits of a crawl be planned by its order as it is now, or none any more. To be
+    called in the transaction that edits the order.
+    """
+    plan = RevisitPlan.objects.filter(crawl=crawl)
+    if crawl.order.reuse.visits_a_day:
+        plan.update(ended_at=None)
+    else:
+        plan.delete()
+        PlannedRevisit.objects.filter(crawl=crawl).delete()
+
+
+def forget_revisits(crawl: CrawlJob, rule: UrlRule) -> None:
+    """Drop what is planned for pages that a rule covers, and let the rest be planned anew. To be
+    called in the transaction that withdraws the pages.
+    """
+    rows = PlannedRevisit.objects.filter(crawl=crawl).values_list("pk", "url")
+    gone = [pk for pk, url in rows.iterator() if rule.covers(url)]
+    PlannedRevisit.objects.filter(pk__in=gone).delete()
+    RevisitPlan.objects.filter(crawl=crawl).update(ended_at=None, hosts=[])

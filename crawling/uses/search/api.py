@@ -1,0 +1,131 @@
+"""`/api/v1/search`: stored pages of all crawls by their text."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Query, Router
+from pydantic import Field
+
+from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, RunNumber, Text, may_view
+from crawling.uses.search.found import hit_row, labelled
+from crawling.uses.search.search import (
+    LONGEST_QUERY,
+    MOST_BEFORE,
+    ROWS,
+    SearchFilter,
+    search_texts,
+)
+from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
+
+texts = Router()
+Words = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=LONGEST_QUERY,
+        pattern=TEXT,
+        description='words, which are all to be found; "a phrase"; -word: pages without it; '
+        "one OR another",
+    ),
+]
+OfCrawl = Annotated[
+    int | None, Query(ge=1, le=LARGEST, description="only pages of this crawl, by its id")
+]
+AllRuns = Annotated[
+    bool,
+    Query(description="of all runs; otherwise of the latest run of each crawl that has texts"),
+]
+Month = Annotated[
+    str,
+    Query(
+        pattern=r"^([0-9]{4}-[0-9]{2})?$",
+        description="only pages that were fetched in this month (UTC), like 2026-11",
+    ),
+]
+Before = Annotated[
+    int,
+    Query(ge=0, le=MOST_BEFORE, description="`next` of the previous page; omit it for the first"),
+]
+
+
+class SnippetPartOut(Schema):
+    text: str
+    is_marked: bool = Field(description="it is a word that was looked for")
+
+
+class HitOut(Schema):
+    crawl: int
+    crawl_name: str
+    run: int
+    page: int = Field(description="its id, as in `/crawls/{crawl_id}/pages`")
+    url: str
+    title: str
+    language: str = Field(description="code; empty: not known")
+    content_type: str
+    fetched_at: datetime
+    score: float
+    snippet: list[SnippetPartOut]
+
+
+class ValueCountOut(Schema):
+    value: str
+    label: str
+    count: int
+
+
+class HitPage(Schema):
+    items: list[HitOut]
+    count: int = Field(description="pages that were found in all")
+    counts: dict[str, list[ValueCountOut]] = Field(
+        description="by `crawl`, `host`, `type`, `month` and `language`: the most common values"
+    )
+    milliseconds: int
+    next: int | None
+
+
+@texts.get(
+    "",
+    response=HitPage,
+    summary="Search the texts of stored pages",
+    openapi_extra={
+        "responses": {
+            404: {"$ref": "#/components/responses/404"},
+            503: {"$ref": "#/components/responses/503"},
+        }
+    },
+)
+@may_view
+def search_page_texts(
+    request: AuthenticatedRequest,
+    q: Words,
+    crawl: OfCrawl = None,
+    run: RunNumber = None,
+    all_runs: AllRuns = False,
+    host: Text = "",
+    type: Text = "",
+    month: Month = "",
+    language: Text = "",
+    cursor: Before = 0,
+    limit: Limit = ROWS,
+) -> dict[str, Any]:
+    """The best pages first. `run` needs `crawl`. Pages that were fetched within
+    the last seconds may be missing: the crawl's `unsearchable` says how many. Of an HTML page
+    the first 262,144 characters of its text are searched, of other documents the first 32,768.
+    """
+    wanted = SearchFilter(crawl, run if crawl else None, all_runs, host, type, month, language)
+    result = search_texts(q, wanted, before=cursor, most=limit)
+    following = cursor + limit
+    return {
+        "items": [hit_row(hit) for hit in result.hits],
+        "count": result.count,
+        "counts": {
+            name: [asdict(value) for value in values] for name, values in labelled(result).items()
+        },
+        "milliseconds": result.milliseconds,
+        "next": following if result.count > following and following <= MOST_BEFORE else None,
+    }

@@ -1,0 +1,48 @@
+"""`crawl search`: stored pages by their text, on the terminal."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.uses.search.found import hit_row
+from crawling.uses.search.search import SearchFilter, search_texts
+
+WORDS = "search the texts of stored pages"
+
+
+def add_search_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="QUERY",
+        help='words, which are all to be found; "a phrase"; -word (behind --): pages without it; '
+        "one OR another",
+    )
+    parser.add_argument("--crawl", help="only pages of this crawl: its name or number")
+    parser.add_argument("--run", type=int, help="of this run of the crawl; default: the latest")
+    parser.add_argument("--all-runs", action="store_true", help="of all runs of each crawl")
+    parser.add_argument("--host", default="", help="only pages of this host")
+    parser.add_argument("--type", default="", help="only pages of this type, like text/html")
+    parser.add_argument("--month", default="", help="only pages fetched then, like 2026-11")
+    parser.add_argument("--language", default="", help="only pages in this language, like en")
+    parser.add_argument("--after", type=int, default=0, metavar="N", help="skip the best N pages")
+
+
+def search(options: dict[str, Any]) -> Iterator[str]:
+    """Lines to be printed. Raises BadQuery, UnknownCrawl, UnknownRun."""
+    crawl = find_crawl(options["crawl"]).pk if options["crawl"] else None
+    names = ("run", "all_runs", "host", "type", "month", "language")
+    wanted = SearchFilter(crawl, **{name: options[name] for name in names})
+    result = search_texts(" ".join(options["words"]), wanted, before=options["after"])
+    if options["json"]:
+        for hit in result.hits:
+            yield json.dumps(hit_row(hit), default=str)
+        return
+    for hit in result.hits:
+        snippet = "".join(f"*{one.text}*" if one.is_marked else one.text for one in hit.snippet)
+        yield f"{hit.page.title or '(no title)'}\n  {hit.page.url.url}\n  {snippet}"
+    yield f"{result.count:,} page{'' if result.count == 1 else 's'} found"

@@ -1,0 +1,128 @@
+"""The folder of this machine's index: opened, written by one process at a time, and emptied if its
+files cannot be read.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+
+import tantivy
+
+from crawling.base.errors import CrawlError, IndexBroken
+from crawling.base.storage import LOCK, storage
+from crawling.datasets.progress import own_parts, parts_unindexed
+from crawling.uses.search.file_checks import (
+    META,
+    FileStamp,
+    check_file,
+    check_segments,
+    faults_as_damage,
+    files_of,
+    segment_sizes,
+    stamp_of,
+)
+from crawling.uses.search.schema import new_schema, with_analyzers, with_writing_analyzers
+
+logger = logging.getLogger(__name__)
+
+#: its name; an index with other fields, or words in another form, gets another and is made anew
+FOLDER = "search-2"
+#: those of earlier versions, which go then
+FORMER_FOLDERS = ("search-1",)
+#: in the folder; it outlasts the index's own files
+LOCK_NAME = f"writer{LOCK}"
+#: each but the first because another process has committed meanwhile
+MOST_OPENINGS = 5
+
+
+class IndexBusy(CrawlError):
+    """Another process writes the search index; try again in a moment."""
+
+
+def index_folder() -> Path:
+    return storage().workspace(FOLDER)
+
+
+@dataclass
+class FileChecks:
+    """The files of an open index, with the stamps that they had when their checksums were read."""
+
+    stamps: dict[Path, FileStamp | None] = field(default_factory=dict)
+
+    def are_as_they_were(self) -> bool:
+        return all(stamp_of(file) == stamp for file, stamp in self.stamps.items())
+
+
+def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
+    """The index as it was committed last; None: this machine has none yet.
+
+    Each of its files is read, and tells whether it is as it was written; those that `checked` has
+    are not read again, and it has those of this index then. Raises IndexBroken.
+    """
+    for _ in range(MOST_OPENINGS):
+        before = stamp_of(index_folder() / META)
+        try:
+            with faults_as_damage():
+                return _opened(index_folder(), checked or FileChecks())
+        except IndexBroken as damage:
+            # a commit meanwhile removes files that were listed before
+            if stamp_of(index_folder() / META) == before:
+                raise
+            cause = damage
+    raise cause
+
+
+def _opened(folder: Path, checked: FileChecks) -> tantivy.Index | None:
+    """Raises what `faults_as_damage` takes for damage."""
+    if not tantivy.Index.exists(str(folder)):
+        if own_parts().filter(indexed_at__isnull=False).exists():
+            raise FileNotFoundError(f"{folder} has no index, but parts were added to it")
+        checked.stamps = {}
+        return None
+    stamps = {folder / META: stamp_of(folder / META)}
+    segments = segment_sizes(folder)
+    for file in files_of(folder, segments):
+        stamps[file] = stamp_of(file)
+        if checked.stamps.get(file) != stamps[file]:
+            check_file(file)
+    index = with_analyzers(tantivy.Index.open(str(folder)))
+    index.config_reader("manual")
+    index.reload()
+    check_segments(index, segments)
+    checked.stamps = stamps
+    return index
+
+
+@contextmanager
+def index_to_write() -> Iterator[tantivy.Index]:
+    """The index, for one process alone. If there is none, or it is damaged, it is a new one, and
+    all parts count as not added. Raises IndexBusy, OSError.
+    """
+    with (index_folder() / LOCK_NAME).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise IndexBusy from error
+        yield with_writing_analyzers(_usable_index())
+
+
+def _usable_index() -> tantivy.Index:
+    try:
+        if (index := open_index()) is not None:
+            return index
+    except IndexBroken as damage:
+        logger.warning("the search index is made anew", extra={"why": str(damage.__cause__)})
+    for name in FORMER_FOLDERS:
+        rmtree(index_folder().parent / name, ignore_errors=True)
+    # first: parts must not count as added to an index that a killed process has just made
+    parts_unindexed(own_parts())
+    for file in index_folder().iterdir():
+        if file.name != LOCK_NAME:
+            file.unlink()
+    return tantivy.Index(new_schema(), str(index_folder()))

@@ -1,0 +1,156 @@
+"""The index of this machine: what is added to it, taken out, and made anew.
+
+One process at a time writes; what it has committed is there after a crash, what it has not is as
+if it had never been. A part is added as a whole or not at all, and adding it again is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import tantivy
+
+from crawling.base.errors import IndexBroken
+from crawling.datasets.parquet import TEXTS, rows_in
+from crawling.datasets.progress import (
+    abandoned_parts,
+    own_parts,
+    part_indexed,
+    parts_unindexed,
+)
+from crawling.models import LinksPart, Run
+from crawling.uses.search.file_checks import faults_as_damage
+from crawling.uses.search.folder import index_to_write, open_index
+from crawling.uses.search.schema import SHOWN, field_of
+from crawling.web.addresses import canonical_address
+from crawling.web.content.normal_text import searched_form
+from crawling.web.words import separated
+
+#: of the writer: it holds so much before it writes a segment
+HEAP_BYTES = 64 * 1024 * 1024
+
+
+class IndexWriter:
+    """Adds and removes pages; nothing of it can be found, or is safe, before `commit`."""
+
+    def __init__(self, writer: tantivy.IndexWriter, schema: tantivy.Schema) -> None:
+        self._writer, self._schema = writer, schema
+
+    def add_part(self, part: LinksPart) -> None:
+        """Add the texts of a part's pages; whatever was there of the part or its pages goes.
+
+        Raises OSError.
+        """
+        assert part.run is not None
+        self.remove_parts([part.pk])
+        for row in rows_in(part.texts_name, TEXTS):
+            self._remove("page", row[0])
+            if any(row[TEXTS.index("title") :]):
+                self._writer.add_document(_document(part, part.run, row))
+
+    def remove_parts(self, parts: Iterable[int]) -> None:
+        for part in parts:
+            self._remove("part", part)
+
+    def _remove(self, name: str, number: int) -> None:
+        # the writer's own way by a term finds no unsigned number
+        wanted = tantivy.Query.term_query(self._schema, name, number)
+        self._writer.delete_documents_by_query(wanted)
+
+    def remove_all(self) -> None:
+        self._writer.delete_all_documents()
+
+    def commit(self) -> None:
+        self._writer.commit()
+
+
+def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document:
+    facts = dict(zip(TEXTS, row, strict=True))
+    language = facts["language"]
+    document = tantivy.Document()
+    for name, number in (("page", row[0]), ("part", part.pk), ("run", run.pk)):
+        document.add_unsigned(name, number)
+    document.add_unsigned("crawl", run.crawl_id)
+    document.add_text("host", canonical_address(facts["page"]).host_key)
+    document.add_text("type", facts["content_type"])
+    document.add_text("month", f"{datetime.fromtimestamp(facts['fetched_at'], UTC):%Y-%m}")
+    document.add_text("language", language)
+    for name in ("title", "headings", "text", "around"):
+        if facts[name]:
+            document.add_text(field_of(name, language), separated(searched_form(facts[name])))
+    document.add_bytes(SHOWN, facts["text"].encode())
+    return document
+
+
+@contextmanager
+def writing() -> Iterator[IndexWriter]:
+    """Write the index, which is made anew if there is none or its files cannot be read.
+
+    Raises IndexBusy, OSError.
+    """
+    with index_to_write() as index:
+        writer = index.writer(HEAP_BYTES, 1)
+        try:
+            yield IndexWriter(writer, index.schema)
+        finally:
+            writer.wait_merging_threads()
+
+
+def repair() -> None:
+    """Make the index usable if its files cannot be read. Safe to repeat; the scheduler then lets
+    jobs add all texts again. Raises IndexBusy.
+    """
+    with writing():
+        pass
+
+
+def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> None:
+    """Add parts that were read, and say so of each once it can be found."""
+    for part in parts:
+        index.add_part(part)
+        index.commit()
+        if not part_indexed(part):
+            index.remove_parts([part.pk])
+            index.commit()
+
+
+def forget_abandoned() -> None:
+    """Take all abandoned parts out of the index. Safe to repeat. Raises IndexBusy."""
+    with writing() as index:
+        parts = list(abandoned_parts().values_list("pk", flat=True))
+        index.remove_parts(parts)
+        index.commit()
+        parts_unindexed(abandoned_parts().filter(pk__in=parts))
+
+
+def has_pages(pages: Iterable[int]) -> bool:
+    """Whether the index has, or may still have in its files, the text of one of these pages."""
+    try:
+        with faults_as_damage():
+            if (index := open_index()) is None:
+                return False
+            searcher = index.searcher()
+            return any(searcher.doc_freq("page", page) for page in pages)
+    except IndexBroken:
+        return True
+
+
+def rebuild() -> int:
+    """Make the index anew from the texts, so that nothing that was taken out is left in its files;
+    until that is done the old one is searched. Returns how many parts it has.
+
+    Raises IndexBusy, OSError.
+    """
+    with writing() as index:
+        index.remove_all()
+        parts = list(own_parts().filter(read_at__isnull=False, run__isnull=False))
+        for part in parts:
+            index.add_part(part)
+        index.commit()
+        for part in parts:
+            part_indexed(part)
+        parts_unindexed(abandoned_parts())
+    return len(parts)

@@ -1,0 +1,113 @@
+"""The page of the search of texts."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+
+from allocation.wording import whole_number
+from crawling.base.errors import IndexBroken, UnknownCrawl, UnknownRun
+from crawling.uses.search.found import WORDS, labelled
+from crawling.uses.search.queries import BadQuery
+from crawling.uses.search.search import (
+    LIMITS,
+    LONGEST_QUERY,
+    MOST_BEFORE,
+    ROWS,
+    SearchFilter,
+    SearchResult,
+    search_texts,
+)
+from serving.access import AuthenticatedRequest, authenticated
+from serving.requests import asked_text
+
+LARGEST = 2**31 - 1
+FILTERS = ("crawl", "run", "host", "type", "month", "language")
+
+
+@authenticated(needs="crawling.view_crawljob")
+def show(request: AuthenticatedRequest) -> HttpResponse:
+    """Pages with the words of `?q=`, the best first, with filters; `?after=` skips so many."""
+    text = asked_text(request.GET, "q", most=LONGEST_QUERY)
+    wanted, before = _filter(request.GET), min(_number(request.GET, "after") or 0, MOST_BEFORE)
+    here: dict[str, Any] = {
+        "text": text,
+        "wanted": wanted,
+        "longest": LONGEST_QUERY,
+        "limits": LIMITS,
+    }
+    if not text:
+        return render(request, "search/texts.html", here)
+    try:
+        result = search_texts(text, wanted, before=before)
+    except BadQuery as trouble:
+        return render(request, "search/texts.html", {**here, "trouble": trouble.sentence})
+    except IndexBroken as damage:
+        return render(request, "search/texts.html", {**here, "damage": damage}, status=503)
+    except (UnknownCrawl, UnknownRun) as trouble:
+        return render(request, "search/texts.html", {**here, "trouble": str(trouble)})
+    here |= _shown(request, result, wanted, before)
+    return render(request, "search/texts.html", here)
+
+
+def _filter(query: QueryDict) -> SearchFilter:
+    """Nonsense counts as not given."""
+    crawl = _number(query, "crawl")
+    return SearchFilter(
+        crawl=crawl,
+        run=_number(query, "run") if crawl else None,
+        all_runs=query.get("runs") == "all",
+        **{name: asked_text(query, name) for name in ("host", "type", "month", "language")},
+    )
+
+
+def _number(query: QueryDict, name: str) -> int | None:
+    number = whole_number(query.get(name, ""))
+    return number if number is not None and 0 < number <= LARGEST else None
+
+
+def _shown(
+    request: AuthenticatedRequest, result: SearchResult, wanted: SearchFilter, before: int
+) -> dict[str, Any]:
+    counts = labelled(result)
+    chips = [
+        {"label": WORDS.get(name, "Run"), "value": value, "address": _without(request, name)}
+        for name in FILTERS
+        if (value := getattr(wanted, name))
+    ]
+    for chip in chips:
+        if chip["label"] == WORDS["crawl"] and counts.get("crawl"):
+            chip["value"] = counts["crawl"][0].label
+    following = before + ROWS
+    has_more = result.count > following and following <= MOST_BEFORE
+    return {
+        "result": result,
+        "counts": [
+            (WORDS[name], [(one, _with(request, name, one.value)) for one in values])
+            for name, values in counts.items()
+            if not getattr(wanted, name) and len(values) > 1
+        ],
+        "chips": chips,
+        "reset": f"?{urlencode({'q': request.GET.get('q', '')})}",
+        "before": before,
+        "following": following if has_more else None,
+    }
+
+
+def _with(request: AuthenticatedRequest, name: str, value: str) -> str:
+    """The address of the list's beginning with a filter."""
+    query = request.GET.copy()
+    query.pop("after", None)
+    query[name] = value
+    return f"?{query.urlencode()}"
+
+
+def _without(request: AuthenticatedRequest, name: str) -> str:
+    """The address of the list's beginning without a filter; a run is of its crawl."""
+    query = request.GET.copy()
+    for one in (name, "after", *(["run"] if name == "crawl" else [])):
+        query.pop(one, None)
+    return f"?{query.urlencode()}"

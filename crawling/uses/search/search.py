@@ -1,0 +1,158 @@
+"""Find stored pages by their text: ranked, with snippets, and counted by crawl, host, type, month
+and language.
+
+The index may lag behind the database: which runs there are, and which pages were withdrawn, the
+database's rows say at each question.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import tantivy
+from django.db.models import Max
+from tantivy import Occur, Query
+
+from crawling.base.errors import UnknownCrawl, UnknownRun
+from crawling.models import CrawlJob, Page, Run, WithdrawnPage
+from crawling.uses.search.open_index import OPEN_INDEX, IndexView, counts_of
+from crawling.uses.search.queries import query_of, read_query
+from crawling.uses.search.snippets import SnippetPart, SnippetWriter
+from crawling.web.documents.base import MOST_TEXT as OF_OTHERS
+from crawling.web.documents.html_text import MOST_TEXT as OF_HTML
+
+ROWS = 20
+#: rows before these cost as much as those that are shown
+MOST_BEFORE = 1_000
+LONGEST_QUERY = 500
+LIMITS = (
+    f"Of an HTML page the first {OF_HTML:,} characters of its text are searched, of other "
+    f"documents the first {OF_OTHERS:,}."
+)
+#: of a page that is shown; a crawl's whole order would take longer to read than a search
+SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
+#: what the pages found are counted by, and the most values of each
+COUNTED = {"crawl": 10, "host": 10, "type": 10, "month": 12, "language": 10}
+
+
+@dataclass(frozen=True)
+class SearchFilter:
+    """Which pages are wanted beside the words; what is empty filters nothing."""
+
+    #: id of a crawl
+    crawl: int | None = None
+    #: number of a run of that crawl
+    run: int | None = None
+    #: all runs of each crawl; otherwise the latest that has pages in the index
+    all_runs: bool = False
+    host: str = ""
+    type: str = ""
+    #: when the pages were fetched, like 2026-11
+    month: str = ""
+    #: its code
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A page that was found."""
+
+    page: Page
+    score: float
+    snippet: Sequence[SnippetPart]
+    language: str
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best pages from an offset on."""
+
+    hits: Sequence[Hit] = ()
+    count: int = 0
+    #: by what they are counted, the values and how many pages have each
+    counts: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
+    milliseconds: int = 0
+
+
+def search_texts(
+    text: str, wanted: SearchFilter, *, before: int = 0, most: int = ROWS
+) -> SearchResult:
+    """The pages with a text. before: how many better ones are skipped.
+
+    Raises BadQuery, UnknownCrawl, UnknownRun, IndexBroken.
+    """
+    began = time.monotonic()
+    clauses = read_query(text)
+    view = OPEN_INDEX.look()
+    runs = _runs(view.runs if view else frozenset(), wanted)
+    if view is None or not runs:
+        return SearchResult()
+    words = query_of(clauses, view.schema, view.languages)
+    query = Query.boolean_query([(Occur.Must, words), *_filters(view, wanted, runs)])
+    with OPEN_INDEX.reading():
+        found = view.searcher.search(query, most, count=True, offset=before)
+        counts = counts_of(view.searcher, query, COUNTED)
+        snippets = SnippetWriter(clauses, words, view.searcher, view.schema)
+        hits = list(_hits(view.searcher, found.hits, snippets))
+    return SearchResult(
+        hits,
+        found.count,  # type: ignore[attr-defined]  # missing in the stubs
+        {name: [(_word(value), n) for value, n in values] for name, values in counts.items()},
+        round(1000 * (time.monotonic() - began)),
+    )
+
+
+def _word(value: str | float) -> str:
+    return value if isinstance(value, str) else str(int(value))
+
+
+def _runs(known: frozenset[int], wanted: SearchFilter) -> frozenset[int]:
+    """Of the runs in the index those that are wanted. Raises UnknownCrawl, UnknownRun."""
+    runs = Run.objects.filter(pk__in=known)
+    if wanted.crawl is not None:
+        if not CrawlJob.objects.filter(pk=wanted.crawl).exists():
+            raise UnknownCrawl(f"There is no crawl {wanted.crawl}.")
+        runs = runs.filter(crawl=wanted.crawl)
+        if wanted.run is not None:
+            if not Run.objects.filter(crawl=wanted.crawl, number=wanted.run).exists():
+                raise UnknownRun(f"Crawl {wanted.crawl} has no run {wanted.run}.")
+            return frozenset(runs.filter(number=wanted.run).values_list("pk", flat=True))
+    if wanted.all_runs:
+        return frozenset(runs.values_list("pk", flat=True))
+    latest = runs.order_by().values("crawl").annotate(latest=Max("pk"))
+    return frozenset(latest.values_list("latest", flat=True))
+
+
+def _filters(
+    view: IndexView, wanted: SearchFilter, runs: frozenset[int]
+) -> Iterator[tuple[Occur, Query]]:
+    schema = view.schema
+    if others := view.runs - runs:
+        # whichever are fewer
+        is_short = len(runs) <= len(others)
+        chosen = Query.term_set_query(schema, "run", sorted(runs if is_short else others))
+        yield Occur.Must if is_short else Occur.MustNot, Query.const_score_query(chosen, 0.0)
+    withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
+    if gone := list(withdrawn.values_list("url", flat=True)):
+        yield Occur.MustNot, Query.term_set_query(schema, "page", gone)
+    for name in ("host", "type", "month", "language"):
+        if value := getattr(wanted, name):
+            has = Query.term_query(schema, name, value, "basic")
+            yield Occur.Must, Query.const_score_query(has, 0.0)
+
+
+def _hits(
+    searcher: tantivy.Searcher,
+    found: Sequence[tuple[float, tantivy.DocAddress]],
+    snippets: SnippetWriter,
+) -> Iterator[Hit]:
+    documents = [(score, searcher.doc(place)) for score, place in found]
+    pages = Page.objects.filter(run__removal_asked_at=None).select_related("url", "run__crawl")
+    known = pages.only(*SHOWN).in_bulk([document.get_first("page") for _, document in documents])
+    for score, document in documents:
+        page = known.get(document.get_first("page"))
+        if page is not None:  # else it was withdrawn or deleted while this was asked
+            language = document.get_first("language") or ""
+            yield Hit(page, score, snippets.snippet(document), language)

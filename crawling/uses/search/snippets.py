@@ -1,0 +1,117 @@
+"""The part of a page's text that has the words which were looked for, with these marked.
+
+tantivy reads each word of a text for that, 0.3 µs a character: of a long text only the block with
+the most of the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import tantivy
+
+from crawling.uses.search.queries import Clause
+from crawling.uses.search.schema import SHOWN, field_of
+from crawling.web.content.normal_text import searched_form, searched_places
+
+SNIPPET_CHARACTERS = 240
+#: characters of a text that a snippet is made of
+BLOCK = 4_000
+#: endings of words differ: a block is found by the others' letters, and by so many at least
+ENDING, LEAST_LETTERS = 3, 3
+
+
+@dataclass(frozen=True)
+class SnippetPart:
+    """A part of a snippet; marked are the words that were looked for."""
+
+    text: str
+    is_marked: bool
+
+
+class SnippetWriter:
+    """Makes the snippets of the pages that a query finds."""
+
+    def __init__(
+        self,
+        clauses: Iterable[Clause],
+        query: tantivy.Query,
+        searcher: tantivy.Searcher,
+        schema: tantivy.Schema,
+    ) -> None:
+        self._query, self._searcher, self._schema = query, searcher, schema
+        self._beginnings = list(_beginnings(clauses))
+        self._generators: dict[str, tantivy.SnippetGenerator] = {}
+
+    def snippet(self, document: tantivy.Document) -> Sequence[SnippetPart]:
+        """Of a text without any of the words, the beginning; nothing of a page without a text."""
+        text = shown_text(document)
+        if not text:
+            return []
+        name, block = field_of("text", document.get_first("language") or ""), tantivy.Document()
+        chosen = best_block(text, self._beginnings)
+        folded, places = searched_places(chosen)
+        block.add_text(name, folded)
+        found = self._generator(name).snippet_from_doc(block)
+        marked = list(_parts(found, folded, chosen, places))
+        return marked or [SnippetPart(text[:SNIPPET_CHARACTERS], is_marked=False)]
+
+    def _generator(self, name: str) -> tantivy.SnippetGenerator:
+        if name not in self._generators:
+            made = tantivy.SnippetGenerator.create(self._searcher, self._query, self._schema, name)
+            made.set_max_num_chars(SNIPPET_CHARACTERS)
+            self._generators[name] = made
+        return self._generators[name]
+
+
+def shown_text(document: tantivy.Document) -> str:
+    """The text of a page that was found, as the page has it."""
+    return bytes(document.get_first(SHOWN) or b"").decode()
+
+
+def _beginnings(clauses: Iterable[Clause]) -> Iterator[str]:
+    """Of the words of a query."""
+    for clause in clauses:
+        for term in clause:
+            for word in () if term.is_excluded else searched_form(term.text).split():
+                yield word[: max(len(word) - ENDING, LEAST_LETTERS)]
+
+
+def best_block(text: str, beginnings: Sequence[str]) -> str:
+    """The first of the blocks of a text that have the most words with these beginnings; a word
+    counts more behind a blank, where it begins for sure.
+    """
+    blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
+    return max(blocks, key=lambda block: _weight(searched_form(block), beginnings))
+
+
+def _weight(block: str, beginnings: Sequence[str]) -> int:
+    return sum((word in block) + (f" {word}" in block) for word in beginnings)
+
+
+def _parts(
+    snippet: tantivy.Snippet, folded: str, text: str, places: Sequence[int]
+) -> Iterator[SnippetPart]:
+    """The text of a snippet of its folded form. The places of words count bytes."""
+    fragment = snippet.fragment()
+    words = [_in_characters(fragment, word.start, word.end) for word in snippet.highlighted()]
+    if not words:
+        return
+    begin = folded.index(fragment)
+    at = places[begin]
+    for start, end in words:
+        first, last = places[begin + start], places[begin + end]
+        if first < at:
+            continue
+        if first > at:
+            yield SnippetPart(text[at:first], is_marked=False)
+        yield SnippetPart(text[first:last], is_marked=True)
+        at = last
+    if rest := text[at : places[begin + len(fragment)]]:
+        yield SnippetPart(rest, is_marked=False)
+
+
+def _in_characters(text: str, start: int, end: int) -> tuple[int, int]:
+    data = text.encode()
+    return len(data[:start].decode()), len(data[:end].decode())

@@ -1,0 +1,38 @@
+"""The background job that reads a source of seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, JobScope
+from crawling.jobs.rq_jobs import IDLE
+from crawling.jobs.running_job import RunningJob
+
+
+def _work(job: RunningJob) -> JobResult:
+    # what reads documents is imported by those who need it
+    from crawling.uses.seed_sources.reading import read_source
+
+    read_source(job.row.spec["source"])
+    return {}
+
+
+def _due() -> Iterator[DueJob]:
+    from crawling.uses.seed_sources.reading import due_sources
+
+    for source in due_sources():
+        yield DueJob(f"source {source}", spec={"source": source})
+
+
+SEED_SOURCE = JobKind(
+    name="seed-source",
+    label="reading of a seed source",
+    done="read",
+    work=_work,
+    effects=OF_ROWS,  # what it adds are seeds of a crawl
+    seconds=15 * 60,
+    queue=IDLE,
+    scope=JobScope.INSTALLATION,
+    due=_due,
+    kept=KEPT_HOUR,
+)

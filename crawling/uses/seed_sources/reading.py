@@ -1,0 +1,165 @@
+"""A background job: reads a source that is due, and makes what it names seeds of its crawl.
+
+It continues after a kill and can run twice: seeds that are known are not added again. Foreign
+documents are read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import F
+from django.utils import timezone
+
+from allocation.errors import AllocationError
+from crawling.base.errors import BadSeeds, CrawlError
+from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
+from crawling.orders.seeds import in_short
+from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.uses.seed_sources.feed_fetch import fetch_feed
+from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_done, waiting_files
+from crawling.uses.seed_sources.sources import folder_of
+from crawling.web.documents.json_feed import BadFeed
+
+#: addresses of one document; those behind them are not tried
+MOST_REFUSED = 100
+#: until the next reading, if this one is killed: doubled after each that was, in a row
+PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(days=1)
+#: more doublings make no longer pause
+MOST_DOUBLINGS = 11
+
+
+@dataclass
+class SourceSeeds:
+    """What became of addresses of a source."""
+
+    added: int = 0
+    #: a sentence for each address that is none, or lies outside the scope
+    refused: list[str] = field(default_factory=list)
+    #: addresses behind too many that were refused
+    untried: int = 0
+
+    @property
+    def sentences(self) -> list[str]:
+        more = f"{self.untried:,} more were not tried: too many were refused"
+        return [*self.refused, *([more] if self.untried else [])]
+
+
+class SourceReading(NamedTuple):
+    """What a source has given: how many seeds, what was refused, and by what the next reading asks
+    whether there is anything else.
+    """
+
+    added: int = 0
+    refused: Sequence[str] = ()
+    etag: str = ""
+    last_modified: datetime | None = None
+
+
+def due_sources() -> list[int]:
+    """The ids of sources that are due."""
+    due = SeedSource.objects.filter(next_at__lte=timezone.now(), crawl__removal_asked_at=None)
+    return list(due.order_by("next_at").values_list("pk", flat=True))
+
+
+def read_source(source_id: int) -> None:
+    """Read it, if it is still there and due."""
+    source = SeedSource.objects.select_related("crawl").filter(pk=source_id).first()
+    if source is None or source.next_at > timezone.now():
+        return
+    _begin(source)
+    read = _read_folder if source.kind == SeedSourceKind.FOLDER else _read_feed
+    found, trouble = SourceReading(etag=source.etag, last_modified=source.last_modified), ""
+    try:
+        found = read(source)
+        if found.refused:
+            trouble = f"{len(found.refused):,} refused: {in_short(found.refused)}"
+    except (CrawlError, AllocationError) as error:
+        trouble = str(error)
+    now = timezone.now()
+    SeedSource.objects.filter(pk=source.pk).update(
+        read_at=now,
+        next_at=now + timedelta(minutes=source.minutes),
+        unended=0,
+        added=F("added") + found.added,
+        etag=found.etag,
+        last_modified=found.last_modified,
+        note=trouble[:2000],
+    )
+
+
+def _begin(source: SeedSource) -> None:
+    """Let the next reading wait, in case this one is killed before it says when that is to be."""
+    before = source.unended
+    values: dict[str, Any] = {
+        "unended": min(before + 1, MOST_DOUBLINGS),
+        "next_at": timezone.now() + min(PAUSE * 2**before, LONGEST_PAUSE),
+    }
+    if before:
+        values["note"] = (
+            "The latest reading was killed before its end. The pause doubles each time, up to a "
+            "day."
+        )
+    SeedSource.objects.filter(pk=source.pk).update(**values)
+
+
+def _read_folder(source: SeedSource) -> SourceReading:
+    """How many seeds all waiting files have added, and what was refused."""
+    added, refused = 0, list[str]()
+    for file in waiting_files(folder_of(source.crawl)):
+        additions = SourceSeeds()
+        try:
+            _add(source, file.addresses(), additions)
+        except BadFeed as error:
+            additions.refused.append(f"{file.name}: {error}")
+        added += additions.added
+        refused += additions.sentences
+        try:
+            move_to_done(file, additions.sentences)
+        except SeedsUnreadable as error:
+            refused.append(str(error))
+    return SourceReading(added, refused)
+
+
+def _read_feed(source: SeedSource) -> SourceReading:
+    """The same of a feed; nothing of one that has not changed. Raises SeedsUnreadable, NoUnits."""
+    answer = fetch_feed(source)
+    if answer is None:
+        return SourceReading(etag=source.etag, last_modified=source.last_modified)
+    additions = SourceSeeds()
+    _add(source, answer.entries, additions)
+    if additions.sentences:
+        # It is asked for whole again: what was refused may be in order at the next reading.
+        return SourceReading(additions.added, additions.sentences)
+    return SourceReading(additions.added, [], answer.etag, answer.last_modified)
+
+
+def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:
+    """Add those that are in order, and keep why others are not.
+
+    All at once; with mistakes each half of them, so that one mistake costs no other address.
+    """
+    if not texts:
+        return
+    if len(additions.refused) >= MOST_REFUSED:
+        additions.untried += len(texts)
+        return
+    crawl = CrawlJob.objects.get(pk=source.crawl_id)
+    latest = crawl.runs.first()
+    # An operator who stopped it, or the fault that ended it, has the last word.
+    resume = source.resume and latest is not None and latest.state == RunState.FINISHED
+    try:
+        result = add_to_seeds(crawl, texts, by=source.created_by, resume=resume)
+    except BadSeeds as error:
+        if len(texts) == 1:
+            outside = [f"{url} is outside the scope" for url in error.outside]
+            additions.refused += error.mistakes or outside
+            return
+        middle = len(texts) // 2
+        _add(source, texts[:middle], additions)
+        _add(source, texts[middle:], additions)
+    else:
+        additions.added += len(result.added)

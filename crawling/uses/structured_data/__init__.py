@@ -1,0 +1,1 @@
+"""The structured data of pages, as a list and as files."""

@@ -1,0 +1,105 @@
+"""The structured data of a run as a page and files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from crawling.base.errors import BadOrder
+from crawling.dashboard.base.requests import of_run
+from crawling.datasets.parts import MOST_BEHIND, pages_behind
+from crawling.datasets.query import LinkSearchTookTooLong
+from crawling.models import Page, Run, SeedSource, SeedSourceKind
+from crawling.uses.structured_data.structured_data import (
+    NAMED,
+    SIZED,
+    DataFilter,
+    count_facets,
+    count_kinds,
+    list_structured,
+    structured_file,
+)
+from crawling.web.addresses import fingerprint, signed
+from crawling.web.structured_rows import DataKind
+from serving.access import AuthenticatedRequest
+from serving.downloads import send
+from serving.list_choices import choices_of
+from serving.requests import asked_text
+
+#: why a crawl that was never started has nothing here
+NEVER_STARTED = "it has no structured data"
+ROWS = 50
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
+#: of filters
+LONGEST = 5000
+
+
+@of_run(NEVER_STARTED)
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    """The rows of a `?kind=`, `?type=`, `?name=` or `?page=`, after a key."""
+    wanted = _filter(request)
+    here: dict[str, Any] = {
+        "crawl": run.crawl,
+        "run": run,
+        "wanted": wanted,
+        "kind": DataKind(wanted.kind) if wanted.kind else None,
+        "is_named": wanted.kind in NAMED,
+        "has_sizes": wanted.kind in ("", *SIZED),
+        "behind": pages_behind(run, "read"),
+        "most_behind": MOST_BEHIND,
+        "after": asked_text(request.GET, "after", most=LONGEST),
+        "endings": ENDINGS,
+    }
+    try:
+        here |= _found(request, run, wanted)
+    except (BadOrder, LinkSearchTookTooLong) as trouble:
+        here["trouble"] = str(trouble)
+    return render(request, "structured_data/structured_data.html", here)
+
+
+def _found(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[str, Any]:
+    most, after = choices_of(request).most(ROWS), asked_text(request.GET, "after", most=LONGEST)
+    rows, following = list_structured(run, wanted, after=after, most=most)
+    stored = _stored(run, {row.page for row in rows if row.kind == DataKind.TABLE})
+    return {
+        "kinds": [(DataKind(one.name), one) for one in count_kinds(run, page=wanted.page)],
+        "facets": count_facets(run, wanted) if wanted.kind else [],
+        "rows": [
+            (DataKind(row.kind), row, stored.get(row.page) if row.kind == DataKind.TABLE else None)
+            for row in rows
+        ],
+        "sources": _sources(run) if wanted.kind == DataKind.FEED else (),
+        "following": following,
+    }
+
+
+def _stored(run: Run, addresses: set[str]) -> dict[str, int]:
+    """The ids of stored pages by their addresses."""
+    if not addresses:
+        return {}
+    prints = [signed(fingerprint(address)) for address in addresses]
+    pages = Page.objects.filter(run=run, url__fingerprint__in=prints, url__url__in=addresses)
+    return dict(pages.values_list("url__url", "pk"))
+
+
+def _sources(run: Run) -> set[str]:
+    """The addresses of feeds that give the crawl seeds."""
+    feeds = SeedSource.objects.filter(crawl=run.crawl_id, kind=SeedSourceKind.FEED)
+    return set(feeds.values_list("url", flat=True))
+
+
+@of_run(NEVER_STARTED)
+def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
+    """All rows, filtered as their list is; `?kind=` is that of the rows."""
+    stem = f"crawl-{run.crawl_id}-run-{run.number}-structured-data"
+    return send(structured_file(run, stem, kind, _filter(request)))
+
+
+def _filter(request: HttpRequest) -> DataFilter:
+    """What is asked for; a kind that there is not counts as not given."""
+    kind = request.GET.get("kind", "")
+    texts = {name: asked_text(request.GET, name, most=LONGEST) for name in ("type", "name", "page")}
+    return DataFilter(kind if kind in list(DataKind) else "", **texts)

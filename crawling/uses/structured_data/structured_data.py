@@ -1,0 +1,144 @@
+"""The structured data of a run: counts by kind, rows with a filter, and files of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from crawling.datasets.structured_query import ask_structured, each_structured, structured_parquet
+from crawling.models import LinksPart, Page, Run
+from crawling.uses.link_check.reports import canonical_or_empty, key_of
+from crawling.web.structured_rows import DataKind
+from serving.downloads import Download, row_file
+
+#: kinds of which a row has one property, by its name; others are told apart by their types
+NAMED = (DataKind.METADATA, DataKind.OPEN_GRAPH, DataKind.DUBLIN_CORE)
+#: kinds of which a row has a width and a height
+SIZED = (DataKind.TABLE, DataKind.IMAGE)
+#: facets of a kind, the most frequent first
+MOST_FACETS = 50
+PARQUET = "application/vnd.apache.parquet"
+COLUMNS = "page, kind, type, name, value, width, height, is_cut"
+ROWS = f"SELECT {COLUMNS} FROM structured WHERE true {{conditions}}"  # noqa: S608 - constants
+LIST = f"""
+SELECT page_id, position, {COLUMNS} FROM structured
+WHERE (page_id, position) > ($page_id, $position) {{conditions}}
+ORDER BY page_id, position LIMIT $most
+"""  # noqa: S608 - constants
+KINDS = """
+SELECT kind, count(*), count(DISTINCT page_id) FROM structured WHERE true {conditions}
+GROUP BY kind
+"""
+FACETS = """
+SELECT {column}, count(*) AS rows, count(DISTINCT page_id) FROM structured
+WHERE true {conditions} GROUP BY {column} ORDER BY rows DESC, {column} LIMIT $most
+"""
+OF_PAGE = """
+SELECT kind, count(*), count(DISTINCT page_id) FROM structured WHERE page_id = $page_id
+GROUP BY kind
+"""
+
+
+@dataclass(frozen=True)
+class StructuredRow:
+    """One thing that a page says for programs."""
+
+    page: str
+    kind: str
+    type: str
+    name: str
+    value: str
+    #: None: the page does not declare it
+    width: int | None
+    height: int | None
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class DataFilter:
+    """Which rows are asked for; empty: all."""
+
+    kind: str = ""
+    type: str = ""
+    name: str = ""
+    #: a page's URL
+    page: str = ""
+
+    def conditions(self) -> tuple[str, dict[str, Any]]:
+        """Raises BadOrder for a page that is no address."""
+        asked = asdict(self) | {"page": canonical_or_empty("page", self.page)}
+        values = {name: text for name, text in asked.items() if text}
+        return " ".join(f"AND {name} = ${name}" for name in values), values
+
+
+@dataclass(frozen=True)
+class DataCount:
+    """How many rows there are, and on how many pages."""
+
+    name: str
+    rows: int
+    pages: int
+
+
+def list_structured(
+    run: Run, wanted: DataFilter, *, after: str = "", most: int
+) -> tuple[list[StructuredRow], str | None]:
+    """Rows in the order of finding, and the key behind which more follow. Raises BadOrder."""
+    page_id, position = key_of(after)
+    conditions, values = wanted.conditions()
+    values |= {"page_id": page_id, "position": position, "most": most + 1}
+    rows = ask_structured(run, LIST.format(conditions=conditions), values)
+    found = [_row(*row[2:]) for row in rows[:most]]
+    return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
+
+
+def count_kinds(run: Run, *, page: str = "") -> list[DataCount]:
+    """Of a run, or of a page by its URL, in the order of DataKind. Raises BadOrder."""
+    conditions, values = DataFilter(page=page).conditions()
+    return _in_order(ask_structured(run, KINDS.format(conditions=conditions), values))
+
+
+def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
+    """Counts of a stored page; only its part is read. None: the page is not read yet."""
+    if not LinksPart.objects.filter(pk=page.links_part or 0, read_at__isnull=False).exists():
+        return None
+    counts = _in_order(ask_structured(page.run, OF_PAGE, {"page_id": page.pk}, page=page))
+    return [(DataKind(count.name), count) for count in counts]
+
+
+def count_facets(run: Run, wanted: DataFilter) -> list[DataCount]:
+    """The most frequent types of a kind, or names where a kind has those."""
+    column = "name" if wanted.kind in NAMED else "type"
+    conditions, values = DataFilter(wanted.kind, page=wanted.page).conditions()
+    query = FACETS.format(column=column, conditions=conditions)
+    return [DataCount(*row) for row in ask_structured(run, query, {**values, "most": MOST_FACETS})]
+
+
+def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Download:
+    """All rows that the filter lets through; kind: csv, jsonl or parquet. Raises BadOrder,
+    LinkSearchTookTooLong.
+    """
+    conditions, values = wanted.conditions()
+    query = ROWS.format(conditions=conditions)
+    if kind == "parquet":
+        size, pieces = structured_parquet(run, query, values)
+        return Download(f"{stem}.parquet", PARQUET, pieces, size)
+    return row_file(stem, kind, _each(run, query, values), COLUMNS.split(", "))
+
+
+def _each(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for row in each_structured(run, query, values):
+        yield vars(_row(*row))
+
+
+def _row(*cells: Any) -> StructuredRow:
+    page, kind, of_type, name, value, width, height, is_cut = cells
+    return StructuredRow(
+        page, kind, of_type, name, value, width or None, height or None, bool(is_cut)
+    )
+
+
+def _in_order(rows: list[tuple[Any, ...]]) -> list[DataCount]:
+    places = {kind: place for place, kind in enumerate(DataKind)}
+    return [DataCount(*row) for row in sorted(rows, key=lambda row: places[DataKind(row[0])])]

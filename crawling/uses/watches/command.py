@@ -1,0 +1,91 @@
+"""`crawl watch`: watch pages of a crawl, list watches and what they found, remove one."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from crawling.models import CrawlJob, PageEvent, Watch, WatchEvent
+from crawling.orders.scope.url_rules import UrlRuleKind
+from crawling.uses.watches.api import event_row, watch_row
+from crawling.uses.watches.watching import (
+    WatchFields,
+    create_watch,
+    events_of,
+    remove_watch,
+    renew_feed,
+)
+
+#: events that are printed
+SHOWN = 100
+Options = dict[str, Any]
+
+
+def add_watch_arguments(parser: ArgumentParser) -> None:
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--page", metavar="URL", help="watch this page")
+    what.add_argument("--pattern", metavar="RE2", help="watch pages whose URLs hold this")
+    what.add_argument("--host", help="watch the pages of this host")
+    what.add_argument("--events", action="store_true", help="list what was found, latest first")
+    what.add_argument("--remove", type=int, metavar="WATCH", help="remove this watch")
+    what.add_argument(
+        "--renew-feed", type=int, metavar="WATCH", help="give its feed a new secret address"
+    )
+    parser.add_argument("--selector", default="", help="compare only what this CSS selects")
+    parser.add_argument(
+        "--only", action="append", choices=PageEvent.values, help="this event only; repeatable"
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="RE2", help="no change; repeatable"
+    )
+    parser.add_argument(
+        "--ignore-numbers", action="store_true", help="numbers and dates are no change"
+    )
+
+
+def watch(crawl: CrawlJob, options: Options) -> str:
+    """Do what the options say and return what to print; without any, list. Raises CrawlError."""
+    if options["remove"] is not None:
+        remove_watch(crawl, options["remove"], by=None)
+        return _told({"removed": options["remove"]}, "It is removed with its events.", options)
+    if options["renew_feed"] is not None:
+        return _listed([renew_feed(crawl, options["renew_feed"], by=None)], options)
+    if options["events"]:
+        return _events(list(events_of(crawl)[:SHOWN]), options)
+    asked = [(kind, options[kind]) for kind in UrlRuleKind if options[kind]]
+    if asked:
+        return _listed([create_watch(crawl, _fields(*asked[0], options), by=None)], options)
+    if options["selector"] or options["ignore"] or options["ignore_numbers"] or options["only"]:
+        raise CommandError("Name what is watched: --page, --pattern or --host.")
+    return _listed(list(crawl.watches.select_related("created_by")), options)
+
+
+def _fields(kind: str, text: str, options: Options) -> WatchFields:
+    events = options["only"] or PageEvent.values
+    selector, numbers = options["selector"], options["ignore_numbers"]
+    return WatchFields(kind, text, selector, events, options["ignore"], numbers)
+
+
+def _listed(found: list[Watch], options: Options) -> str:
+    rows = [watch_row(one) for one in found]
+    lines = [
+        f"{row['id']}  {row['kind']} {row['text']}  {row['selector']}  "
+        f"{', '.join(row['events'])}\n  {row['feed']}"
+        for row in rows
+    ]
+    return _told(rows, "\n".join(lines) or "It has no watches.", options)
+
+
+def _events(found: list[WatchEvent], options: Options) -> str:
+    lines = [
+        f"{event.found_at:%Y-%m-%d %H:%M}  {event}\n{event.note or event.diff_text}".rstrip()
+        for event in found
+    ]
+    return _told([event_row(event) for event in found], "\n".join(lines) or "No events.", options)
+
+
+def _told(as_json: Any, text: str, options: Options) -> str:
+    return json.dumps(as_json, indent=2, default=str) if options["json"] else text

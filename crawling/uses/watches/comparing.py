@@ -1,0 +1,236 @@
+"""A background job: what became of the watched pages of runs that have ended; the findings are
+stored and told.
+
+It continues after a kill and can run twice. Foreign documents are read here, within the limits of
+the comparison of two texts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from itertools import groupby
+from typing import Any
+
+import re2
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from allocation.wording import beginning
+from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.seen_text import SeenText, seen_text
+from crawling.datasets.text_diff import text_diff
+from crawling.models import Page, PageEvent, Run, Watch, WatchEvent
+from crawling.models.jobs import ENDED_STATES
+from crawling.uses.alerts.notify import notify_listeners
+from crawling.uses.alerts.wording import AlertEvent
+from crawling.uses.watches.page_states import StateChange, StateChanges, state_changes
+from crawling.web.addresses import fingerprint, signed
+from crawling.web.content.normal_text import one_form
+from crawling.web.expressions import read_expression
+from crawling.web.secret_headers import masked_url
+from crawling.web.statuses import explain
+
+logger = logging.getLogger(__name__)
+
+WATCHES_PAGE = "/crawls/{}/watches/"
+#: changed pages of one watch whose texts are compared after a run
+MOST_COMPARED = 2_000
+#: findings of one watch that a run adds
+MOST_FOUND = 200
+#: that are kept of one watch
+KEPT = 1_000
+MOST_LINES = 200
+#: of the diff in a message, and URLs in its sentence
+MOST_TOLD, URLS_TOLD = 2_000, 5
+REST_TOLD = "… The rest of the diff is on the page of the watch."
+NUMBER = re2.compile(r"\d+(?:[.,:/-]\d+)*")
+ALERTS = {
+    PageEvent.CHANGED: AlertEvent.PAGE_CHANGED,
+    PageEvent.GONE: AlertEvent.PAGE_GONE,
+    PageEvent.NEW: AlertEvent.PAGE_NEW,
+}
+
+
+def due_crawls() -> list[int]:
+    """The ids of crawls that have watches with runs to be compared."""
+    due = Watch.objects.filter(Exists(_ended(OuterRef("crawl"), OuterRef("compared_until"))))
+    return list(due.order_by("crawl").values_list("crawl", flat=True).distinct())
+
+
+def _ended(crawl: Any, after: Any) -> QuerySet[Run]:
+    ended = Run.objects.filter(crawl=crawl, state__in=ENDED_STATES, finished_at__gt=after)
+    return ended.order_by("finished_at")
+
+
+def compare_watched(crawl_id: int) -> None:
+    """Compare all runs of a crawl that have ended since each watch was compared."""
+    for watch in Watch.objects.filter(crawl=crawl_id):
+        for run in _ended(crawl_id, watch.compared_until).select_related("crawl"):
+            _compare(watch, run)
+            watch.refresh_from_db(fields=["compared_until"])
+
+
+def _compare(watch: Watch, run: Run) -> None:
+    changes = state_changes(watch.rule, run)
+    found: list[WatchEvent] = []
+    for event in _events(watch, run, changes):
+        found.append(event)
+        if len(found) > MOST_FOUND:
+            break
+    notes = []
+    if len(found) > MOST_FOUND:
+        notes.append(f"Run {run.number} has more events; the first {MOST_FOUND} are listed.")
+    elif PageEvent.CHANGED in watch.events and len(changes.changed) > MOST_COMPARED:
+        notes.append(
+            f"Of {len(changes.changed):,} pages whose content differs in run {run.number}, the "
+            f"texts of {MOST_COMPARED:,} were compared."
+        )
+    if changes.unanswered:
+        notes.append(_unanswered(run, changes.unanswered))
+    _store(watch, run, found[:MOST_FOUND], " ".join(notes))
+
+
+def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
+    """Pages that are neither gone nor changed: nothing is known of them."""
+    said = [
+        f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
+        for url, status in urls
+    ]
+    told = beginning(said, URLS_TOLD, between="; ")
+    pages = "1 page" if len(urls) == 1 else f"{len(urls):,} pages"
+    return f"Run {run.number} got no answer that can be compared from {pages}: {told}."
+
+
+def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
+    """Those that the watch wants; the texts of changed pages are compared last."""
+    for kind, some in ((PageEvent.GONE, changes.gone), (PageEvent.NEW, changes.new)):
+        if kind in watch.events:
+            yield from (_event(watch, run, kind, change) for change in some)
+    if PageEvent.CHANGED in watch.events:
+        for change in changes.changed[:MOST_COMPARED]:
+            event = _event(watch, run, PageEvent.CHANGED, change)
+            if _describe(event, change):
+                yield event
+
+
+def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> WatchEvent:
+    return WatchEvent(
+        watch=watch,
+        run=run,
+        kind=kind,
+        url=change.url,
+        fingerprint=signed(fingerprint(change.url)),
+        page=change.new and change.new.page,
+        earlier=change.old and change.old.page,
+    )
+
+
+def _describe(event: WatchEvent, change: StateChange) -> bool:
+    """Set the diff, or a sentence in its place; whether there is a change that is not noise."""
+    assert change.old is not None
+    assert change.new is not None
+    watch = event.watch
+    if change.old.target or change.new.target:
+        event.note = (
+            f"It redirects to {change.new.target}."
+            if change.new.target
+            else "It redirects no longer."
+        )
+        return True
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file")
+    pages = stored.in_bulk([change.old.page, change.new.page])
+    if len(pages) < 2:
+        return False  # one was withdrawn or deleted meanwhile
+    try:
+        old, new = (
+            without_noise(watch, seen_text(pages[one.page], watch.selector))
+            for one in (change.old, change.new)
+        )
+    except ArchiveTrouble as trouble:
+        event.note = f"The content differs, and the texts are not compared. {trouble}"
+        return True
+    event.diff = [[line.kind, line.text] for line in text_diff(old, new, MOST_LINES)]
+    return bool(event.diff)
+
+
+def without_noise(watch: Watch, seen: SeenText) -> SeenText:
+    """Lines without what is no change to this watch: expressions, numbers and dates in figures."""
+    expressions = [read_expression(text) for text in watch.ignore]
+    if not (expressions or watch.ignore_numbers):
+        return seen
+    kept = StringIO()
+    for line in StringIO(seen.text):
+        rest = line
+        for expression in expressions:
+            rest = expression.sub("", rest)
+        if watch.ignore_numbers:
+            rest = NUMBER.sub("#", rest)
+        if rest := one_form(rest):
+            kept.write(rest + "\n")
+    return seen._replace(text=kept.getvalue())
+
+
+@transaction.atomic
+def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> None:
+    """Store and tell what no other job has stored. The order of locks: run, page, watch.
+
+    The lock of a page keeps it from being withdrawn before this is committed; who withdraws removes
+    the events then.
+    """
+    if not Run.objects.select_for_update(no_key=True).filter(pk=run.pk).exists():
+        return
+    wanted = {pk for event in found for pk in (event.page, event.earlier) if pk}
+    pages = Page.objects.select_for_update(no_key=True, of=("self",)).filter(pk__in=wanted)
+    there = set(pages.order_by("pk").values_list("pk", flat=True))
+    same = Watch.objects.select_for_update(no_key=True).filter(
+        pk=watch.pk, compared_until=watch.compared_until
+    )
+    if not same.exists():
+        return
+    known = set(watch.found.filter(run=run).values_list("fingerprint", flat=True))
+    fresh = [
+        event
+        for event in found
+        if event.fingerprint not in known and {event.page, event.earlier} - {None} <= there
+    ]
+    WatchEvent.objects.bulk_create(fresh)
+    Watch.objects.filter(pk=watch.pk).update(compared_until=run.finished_at, note=note)
+    old = watch.found.order_by("-pk").values_list("pk", flat=True)[KEPT:]
+    WatchEvent.objects.filter(pk__in=list(old)).delete()
+    _tell(watch, run, fresh)
+    facts = {"watch": watch.pk, "run": run.pk, "events": len(fresh)}
+    logger.info("a watch was compared", extra=facts)
+
+
+def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
+    """One message for all events of a kind."""
+    for kind, group in groupby(sorted(events, key=_kind), key=_kind):
+        some = list(group)
+        urls = [masked_url(event.url) for event in some]
+        told = [event for event in some if event.diff or event.note]
+        diffs = "\n\n".join(
+            f"{masked_url(event.url)}\n{event.diff_text or event.note}" for event in told
+        )
+        facts: dict[str, Any] = {"watch": watch.pk, "urls": urls}
+        if diffs:
+            facts["diff"] = _whole_lines(diffs)
+        notify_listeners(
+            run,
+            ALERTS[PageEvent(kind)],
+            f"{PageEvent(kind).label.capitalize()}: {beginning(urls, URLS_TOLD)}.",
+            more=facts,
+            page=WATCHES_PAGE.format(watch.crawl_id),
+        )
+
+
+def _whole_lines(diffs: str) -> str:
+    """The beginning of diffs that are too long for a message, and that there is more of them."""
+    if len(diffs) <= MOST_TOLD:
+        return diffs
+    return diffs[: MOST_TOLD + 1].rpartition("\n")[0] + f"\n{REST_TOLD}"
+
+
+def _kind(event: WatchEvent) -> str:
+    return event.kind

@@ -1,0 +1,53 @@
+"""The Atom feed of a watch, at an address that is a secret: feed readers cannot log in."""
+
+from __future__ import annotations
+
+from django.core.signing import BadSignature, Signer
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import escape
+
+from crawling.installation.permissions import may_still_share
+from crawling.models import PageEvent, Watch
+from crawling.uses.watches.watching import events_of
+from crawling.web.secret_headers import masked_url
+
+#: entries of a feed
+MOST_ENTRIES = 50
+SIGNER = Signer(sep=".", salt="crawling.watches.feed")
+
+
+def feed_token(watch: Watch) -> str:
+    """The secret part of the address. It follows from the server's key, and is kept nowhere."""
+    return SIGNER.sign(f"{watch.pk}-{watch.feed_number}")
+
+
+def watch_of(token: str) -> Watch | None:
+    """The watch of a token; None: unknown, renewed, of a deleted crawl, or of a user who may not
+    act on the crawl any more.
+    """
+    try:
+        number, _, feed_number = SIGNER.unsign(token).partition("-")
+    except BadSignature:
+        return None
+    watches = Watch.objects.select_related("crawl", "created_by")
+    watches = watches.filter(crawl__removal_asked_at=None)
+    watch = watches.filter(pk=number, feed_number=feed_number).first()
+    return watch if watch and may_still_share(watch.created_by, watch.crawl) else None
+
+
+def atom(watch: Watch, address: str) -> str:
+    """The latest events. Diffs are escaped as text of HTML: pages cannot put markup there."""
+    title = f"{watch.crawl.name}: {masked_url(watch.text)}"
+    feed = Atom1Feed(title=title, link=address, description="", feed_url=address)
+    for event in events_of(watch.crawl).filter(watch=watch)[:MOST_ENTRIES]:
+        url = masked_url(event.url)
+        said = escape(event.note or event.diff_text)
+        feed.add_item(
+            title=f"{PageEvent(event.kind).label}: {url}",
+            link=url,
+            description=f"<pre>{said}</pre>" if said else "",
+            unique_id=f"tag:crawlsite,{event.found_at:%Y-%m-%d}:watch-event-{event.pk}",
+            pubdate=event.found_at,
+            updateddate=event.found_at,
+        )
+    return feed.writeString("utf-8")

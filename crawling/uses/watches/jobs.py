@@ -1,0 +1,39 @@
+"""The background job that compares the watched pages of a crawl once a run has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, JobScope
+from crawling.jobs.rq_jobs import IDLE
+from crawling.jobs.running_job import RunningJob
+from crawling.models import Run
+
+
+def _work(job: RunningJob) -> JobResult:
+    # what reads documents is imported by those who need it
+    from crawling.uses.watches.comparing import compare_watched
+
+    compare_watched(job.run.crawl_id)
+    return {}
+
+
+def _due() -> Iterator[DueJob]:
+    from crawling.uses.watches.comparing import due_crawls
+
+    latest = Run.objects.filter(crawl__in=due_crawls(), is_latest=True)
+    for crawl, run in latest.values_list("crawl", "pk"):
+        yield DueJob(f"crawl {crawl}", run)
+
+
+WATCHES = JobKind(
+    name="watches",
+    label="comparison of watched pages",
+    done="compared",
+    work=_work,
+    effects=OF_ROWS,  # what it finds are events, which a withdrawal removes itself
+    queue=IDLE,
+    scope=JobScope.CRAWL,
+    due=_due,
+    kept=KEPT_DAY,
+)

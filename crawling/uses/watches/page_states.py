@@ -1,0 +1,168 @@
+"""Which pages of a run are new, gone or changed, by what is stored of them.
+
+A page is there if it was answered with success or a redirect, and gone if the server said so (404,
+410), or if a complete run does not know its address. All else, such as a time-out, says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+
+from crawling.frontier import is_complete
+from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
+from crawling.models.jobs import ENDED_STATES
+from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
+from crawling.web.addresses import fingerprint, signed
+
+#: earlier runs that are looked at
+MOST_RUNS = 10
+GONE_STATUSES = frozenset({404, 410})
+COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url")
+
+
+class Answer(NamedTuple):
+    """What is stored of a URL in a run."""
+
+    page: int
+    is_there: bool
+    #: SHA-256 of the content; None: not known
+    digest: bytes | None
+    fingerprint: int
+    #: of a redirect
+    target: str
+
+    def is_same(self, other: Answer) -> bool:
+        if self.target != other.target:
+            return False
+        if self.digest and other.digest:
+            return self.digest == other.digest
+        return self.fingerprint == other.fingerprint
+
+
+class StateChange(NamedTuple):
+    """A URL with its answers in the run and in the latest earlier one; None: it is in none."""
+
+    url: str
+    old: Answer | None
+    new: Answer | None
+
+
+class StateChanges(NamedTuple):
+    """Of one run, each in the order of the URLs."""
+
+    changed: Sequence[StateChange] = ()
+    gone: Sequence[StateChange] = ()
+    new: Sequence[StateChange] = ()
+    #: URLs that had an answer and now have one that says nothing, or none, with the status
+    unanswered: Sequence[tuple[str, int]] = ()
+
+
+def state_changes(rule: UrlRule, run: Run) -> StateChanges:
+    """Compare the run with earlier ones: back to the latest complete one, and further for URLs that
+    had no answer there. Nothing for a crawl's first run.
+    """
+    earlier = _earlier_runs(run)
+    if not earlier:
+        return StateChanges()
+    now = _answers(rule, [run])
+    before, passed = _earlier_answers(rule, earlier)
+    unsettled = now.keys() - before.keys()
+    unanswered = _known(passed, unsettled)
+    rest = [one for one in earlier if one not in passed]
+    if rest and unanswered:
+        before |= _answers(rule, rest, unanswered)
+    old_names = unanswered | _withdrawn(run, unsettled)
+    changed, new = [], []
+    for url, answer in sorted(now.items()):
+        old = before.get(url)
+        if not answer.is_there:
+            continue
+        if old and old.is_there:
+            if not old.is_same(answer):
+                changed.append(StateChange(url, old, answer))
+        elif old or url not in old_names:
+            new.append(StateChange(url, old, answer))
+    missing = [url for url, old in before.items() if old.is_there and url not in now]
+    return StateChanges(changed, [*_gone(run, now, before)], new, _unanswered(run, missing))
+
+
+def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
+    """Those that a rule may cover, as far as the database can say."""
+    if rule.kind is UrlRuleKind.PAGE:
+        return pages.filter(url__fingerprint=signed(fingerprint(rule.text)), url__url=rule.text)
+    if rule.kind is UrlRuleKind.HOST:
+        return pages.filter(url__queue__host__name=rule.text)
+    return pages
+
+
+def _earlier_runs(run: Run) -> list[Run]:
+    """The latest first."""
+    runs = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state__in=ENDED_STATES)
+    return list(runs.order_by("-number")[:MOST_RUNS])
+
+
+def _earlier_answers(rule: UrlRule, runs: Iterable[Run]) -> tuple[dict[str, Answer], list[Run]]:
+    """The latest answer of each URL, back to a complete run, and the runs that were read."""
+    answers: dict[str, Answer] = {}
+    passed: list[Run] = []
+    for run in runs:
+        answers = _answers(rule, [run]) | answers
+        passed.append(run)
+        if is_complete(run):
+            break
+    return answers, passed
+
+
+def _answers(
+    rule: UrlRule, runs: Sequence[Run], urls: Collection[str] | None = None
+) -> dict[str, Answer]:
+    """By URL; of several runs the latest. Answers that say nothing are left out.
+
+    urls: only of these.
+    """
+    pages = narrowed(Page.objects.filter(run__in=runs, url__run__in=runs), rule)
+    if urls is not None:
+        pages = pages.filter(url__fingerprint__in=_marks(urls))
+    pages = pages.order_by("run__number", "pk")
+    found: dict[str, Answer] = {}
+    for url, pk, status, digest, mark, final_url in pages.values_list(*COLUMNS).iterator():
+        if (status < 400 or status in GONE_STATUSES) and rule.covers(url):
+            target = final_url if final_url != url else ""
+            known = bytes(digest) if digest is not None else None
+            found[url] = Answer(pk, status < 400, known, mark, target)
+    return found
+
+
+def _gone(run: Run, now: dict[str, Answer], before: dict[str, Answer]) -> Iterator[StateChange]:
+    missing = [url for url in before if url not in now]
+    here = _known([run], missing) if is_complete(run) else set(missing)
+    for url, old in sorted(before.items()):
+        new = now.get(url)
+        if old.is_there and (url not in here if new is None else not new.is_there):
+            yield StateChange(url, old, new)
+
+
+def _unanswered(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
+    ended = Url.objects.filter(run=run, state__in=(UrlState.FAILED, UrlState.EXCLUDED))
+    rows = ended.filter(fingerprint__in=_marks(urls)).values_list("url", "status")
+    wanted = set(urls)
+    return sorted((url, status) for url, status in rows if status is not None and url in wanted)
+
+
+def _known(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
+    """Those of the URLs that one of the runs has, answered or not."""
+    rows = Url.objects.filter(run__in=runs, fingerprint__in=_marks(urls))
+    return set(rows.values_list("url", flat=True)).intersection(urls)
+
+
+def _withdrawn(run: Run, urls: Collection[str]) -> set[str]:
+    """Those of the URLs that are withdrawn from a run of the crawl."""
+    rows = WithdrawnPage.objects.filter(run__crawl=run.crawl_id, url__fingerprint__in=_marks(urls))
+    return set(rows.values_list("url__url", flat=True))
+
+
+def _marks(urls: Collection[str]) -> list[int]:
+    return [signed(fingerprint(url)) for url in urls]

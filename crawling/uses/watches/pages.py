@@ -1,0 +1,102 @@
+"""The watches of a crawl: a list, a form that makes one, and the events that they found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from crawling.base.errors import CrawlError
+from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.installation.permissions import still_shared
+from crawling.models import CrawlJob, PageEvent, Watch
+from crawling.orders.scope.url_rules import UrlRuleKind
+from crawling.uses.watches.api import feed_address
+from crawling.uses.watches.watching import (
+    WatchFields,
+    create_watch,
+    events_of,
+    remove_watch,
+    renew_feed,
+)
+from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.paging import page_of
+
+SHOWN = 50
+KINDS = (
+    (UrlRuleKind.PAGE, "one page", "https://example.org/prices"),
+    (UrlRuleKind.PATTERN, "all addresses that hold this expression (RE2)", "/prices/[0-9]+$"),
+    (UrlRuleKind.HOST, "one host", "www.example.org"),
+)
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """List watches, and events, the latest first; a POST makes a watch."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        errors = _make(request, crawl)
+        if not errors:
+            return redirect("crawling:watches", pk)
+    before = asked_number(request, "before")
+    found = events_of(crawl)
+    rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    may_change = request.user.has_perm("crawling.change_crawljob")
+    made = list(Watch.objects.filter(crawl=crawl).select_related("created_by"))
+    open_feeds = still_shared(crawl, made) if may_change else set()
+    here: dict[str, Any] = {
+        "crawl": crawl,
+        "watches": [
+            (watch, feed_address(watch) if may_change and watch.pk in open_feeds else "")
+            for watch in made
+        ],
+        "rows": rows,
+        "older": older,
+        "before": before,
+        "kinds": KINDS,
+        "page_events": PageEvent.choices,
+        "errors": errors,
+        "typed": _typed(request),
+    }
+    return render(request, "watches/watches.html", here)
+
+
+def _typed(request: AuthenticatedRequest) -> WatchFields:
+    """What the form has, or what the address asks for: a page links here with its own."""
+    data = request.POST if request.method == "POST" else request.GET
+    return WatchFields(
+        data.get("kind", ""),
+        data.get("text", ""),
+        data.get("selector", ""),
+        data.getlist("events") if request.method == "POST" else tuple(PageEvent),
+        data.get("ignore", "").splitlines(),
+        "ignore_numbers" in data,
+    )
+
+
+@needs("crawling.change_crawljob")
+def _make(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, str]:
+    """The mistakes of the form by field; empty: the watch is made."""
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors, CrawlError):
+        create_watch(crawl, _typed(request), by=request.user)
+        messages.success(request, "Watched from the next run on.")
+    return errors
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
+    """Remove a watch, or give its feed a new address."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    with errors_told(request, CrawlError):
+        if "renew" in request.POST:
+            renew_feed(crawl, number, by=request.user)
+            messages.success(request, "The feed has a new address; the old one opens nothing.")
+        else:
+            remove_watch(crawl, number, by=request.user)
+            messages.success(request, "The watch and its events are removed.")
+    return redirect("crawling:watches", pk)

@@ -1,0 +1,161 @@
+"""Create, list and remove watches, and drop events of withdrawn pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, QuerySet
+
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.models import CrawlJob, PageEvent, Watch, WatchEvent
+from crawling.orders.scope.blocklist import BadEntry
+from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
+from crawling.uses.alerts.notify import forget_page_alerts
+from crawling.web.documents.css_selectors import BadSelector, read_selector
+from crawling.web.expressions import check_expressions
+
+LONGEST_TEXT = 5_000
+LONGEST_SELECTOR = 500
+#: of a crawl
+MOST_WATCHES = 50
+#: expressions of one watch, and characters of each
+MOST_IGNORED, LONGEST_IGNORED = 20, 500
+
+
+class WatchFields(NamedTuple):
+    """What a watch is made of, as it was typed."""
+
+    kind: str
+    text: str
+    selector: str = ""
+    events: Sequence[str] = tuple(PageEvent)
+    ignore: Sequence[str] = ()
+    ignore_numbers: bool = False
+
+
+def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Watch:
+    """Watch pages of a crawl from its next end of a run on. Raises BadOrder and WrongState."""
+    checked = _checked(fields)
+    with transaction.atomic():
+        # The lock of the crawl: of two at once neither exceeds the limit.
+        locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
+        if locked is None:
+            raise WrongState(f"{crawl.name} is being deleted.")
+        if Watch.objects.filter(crawl=locked).count() >= MOST_WATCHES:
+            raise WrongState(f"{crawl.name} has {MOST_WATCHES} watches; remove one first.")
+        watch = Watch.objects.create(crawl=locked, created_by=by, **checked._asdict())
+        note(by, locked, f"created {watch}")
+    return watch
+
+
+def remove_watch(crawl: CrawlJob, number: int, *, by: User | None) -> None:
+    """Remove it with its events; its feed ends. Raises NotFound."""
+    with transaction.atomic():
+        watch = find_watch(crawl, number)
+        note(by, crawl, f"removed {watch}")
+        watch.delete()
+
+
+def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
+    """Give its feed another secret address; the old one opens nothing. The watch is then the
+    user's who gives it, as the feed stays open for as long as that user may act on the crawl.
+    Raises NotFound.
+    """
+    with transaction.atomic():
+        watch = find_watch(crawl, number)
+        owner = by or watch.created_by
+        Watch.objects.filter(pk=watch.pk).update(feed_number=F("feed_number") + 1, created_by=owner)
+        note(by, crawl, f"renewed the address of the feed of {watch}")
+    return find_watch(crawl, number)
+
+
+def watches_by(user: User) -> Sequence[Watch]:
+    """Those that a user has made, with their crawls."""
+    found = Watch.objects.filter(created_by=user, crawl__removal_asked_at=None)
+    return list(found.select_related("crawl"))
+
+
+def hand_watch_over(watch: Watch, receiver: User, *, by: User | None) -> None:
+    """Let a watch be another user's, so that its feed stays open. To be called in a transaction."""
+    note(by, watch.crawl, f"handed {watch} over", {"owner": (watch.created_by, receiver)})
+    Watch.objects.filter(pk=watch.pk).update(created_by=receiver)
+
+
+def find_watch(crawl: CrawlJob, number: int) -> Watch:
+    """Raises NotFound."""
+    watch = Watch.objects.filter(crawl=crawl, pk=number).select_related("created_by").first()
+    if watch is None:
+        raise NotFound(f"Crawl {crawl.pk} has no watch {number}.")
+    return watch
+
+
+def events_of(crawl: CrawlJob) -> QuerySet[WatchEvent]:
+    """Those of runs that are not deleted, the latest first."""
+    found = WatchEvent.objects.filter(watch__crawl=crawl, run__removal_asked_at=None)
+    return found.select_related("run", "watch")
+
+
+def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
+    """Drop the events of pages that a rule covers, and what was told of pages of the crawl. To be
+    called in the transaction that withdraws the pages, after they are taken out.
+    """
+    rows = WatchEvent.objects.filter(watch__crawl=crawl).values_list("pk", "url")
+    gone = [pk for pk, url in rows.iterator() if rule.covers(url)]
+    if gone:
+        WatchEvent.objects.filter(pk__in=gone).delete()
+        forget_page_alerts(crawl)
+
+
+def _checked(fields: WatchFields) -> WatchFields:
+    """As it is kept. Raises BadOrder with a sentence by field."""
+    errors: dict[str, str] = {}
+    text, selector = fields.text, fields.selector.strip()
+    if fields.kind not in set(UrlRuleKind):
+        errors["kind"] = "must be one of " + ", ".join(UrlRuleKind)
+    elif not text.strip() or len(text) > LONGEST_TEXT or not text.isprintable():
+        errors["text"] = f"must be one line of 1 to {LONGEST_TEXT:,} characters"
+    else:
+        try:
+            text = UrlRule.read(UrlRuleKind(fields.kind), text).text
+        except BadEntry as error:
+            errors["text"] = str(error)
+    if selector and (wrong := _wrong_selector(selector)):
+        errors["selector"] = wrong
+    events = [kind for kind in PageEvent if kind in fields.events]
+    if not events or set(fields.events) - set(PageEvent):
+        errors["events"] = "must be one or more of " + ", ".join(PageEvent)
+    ignore = [line for line in fields.ignore if line.strip()]
+    if wrong := _wrong_expressions(ignore):
+        errors["ignore"] = wrong
+    if errors:
+        raise BadOrder(errors)
+    return WatchFields(fields.kind, text, selector, events, ignore, fields.ignore_numbers)
+
+
+def _wrong_selector(selector: str) -> str:
+    if len(selector) > LONGEST_SELECTOR or not selector.isprintable():
+        return f"must be one line of at most {LONGEST_SELECTOR} characters"
+    try:
+        attribute = read_selector(selector)[1]
+    except BadSelector as error:
+        return str(error)
+    return "must be a selector of elements, without ::attr()" if attribute else ""
+
+
+def _wrong_expressions(ignore: Sequence[str]) -> str:
+    if len(ignore) > MOST_IGNORED or any(
+        len(text) > LONGEST_IGNORED or not text.isprintable() for text in ignore
+    ):
+        return (
+            f"must be at most {MOST_IGNORED} expressions, one a line, of at most "
+            f"{LONGEST_IGNORED} characters"
+        )
+    try:
+        check_expressions(ignore)
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,311 @@
+"""Remove the records of withdrawn pages from the files: a background job, which continues after a
+kill and can run twice.
+
+First the pages that share a payload with one of them get it, file by file; then the records are
+removed, file by file; at last the rows. A job does this for all withdrawals that are due, since
+then the search index is made anew once for them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from itertools import chain
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from crawling.archive.files import seal_all
+from crawling.archive.moved_exchanges import MovedExchanges, MovedPage
+from crawling.archive.rewriting import ranges_of, rewrite
+from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.catch_up import write_collected
+from crawling.datasets.withdrawn_links import remove_links
+from crawling.frontier.change.withdrawn_pages import move
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import check_jobs, forget_jobs
+from crawling.models import (
+    ArchiveFile,
+    Page,
+    Shift,
+    Withdrawal,
+    WithdrawalFile,
+    WithdrawnPage,
+)
+from crawling.models.withdrawals import stored_place
+from crawling.uses.search.folder import IndexBusy
+from crawling.uses.search.index import has_pages, rebuild
+from crawling.uses.withdrawals.withdrawing import take_over
+
+logger = logging.getLogger(__name__)
+
+#: an advisory lock's number: one file at a time is rewritten
+REWRITING_LOCK = 0x6372_6177_6C03
+#: a shift that began before may still refer to what it saw then; the minute is for a withdrawal
+#: that was not committed yet
+MARGIN = timedelta(minutes=1)
+#: Pages whose revisit record refers to a record that is removed. Those of the same run that lie
+#: behind the length that their file had then refer to another: they were moved there.
+SHARING = """
+SELECT DISTINCT ON (p.url_id) p.url_id, w.id FROM crawling_withdrawnpage w
+JOIN crawling_page p ON p.is_revisit AND p.archive_file_id IS NOT NULL
+    AND (p.payload_from = w.url_id OR p.payload_from IS NULL AND p.run_id = w.run_id
+        AND p.fingerprint = (w.content -> 'page' ->> 'fingerprint')::bigint
+        AND p.payload_sha256 = (w.content -> 'page' ->> 'payload_sha256')::bytea
+        AND EXISTS (SELECT FROM crawling_withdrawalfile f
+            WHERE f.withdrawal_id = w.withdrawal_id AND f.file_id = p.archive_file_id
+                AND p.archive_offset < f.length))
+WHERE w.withdrawal_id = %s AND w.content -> 'page' ->> 'is_revisit' = 'false'
+    AND w.content -> 'page' ->> 'archive_file_id' IS NOT NULL
+ORDER BY p.url_id, w.id
+"""
+#: Of imports: pages and further records that refer to a record that is removed, whichever row that
+#: one has; each with its place, and the place of the payload.
+SHARING_FURTHER = """
+WITH holder AS (
+    SELECT w.id, w.run_id, w.withdrawal_id, one FROM crawling_withdrawnpage w
+    CROSS JOIN LATERAL jsonb_array_elements(
+        coalesce(w.content -> 'further', '[]') || jsonb_build_array(w.content -> 'page')) one
+    WHERE w.withdrawal_id = %(withdrawal)s AND one ->> 'is_revisit' = 'false'
+        AND one ->> 'archive_file_id' IS NOT NULL
+), referring AS (
+    SELECT p.run_id, p.archive_file_id, p.archive_offset, p.archive_length, p.payload_sha256,
+        p.url_id
+    FROM crawling_page p
+    WHERE p.run_id IN (SELECT run_id FROM holder) AND p.is_imported AND p.is_revisit
+        AND p.payload_from IS NULL AND p.status <> 304
+    UNION ALL
+    SELECT f.run_id, f.archive_file_id, f.archive_offset, f.archive_length, f.payload_sha256,
+        f.url_id
+    FROM crawling_furtherrecord f
+    WHERE f.run_id IN (SELECT run_id FROM holder) AND f.is_revisit
+        AND f.status <> 304
+)
+SELECT DISTINCT ON (r.archive_file_id, r.archive_offset) r.archive_file_id, r.archive_offset,
+    r.archive_length, u.url, holder.one
+FROM holder JOIN referring r ON r.run_id = holder.run_id
+    AND r.payload_sha256 = (holder.one ->> 'payload_sha256')::bytea
+JOIN crawling_url u ON u.id = r.url_id
+JOIN crawling_withdrawalfile f ON f.withdrawal_id = holder.withdrawal_id
+    AND f.file_id = r.archive_file_id AND r.archive_offset < f.length
+ORDER BY r.archive_file_id, r.archive_offset, holder.id
+"""
+
+
+def remove_records(withdrawal_id: int) -> None:
+    """Remove those of all withdrawals that are due, this one first; nothing if this one is not due,
+    or another process is at it. What each has to wait for stands in its `trouble`.
+    """
+    with _alone() as is_alone:
+        due = due_withdrawals() if is_alone else []
+        if withdrawal_id not in due:
+            return
+        done: list[Withdrawal] = []
+        for pk in sorted(due, key=lambda pk: (pk != withdrawal_id, pk)):
+            withdrawal = Withdrawal.objects.select_related("crawl").filter(pk=pk).first()
+            if withdrawal is not None and _removes(withdrawal):
+                done.append(withdrawal)
+        try:
+            _remove_texts(done)
+        except (IndexBusy, OSError) as error:
+            for withdrawal in done:
+                _waits(withdrawal, error)
+        else:
+            for withdrawal in done:
+                _finish(withdrawal)
+
+
+def _removes(withdrawal: Withdrawal) -> bool:
+    """Remove the records from all files but the search index's; whether nothing has to wait."""
+    try:
+        _await_shifts(withdrawal)
+        Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
+        take_over(withdrawal)
+        _remove_exports(withdrawal)
+        _seal(withdrawal)
+        _keep_payloads(withdrawal)
+        _remove_from_files(withdrawal)
+        _tell_jobs(withdrawal)
+        _remove_links(withdrawal)
+    except (ArchiveTrouble, OSError) as error:
+        _waits(withdrawal, error)
+        return False
+    return True
+
+
+def _waits(withdrawal: Withdrawal, error: Exception) -> None:
+    Withdrawal.objects.filter(pk=withdrawal.pk).update(trouble=str(error))
+    logger.warning("a withdrawal waits", extra={"id": withdrawal.pk, "why": str(error)})
+
+
+def due_withdrawals() -> list[int]:
+    """The ids of the withdrawals whose records are to be removed."""
+    due = Withdrawal.objects.filter(
+        finished_at=None, undone_at=None, rewrite_at__lte=timezone.now()
+    )
+    return list(due.order_by("pk").values_list("pk", flat=True))
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [REWRITING_LOCK])
+        is_alone = cursor.fetchone()[0]
+    try:
+        yield is_alone
+    finally:
+        if is_alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [REWRITING_LOCK])
+
+
+def _await_shifts(withdrawal: Withdrawal) -> None:
+    crawl = withdrawal.crawl
+    whose = Q(process__run__crawl=crawl)
+    if crawl.order.reuse.deduplicate == "all":
+        whose |= Q(process__run__crawl__reuse__deduplicate="all")
+    before = withdrawal.asked_at + MARGIN
+    if Shift.objects.filter(whose, ended_at=None, started_at__lt=before).exists():
+        raise ArchiveTrouble("A shift that began before may still refer to these pages.")
+
+
+def _remove_exports(withdrawal: Withdrawal) -> None:
+    """Those of other machines, whose files are there, too; and those that could not be removed when
+    the pages were withdrawn.
+    """
+    if left := check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
+        raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
+
+
+def _tell_jobs(withdrawal: Withdrawal) -> None:
+    """Of what background jobs have made of the files as they were."""
+    runs = set(withdrawal.files.values_list("file__run", flat=True)) - {None}
+    forget_jobs(JobEvent.REWRITTEN, runs)
+    if left := check_jobs(JobEvent.REWRITTEN, withdrawal.crawl_id):
+        raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
+
+
+def _seal(withdrawal: Withdrawal) -> None:
+    """Close files that were left open by runs at rest."""
+    rows = ArchiveFile.objects.filter(withdrawals__withdrawal=withdrawal, sealed_at=None)
+    for run_id in set(rows.values_list("run", flat=True)):
+        if run_id:
+            seal_all(run_id)
+
+
+def _keep_payloads(withdrawal: Withdrawal) -> None:
+    """Let other pages with the payload of a withdrawn one have it in their own files."""
+    for file, moved in _sharing(withdrawal).items():
+        _check_sealed(file)
+        exchanges = MovedExchanges(file, moved)
+        rewrite(file, exchanges.old_ranges(), exchanges, partial(_switch, exchanges))
+
+
+def _switch(exchanges: MovedExchanges) -> None:
+    """Raises ArchiveTrouble, and the file stays as it was, if a page was withdrawn meanwhile."""
+    if move(exchanges.row.pk, exchanges.places) < len(exchanges.places):
+        raise ArchiveTrouble(f"A page in {exchanges.row.name} was withdrawn at this moment.")
+
+
+def _sharing(withdrawal: Withdrawal) -> dict[ArchiveFile, list[MovedPage]]:
+    with connection.cursor() as cursor:
+        cursor.execute(SHARING, [withdrawal.pk])
+        found = dict(cursor.fetchall())
+    pages = Page.objects.select_related("url", "archive_file").in_bulk(found)
+    withdrawn = withdrawal.withdrawn_pages.in_bulk(set(found.values()))
+    files: dict[ArchiveFile, list[MovedPage]] = defaultdict(list)
+    for page_id, withdrawn_id in found.items():
+        if (page := pages.get(page_id)) and page.archive_file:
+            moved = MovedPage(page, page.url.url, withdrawn[withdrawn_id].stored)
+            files[page.archive_file].append(moved)
+    for moved in _sharing_further(withdrawal):
+        assert moved.page.archive_file
+        if not any(moved.is_of(one.page) for one in files[moved.page.archive_file]):
+            files[moved.page.archive_file].append(moved)
+    return files
+
+
+def _sharing_further(withdrawal: Withdrawal) -> list[MovedPage]:
+    with connection.cursor() as cursor:
+        cursor.execute(SHARING_FURTHER, {"withdrawal": withdrawal.pk})
+        found = cursor.fetchall()
+    files = ArchiveFile.objects.in_bulk({file for file, *_ in found})
+    return [
+        MovedPage(
+            Page(archive_file=files[file], archive_offset=offset, archive_length=length),
+            url,
+            stored_place(json.loads(holder)),
+        )
+        for file, offset, length, url, holder in found
+    ]
+
+
+def _remove_from_files(withdrawal: Withdrawal) -> None:
+    """Raises ArchiveTrouble at the end if some files are on another machine."""
+    elsewhere: list[str] = []
+    for one in withdrawal.files.filter(done_at=None).select_related("file").order_by("file"):
+        if one.file.run_id is None:
+            _done(one)  # its run was deleted: the file goes as a whole
+        elif one.file.is_here:
+            _remove_from_file(withdrawal, one)
+        else:
+            elsewhere.append(f"{one.file.name} is on {one.file.machine}")
+    if elsewhere:
+        raise ArchiveTrouble(f"A background worker is needed there: {'; '.join(elsewhere[:5])}.")
+
+
+def _remove_from_file(withdrawal: Withdrawal, one: WithdrawalFile) -> None:
+    """Records behind the length that the file had then are of pages that were stored later."""
+    covers = withdrawal.rule.covers
+    ranges = ranges_of(one.file, one.length, covers)
+    if ranges:
+        _check_sealed(one.file)
+        rewrite(one.file, ranges, None, partial(_done, one))
+    else:
+        _done(one)
+
+
+def _done(one: WithdrawalFile) -> None:
+    WithdrawalFile.objects.filter(pk=one.pk).update(done_at=Now())
+
+
+def _check_sealed(file: ArchiveFile) -> None:
+    if file.sealed_at is None:
+        raise ArchiveTrouble(
+            f"{file.name} is being written; it is rewritten once the file is full, or its run is "
+            "paused or has ended."
+        )
+
+
+def _remove_links(withdrawal: Withdrawal) -> None:
+    kept = _kept(withdrawal)
+    for run_id in list(kept.order_by().values_list("run", flat=True).distinct()):
+        write_collected(run_id)
+        rows = kept.filter(run=run_id).values_list("url", "content__page__links_part")
+        remove_links(dict(rows))
+
+
+def _remove_texts(withdrawals: Iterable[Withdrawal]) -> None:
+    """Make the search index anew, once, if it has texts of these withdrawals. Raises IndexBusy."""
+    pages = chain.from_iterable(_kept(one).values_list("url", flat=True) for one in withdrawals)
+    if has_pages(pages):
+        rebuild()
+
+
+def _kept(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
+    """Those of its pages whose content is still stored."""
+    return withdrawal.withdrawn_pages.filter(content__isnull=False)
+
+
+@transaction.atomic
+def _finish(withdrawal: Withdrawal) -> None:
+    """The rows of the pages go for good; which URLs they had stays."""
+    withdrawal.withdrawn_pages.update(content=None)
+    Withdrawal.objects.filter(pk=withdrawal.pk).update(finished_at=Now(), trouble="")

@@ -1,0 +1,56 @@
+"""The background job that removes the records of withdrawn pages from the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crawling.jobs.due_jobs import ask_due_job
+from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, JobScope
+from crawling.jobs.running_job import JobWaits, RunningJob
+from crawling.models import Withdrawal
+
+#: records that are to be removed are removed, however often a job is killed; it goes on with the
+#: files that are left
+ALWAYS = 10_000
+OTHER = "another job removes records"
+
+
+def _work(job: RunningJob) -> JobResult:
+    # it imports the search index, and withdrawing imports this module
+    from crawling.uses.withdrawals.file_removal import due_withdrawals, remove_records
+
+    number = job.row.spec["withdrawal"]
+    remove_records(number)
+    if number in due_withdrawals():
+        raise JobWaits(Withdrawal.objects.get(pk=number).trouble or OTHER)
+    return {}
+
+
+def _due() -> Iterator[DueJob]:
+    from crawling.uses.withdrawals.file_removal import due_withdrawals
+
+    for withdrawal in due_withdrawals():
+        yield _of(withdrawal)
+
+
+def _of(withdrawal: int) -> DueJob:
+    return DueJob(f"withdrawal {withdrawal}", spec={"withdrawal": withdrawal})
+
+
+def ask_removal_of(withdrawal: Withdrawal) -> None:
+    """Let a job remove its records, if that is due."""
+    ask_due_job(WITHDRAWAL, _of(withdrawal.pk))
+
+
+WITHDRAWAL = JobKind(
+    name="withdrawal",
+    label="removal of withdrawn records",
+    done="removed",
+    work=_work,
+    effects=OF_ROWS,
+    seconds=6 * 60 * 60,
+    scope=JobScope.INSTALLATION,
+    attempts=ALWAYS,
+    due=_due,
+    kept=KEPT_DAY,
+)

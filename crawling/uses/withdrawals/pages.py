@@ -1,0 +1,109 @@
+"""The withdrawals of a crawl: a list, a form that shows beforehand what it concerns, and what can
+be done to each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+
+from allocation.wording import whole_number
+from crawling.base.errors import BadOrder, CrawlError
+from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.models import CrawlJob, Run, Withdrawal
+from crawling.orders.scope.url_rules import UrlRuleKind
+from crawling.uses.withdrawals.withdrawing import preview, remove_now, undo, withdraw
+from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.paging import page_of
+
+SHOWN = 100
+#: kind, its words, and an example
+KINDS = (
+    (UrlRuleKind.PAGE, "one page", "https://example.org/people/miller"),
+    (UrlRuleKind.PATTERN, "all addresses that hold this expression (RE2)", "/people/.*miller"),
+    (UrlRuleKind.HOST, "one host", "www.example.org"),
+)
+FIELDS = ("kind", "text", "run", "reason", "at_once")
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """List them, the latest first; a POST shows what one would concern, or withdraws."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    here: dict[str, Any] = {}
+    if request.method == "POST":
+        here = _asked(request, crawl)
+        if not here:
+            return redirect("crawling:withdrawals", pk)
+    found, before = (
+        Withdrawal.objects.filter(crawl=crawl).select_related("by", "run"),
+        asked_number(request, "before"),
+    )
+    rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    typed = request.POST if request.method == "POST" else request.GET
+    here |= {
+        "crawl": crawl,
+        "rows": rows,
+        "older": older,
+        "before": before,
+        "now": timezone.now(),
+        "kinds": KINDS,
+        "typed": {name: typed.get(name, "") for name in FIELDS},
+    }
+    return render(request, "withdrawals/withdrawals.html", here)
+
+
+@needs("crawling.delete_crawljob")
+def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
+    """What the page shows of the form: its mistakes by field, or the preview; empty: it is done."""
+    kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors, CrawlError):
+        run = _run(request, crawl)
+        if "withdraw" not in request.POST:
+            return {"preview": preview(crawl, run, kind=kind, text=text)}
+        withdrawal = withdraw(
+            crawl,
+            run,
+            kind=kind,
+            text=text,
+            reason=request.POST.get("reason", ""),
+            by=request.user,
+            at_once="at_once" in request.POST,
+        )
+        messages.success(
+            request, f"{withdrawal.pages:,} page{'' if withdrawal.pages == 1 else 's'} withdrawn."
+        )
+        return {}
+    return {"errors": errors}
+
+
+def _run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
+    """Raises BadOrder."""
+    typed = request.POST.get("run", "").strip()
+    if not typed:
+        return None
+    number = whole_number(typed)
+    run = None if number is None else crawl.runs.filter(number=number).first()
+    if run is None:
+        raise BadOrder({"run": "must be the number of a run of the crawl, or empty: all runs"})
+    return run
+
+
+@authenticated(needs="crawling.delete_crawljob", methods=("POST",))
+def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
+    """Undo one, or rewrite the files now."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    with errors_told(request, CrawlError):
+        if "rewrite" in request.POST:
+            remove_now(crawl, number, by=request.user)
+            messages.success(request, "The files are being rewritten.")
+        else:
+            withdrawal = undo(crawl, number, by=request.user)
+            messages.success(request, f"{withdrawal.pages:,} pages are back.")
+    return redirect("crawling:withdrawals", pk)

@@ -1,0 +1,358 @@
+"""Withdraw stored pages: show beforehand what it concerns, take the pages out, put them back.
+
+Their records leave the files later: `crawling.uses.withdrawals.file_removal`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.datasets.progress import read_later
+from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import check_jobs, forget, forget_jobs
+from crawling.models import (
+    ArchiveFile,
+    BackgroundJob,
+    CrawlJob,
+    FurtherRecord,
+    Inquiry,
+    InquiryKind,
+    Page,
+    Run,
+    Shift,
+    Withdrawal,
+    WithdrawalFile,
+    WithdrawnPage,
+)
+from crawling.models.deleted import RESTORABLE
+from crawling.orders.scope.blocklist import BadEntry
+from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
+from crawling.uses.revisits.plans import forget_revisits
+from crawling.uses.watches.watching import forget_withdrawn
+from crawling.uses.withdrawals.jobs import ask_removal_of
+from crawling.web.addresses import fingerprint, signed
+from crawling.web.expression_texts import required_text
+from crawling.web.statuses import NOT_MODIFIED_STATUS
+
+logger = logging.getLogger(__name__)
+
+LONGEST_TEXT = 5_000
+LONGEST_REASON = 300
+#: addresses that a preview shows
+EXAMPLES = 20
+#: pages of other crawls that a preview looks at
+LOOKED_AT = 50_000
+
+
+@dataclass(frozen=True)
+class CrawlCopies:
+    """One whose pages a withdrawal leaves as they are."""
+
+    id: int
+    name: str
+    #: how many of them have such an address, or the payload of a page that would be withdrawn
+    pages: int
+
+
+@dataclass(frozen=True)
+class WithdrawalPreview:
+    """What a withdrawal would concern."""
+
+    kind: str
+    #: as it is kept
+    text: str
+    pages: int
+    #: some of their URLs
+    examples: list[str]
+    #: archive files that are read, and rewritten where they have records of these pages
+    files: int
+    file_bytes: int
+    #: other pages with the same payload, which they keep
+    sharing: int
+    #: those with most such pages; each has a withdrawal of its own
+    other_crawls: list[CrawlCopies]
+
+
+def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
+    """Raises BadOrder with a sentence by field."""
+    rule, errors = _read(kind, text)
+    if rule is None:
+        raise BadOrder(errors)
+    runs = _runs(crawl, run)
+    found = _covered(runs, rule)
+    ids = [pk for pk, _ in found]
+    files = _files(runs).aggregate(bytes=Sum("committed_length"))
+    return WithdrawalPreview(
+        rule.kind,
+        rule.text,
+        len(found),
+        [url for _, url in found[:EXAMPLES]],
+        _files(runs).count(),
+        files["bytes"] or 0,
+        _sharing(ids).count(),
+        _other_crawls(crawl, rule, ids),
+    )
+
+
+def withdraw(
+    crawl: CrawlJob,
+    run: Run | None,
+    *,
+    kind: str,
+    text: str,
+    reason: str,
+    by: User | None,
+    at_once: bool = False,
+) -> Withdrawal:
+    """Withdraw the pages of a run, or of all runs of the crawl, that the rule covers.
+
+    at_once: their records are removed from the files now, and it cannot be undone; otherwise after
+    RESTORABLE. Raises BadOrder with a sentence by field, NotFound if there is no such page, and
+    WrongState.
+    """
+    rule = _checked(kind, text, reason)
+    with transaction.atomic():
+        runs = list(_runs(crawl, run).select_for_update(no_key=True).order_by("pk"))
+        _check_at_rest(runs)
+        found = [pk for pk, _ in _covered(_runs(crawl, run), rule)]
+        if not found:
+            raise NotFound("No stored page has such an address.")
+        _check_unchanged(found)
+        now = timezone.now()
+        withdrawal = Withdrawal.objects.create(
+            crawl=crawl,
+            run=run,
+            kind=rule.kind,
+            text=rule.text,
+            reason=reason.strip(),
+            by=by,
+            pages=len(found),
+            rewrite_at=now if at_once else now + RESTORABLE,
+        )
+        take_out(withdrawal.pk, found)
+        WithdrawalFile.objects.bulk_create(
+            WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
+            for file in _files(runs)
+        )
+        _forget_copies(crawl, runs, rule)
+        facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
+        note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
+    check_jobs(JobEvent.WITHDRAWN, crawl.pk)
+    if at_once:
+        ask_removal_of(withdrawal)
+    return withdrawal
+
+
+def _checked(kind: str, text: str, reason: str) -> UrlRule:
+    """Raises BadOrder with a sentence by field."""
+    rule, errors = _read(kind, text)
+    if not reason.strip() or len(reason.strip()) > LONGEST_REASON or not reason.isprintable():
+        errors["reason"] = f"must be one line of 1 to {LONGEST_REASON} characters"
+    if rule is None or errors:
+        raise BadOrder(errors)
+    return rule
+
+
+def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
+    """Remove what was made of pages and would still say what was on the withdrawn ones."""
+    _forget_test_fetches(rule)
+    forget_withdrawn(crawl, rule)
+    forget_revisits(crawl, rule)
+    ids = [one.pk for one in runs]
+    forget_jobs(JobEvent.WITHDRAWN, ids)
+
+
+@transaction.atomic
+def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+    """Let the pages be stored pages again. Raises NotFound, and WrongState once files are being
+    rewritten.
+    """
+    withdrawal = _locked(crawl, number)
+    if withdrawal.state != "withdrawn" or withdrawal.rewrite_at <= timezone.now():
+        raise WrongState(
+            f"Withdrawal {number} cannot be undone: "
+            + ("it is undone." if withdrawal.undone_at else "its records are removed from files.")
+        )
+    for later in crawl.withdrawals.filter(pk__gt=number, undone_at=None).order_by("pk"):
+        take_over(later)
+    rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
+    parts = set(rows.values_list("content__page__links_part", flat=True))
+    put_back(withdrawal.pk)
+    read_later(parts)
+    ids = list(_runs(crawl, withdrawal.run).values_list("pk", flat=True))
+    forget_jobs(JobEvent.WITHDRAWN, ids)
+    withdrawal.files.all().delete()
+    withdrawal.undone_at = timezone.now()
+    withdrawal.save(update_fields=["undone_at"])
+    note(by, crawl, f"undid withdrawal {number}", _changes({"pages": withdrawal.pages}))
+    return withdrawal
+
+
+def take_over(withdrawal: Withdrawal) -> None:
+    """Let pages that an earlier withdrawal took out, and that this one covers, too, be of this one:
+    their records go with its own, and they stay withdrawn when the earlier one is undone.
+    """
+    rows = WithdrawnPage.objects.filter(
+        run__in=_runs(withdrawal.crawl, withdrawal.run),
+        withdrawal__lt=withdrawal.pk,
+        content__isnull=False,
+    ).values_list("pk", "url__url")
+    covered = [pk for pk, url in rows.iterator() if withdrawal.rule.covers(url)]
+    WithdrawnPage.objects.filter(pk__in=covered).update(withdrawal=withdrawal)
+
+
+def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+    """Remove the records from the files now. Raises NotFound, and WrongState if that is done or
+    begun, or the withdrawal is undone.
+    """
+    with transaction.atomic():
+        withdrawal = _locked(crawl, number)
+        if withdrawal.state != "withdrawn":
+            raise WrongState(f"Withdrawal {number} is {withdrawal.state} already.")
+        withdrawal.rewrite_at = timezone.now()
+        withdrawal.save(update_fields=["rewrite_at"])
+        note(by, crawl, f"removed the records of withdrawal {number} from the files")
+    ask_removal_of(withdrawal)
+    return withdrawal
+
+
+def _forget_test_fetches(rule: UrlRule) -> None:
+    """Of such pages: they were not stored, but their titles and links are shown for an hour."""
+    answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(result=None)
+    gone = [
+        pk
+        for pk, answer in answered.values_list("pk", "result")
+        for one in (answer or {}).get("items", ())
+        if rule.covers(one["url"]) or (one["final_url"] and rule.covers(one["final_url"]))
+    ]
+    forget(BackgroundJob.objects.filter(pk__in=gone))
+
+
+def _read(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
+    if kind not in UrlRuleKind.__members__.values():
+        return None, {"kind": "must be one of " + ", ".join(UrlRuleKind)}
+    if not text.strip() or len(text) > LONGEST_TEXT or not text.isprintable():
+        return None, {"text": f"must be one line of 1 to {LONGEST_TEXT:,} characters"}
+    try:
+        return UrlRule.read(UrlRuleKind(kind), text), {}
+    except BadEntry as error:
+        return None, {"text": str(error)}
+
+
+def _runs(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
+    """With those that are deleted and can be restored."""
+    runs = Run.all_objects.filter(crawl=crawl)
+    return runs.filter(pk=run.pk) if run else runs
+
+
+def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
+    return ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
+
+
+def _covered(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
+    """Ids and URLs of the stored pages that a rule covers."""
+    return sorted(
+        (pk, url)
+        for part, address in _candidates(Page.objects.filter(run__in=runs), rule)
+        for pk, url in part.order_by().values_list("pk", address).iterator(chunk_size=5_000)
+        if rule.covers(url)
+    )
+
+
+def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
+    """Pages among which are all that a rule covers, in parts each of which an index finds, with the
+    field of their address; of an expression that requires no text, all.
+    """
+    if rule.kind is UrlRuleKind.PAGE:
+        mark = signed(fingerprint(rule.text))
+        return [(pages.filter(url__fingerprint=mark, url__url=rule.text), "url__url")]
+    if rule.kind is UrlRuleKind.HOST:
+        return [(pages.filter(url__queue__host__name=rule.text), "url__url")]
+    text = required_text(rule.text)
+    # the address of a page that is no redirect is its last one
+    is_redirect = Q(status__range=(300, 399))
+    direct, redirected = pages.filter(~is_redirect), pages.filter(is_redirect)
+    if text:
+        direct = direct.filter(final_url__icontains=text)
+        redirected = redirected.filter(url__url__icontains=text)
+    return [(direct, "final_url"), (redirected, "url__url")]
+
+
+def _check_at_rest(runs: Sequence[Run]) -> None:
+    """What a living shift fetches now would be stored after this."""
+    ids = [run.pk for run in runs]
+    alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")
+    if shift := alive.first():
+        number = shift.process.run.number
+        raise WrongState(f"Run {number} is being worked at; pause it, withdraw, then resume it.")
+
+
+def _check_unchanged(pages: Sequence[int]) -> None:
+    """Pages that a server called unchanged have no content of their own."""
+    unchanged = Page.objects.filter(payload_from__in=pages, status=NOT_MODIFIED_STATUS)
+    other = unchanged.exclude(pk__in=pages).select_related("run").first()
+    if other:
+        raise WrongState(
+            f"Run {other.run.number} has pages that the server called unchanged since; withdraw "
+            "them from all runs of the crawl."
+        )
+
+
+def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
+    """Other pages whose payload is in the records of these, in this crawl or others."""
+    withdrawn = Page.objects.filter(pk__in=pages, is_revisit=False, archive_file__isnull=False)
+    same = Q(payload_from__in=withdrawn.values("pk")) | Q(
+        run__in=withdrawn.values("run"),
+        payload_from=None,
+        fingerprint__in=withdrawn.values("fingerprint"),
+    )
+    further = FurtherRecord.objects.filter(url__in=pages, is_revisit=False)
+    same |= Q(run__in=further.values("run"), payload_sha256__in=further.values("payload_sha256"))
+    return Page.objects.filter(same, is_revisit=True).exclude(pk__in=pages)
+
+
+def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[CrawlCopies]:
+    """Of very many pages, as many count as are looked at in a moment."""
+    found = {pk: whose for pk, whose, url in _elsewhere(crawl, rule) if rule.covers(url)}
+    sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
+    counts = Counter((found | dict(sharing[:LOOKED_AT])).values()).most_common(EXAMPLES)
+    names = CrawlJob.objects.in_bulk([whose for whose, _ in counts])
+    return [
+        CrawlCopies(whose, names[whose].name, count) for whose, count in counts if whose in names
+    ]
+
+
+def _elsewhere(crawl: CrawlJob, rule: UrlRule) -> QuerySet[Page, tuple[int, int, str]]:
+    """Ids, crawls and URLs of pages of other crawls that a rule may cover, as an index finds them.
+    Redirects, which have no text, are left out.
+    """
+    pages = Page.objects.exclude(run__crawl=crawl).exclude(status__range=(300, 399)).order_by()
+    if rule.kind is UrlRuleKind.HOST:
+        pages = pages.filter(url__queue__host__name=rule.text)
+    elif text := rule.text if rule.kind is UrlRuleKind.PAGE else required_text(rule.text):
+        pages = pages.filter(final_url__icontains=text)
+    return pages.values_list("pk", "run__crawl", "final_url")[:LOOKED_AT]
+
+
+def _locked(crawl: CrawlJob, number: int) -> Withdrawal:
+    found = (
+        Withdrawal.objects.select_for_update(of=("self",)).filter(pk=number, crawl=crawl).first()
+    )
+    if found is None:
+        raise NotFound(f"Crawl {crawl.pk} has no withdrawal {number}.")
+    return found
+
+
+def _changes(facts: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+    return {name: (None, value) for name, value in facts.items() if value is not None}

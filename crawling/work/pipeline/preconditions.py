@@ -1,0 +1,109 @@
+"""Pre-fetch: may this URL be fetched at all, from which address, and what does robots.txt say?"""
+
+from __future__ import annotations
+
+from crawling.frontier import ClaimedUrl
+from crawling.web.addresses import Address
+from crawling.web.fetch.http import Fetched
+from crawling.web.protocols import default_port
+from crawling.web.robots import RobotsRules
+from crawling.web.statuses import FetchStatus, explain
+from crawling.web.vetting import DialPolicy
+from crawling.work.pipeline.client import no_protocol
+from crawling.work.pipeline.context import FetchContext
+from crawling.work.pipeline.visit import Visit
+from dnscache.protocol.answers import DnsStatus
+from dnscache.resolver import Resolution
+
+THIS_MACHINE = "127.0.0.1"
+
+
+def refusal_by_rules(
+    claimed: ClaimedUrl, address: Address, context: FetchContext
+) -> Fetched | None:
+    """The reason why the present rules forbid the fetch, if any.
+
+    No request was made yet.
+    """
+    ruling = context.links.filters.judge(
+        address,
+        depth=claimed.depth,
+        hops=max(0, claimed.hops - 1),
+        is_seed=claimed.depth == 0,
+        is_map=claimed.nesting > 0,
+    )
+    return None if ruling.admits else Fetched(ruling.refusal_status, error=ruling.explanation)
+
+
+def address_to_dial(
+    resolution: Resolution, port: int, dialling: DialPolicy
+) -> tuple[str, Fetched | None]:
+    """Return the address to connect to, or the reason why there is none."""
+    if resolution.status is not DnsStatus.OK:
+        status = (
+            FetchStatus.NAME_UNANSWERED
+            if resolution.status.is_failure
+            else FetchStatus.NAME_UNKNOWN
+        )
+        return "", Fetched(
+            status,
+            error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})",
+        )
+    vetted = dialling.vet(resolution.addresses, port)
+    if not vetted.permitted:
+        status = FetchStatus.ADDRESS_REFUSED
+        return "", Fetched(status, error=f"{status.sentence} ({vetted.reason})")
+    return vetted.permitted[0], None
+
+
+def route_to(
+    address: Address, resolution: Resolution, context: FetchContext
+) -> tuple[str, Fetched | None]:
+    """Return the address to connect to, or the reason why there is none; for this machine's own
+    files that is this machine.
+    """
+    if address.scheme == "file":
+        return THIS_MACHINE, None
+    if default_port(address.scheme) is None:
+        return "", no_protocol(address.scheme)
+    return address_to_dial(resolution, address.port, context.client.egress.dialling)
+
+
+def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
+    """Let the rules hold for this visit, its delay included."""
+    visit.robots.by_origin[origin] = robots
+    visit.clock.asked_delay = max(visit.clock.asked_delay, robots.crawl_delay or 0.0)
+
+
+def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
+    """The origin's robots.txt cannot be had; whether its URLs alone wait, since another of the host
+    answers. Otherwise URLs of others come first, or the host waits with all of its URLs.
+    """
+    visit.robots.by_origin[origin] = robots
+    others_answer = visit.robots.has_any or origin in visit.availability.origins
+    if others_answer and not visit.availability.outage:
+        return True
+    if visit.turn_to_others():
+        visit.clock.rest_for_delay()
+        return False
+    del visit.robots.by_origin[origin]  # asked for again at the next try
+    visit.availability.suspend(without_robots(robots.unavailable))
+    return False
+
+
+def without_robots(answered: int) -> Fetched:
+    """What it means for all URLs of an origin that its robots.txt was answered so (RFC 9309,
+    2.3.1.4).
+    """
+    status, why = FetchStatus.ROBOTS_UNAVAILABLE, explain(answered)
+    told = f"The site's robots.txt could not be had ({why.rstrip('.')})."
+    return Fetched(status, error=status.sentence if answered == status else told)
+
+
+def refusal_by_robots(robots: RobotsRules, address: Address) -> Fetched | None:
+    """Why robots.txt keeps us from fetching, if it does."""
+    if robots.unavailable:
+        return without_robots(robots.unavailable)
+    if not robots.allows(address.url):
+        return Fetched(FetchStatus.ROBOTS_FORBID, error=FetchStatus.ROBOTS_FORBID.sentence)
+    return None

@@ -1,0 +1,261 @@
+"""What a shift holds, and its asking for more. The only part of a shift that asks the pool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from uuid import UUID, uuid4
+
+from django.db.models import Q
+
+from allocation.errors import AllocationError, BankBusy, StaleEpoch
+from allocation.models import Process, Request, RequestKind, RequestState
+from allocation.selectors import outcome_of, terms_of
+from allocation.services import (
+    RequestOutcome,
+    cancel_request,
+    change_claim,
+    is_holder,
+    release_resources,
+    request_resources,
+)
+from crawling.machine.memory_limit import MIB, resident_bytes
+from crawling.models import Shift
+from crawling.orders.claims import GROWING
+from crawling.runs.idle_capacity import REFUSED_SECONDS
+from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
+from crawling.web.fetch.progress import FetchStep, ProgressBoard
+
+KIB = 1024
+
+
+class ShiftGrants:
+    """`held` is what the pool says this shift holds, by resource class; growth that is granted
+    later is noticed on `look`.
+    """
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift = shift
+        self.claim: dict[str, int] = shift.process.run.crawl.claim
+        assert shift.process.bank_process_id is not None
+        self._process = shift.process.bank_process_id
+        self._max: dict[str, int] = {}
+        self._waiting: UUID | None = None
+        self._stage: UUID | None = None
+        self._grows_after = 0.0
+        #: from asking the pool to its answers
+        self.deciding_seconds = 0.0
+        self.held = self._read()
+
+    def _read(self) -> dict[str, int]:
+        """What is held; Max, as the pool has it, is read with it."""
+        self._max, held = terms_of(self._process)
+        return {**dict.fromkeys(self.claim, 0), **held}
+
+    def left(self, key: str) -> int:
+        """Units that may still be asked for."""
+        return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
+
+    def obey(self, claim: Mapping[str, int], threads: int) -> None:
+        """Follow an order whose Max was edited, against Max in the pool as it was last read: give
+        back what is above it, but no slot that one of the `threads` still at work uses, and lower
+        Max in the pool when that is done. Raised amounts are requested when they are needed.
+        """
+        self.claim = dict(claim)
+        # A raise reaches the pool before the order is written: a shift that obeyed the old order
+        # has lowered Max again.
+        if raised := {
+            key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)
+        }:
+            with suppress(AllocationError):  # it is asked again in a moment
+                change_claim(process=self._process, maximum=raised)
+        lowered = {
+            key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)
+        }
+        if not lowered:
+            return
+        if self._waiting:
+            cancel_request(request_id=self._waiting)
+            self.look()
+        kept = {**claim, "fetch_slots": max(claim["fetch_slots"], threads)}
+        if surplus := {
+            key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]
+        }:
+            self.give_back(surplus, "Max was lowered")
+        if all(self.held[key] <= units for key, units in lowered.items()):
+            with suppress(BankBusy):  # it is asked again in a moment
+                change_claim(process=self._process, maximum=lowered)
+
+    def grow(
+        self,
+        wanted: Mapping[str, int],
+        memory_for: Callable[[int], int],
+        *,
+        is_idle_only: bool = False,
+    ) -> None:
+        """Ask for up to so many more fetch threads and look-ups, within the claim.
+
+        Never blocks: a refusal waits in the pool, unless the crawl uses idle capacity only.
+
+        memory_for: how much memory so many fetch threads need.
+        """
+        if self._waiting or self._stage or time.monotonic() < self._grows_after:
+            return
+        amounts = {key: min(wanted.get(key, 0), self.left(key)) for key in GROWING}
+        if (slots := amounts["fetch_slots"]) > 0:
+            memory = memory_for(self.held["fetch_slots"] + slots) - self.held["memory"]
+            amounts["memory"] = min(memory, self.left("memory"))
+        amounts = {key: units for key, units in amounts.items() if units > 0}
+        if not amounts:
+            return
+        self._check_holder()
+        request_id = uuid4()
+        outcome = self._request(amounts, request_id, RequestKind.GROWTH)
+        if outcome.granted:
+            self.held = self._read()
+            return
+        self._waiting = request_id
+        if is_idle_only:
+            cancel_request(request_id=request_id)
+            self.look()
+            self._grows_after = time.monotonic() + REFUSED_SECONDS
+
+    def reread(self) -> None:
+        """Read changes of Max."""
+        self._max, _ = terms_of(self._process)
+
+    def look(self) -> None:
+        """Notice growth that was granted, or ended otherwise, since it was asked for."""
+        if self._waiting:
+            outcome = outcome_of(self._waiting)
+            if outcome is None or outcome.state != RequestState.WAITING:
+                self._waiting = None
+                self.held = self._read()
+
+    def ask_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
+        """Ask for what a document in hand needs, holding all else; whether it was granted at once.
+
+        Otherwise it waits in the pool.
+        """
+        self._check_holder()
+        self._stage = uuid4()
+        outcome = self._request(amounts, self._stage, RequestKind.STAGE, deadline_seconds)
+        return self._noticed(outcome.state)
+
+    def _request(
+        self,
+        amounts: Mapping[str, int],
+        request_id: UUID,
+        kind: RequestKind,
+        deadline_seconds: float | None = None,
+    ) -> RequestOutcome:
+        began = time.monotonic()
+        try:
+            return request_resources(
+                process=self._process,
+                amounts=amounts,
+                request_id=request_id,
+                kind=kind,
+                epoch=self._shift.epoch,
+                deadline_seconds=deadline_seconds,
+            )
+        finally:
+            self.deciding_seconds += time.monotonic() - began
+
+    @property
+    def has_stage(self) -> bool:
+        """Whether a stage waits. There is one at a time, of whatever kind; its deadline ends it."""
+        return self._stage is not None
+
+    def stage_granted(self, *, give_up: bool) -> bool:
+        """Whether the stage that was asked for is granted; `give_up` withdraws it if it isn't."""
+        if self._stage is None:
+            return False
+        outcome = cancel_request(request_id=self._stage) if give_up else outcome_of(self._stage)
+        return outcome is not None and self._noticed(outcome.state)
+
+    def stage_is_over(self, *, give_up: bool) -> bool:
+        """Whether the stage that was asked for waits no longer: it was granted, its deadline is
+        over, or it is withdrawn by `give_up`.
+        """
+        self.stage_granted(give_up=give_up)
+        return not self.has_stage
+
+    def give_back(self, amounts: Mapping[str, int], reason: str) -> None:
+        """Return a part of what is held."""
+        self._check_holder()
+        release_resources(
+            process=self._process,
+            epoch=self._shift.epoch,
+            release_id=uuid4(),
+            amounts=amounts,
+            reason=reason,
+        )
+        self.held = self._read()
+
+    def _check_holder(self) -> None:
+        """Raise StaleEpoch if another worker has the shift of this epoch.
+
+        After a failover that lost commits an epoch comes again, and the pool compares no more than
+        that: its requests and releases would be its successor's.
+        """
+        epoch, worker = self._shift.epoch, self._shift.worker
+        if not is_holder(process=self._process, epoch=epoch, worker=worker):
+            latest = Process.objects.values_list("epoch", flat=True).get(pk=self._process)
+            raise StaleEpoch(process=str(self._shift.process), epoch=epoch, latest=latest)
+
+    def _noticed(self, state: str) -> bool:
+        """What has become of the stage; it took the place of a growth that waited."""
+        if state != RequestState.WAITING:
+            self._stage = None
+            self.look()
+            self.held = self._read()
+        return state == RequestState.GRANTED
+
+    def others_wait(self) -> bool:
+        """Whether some other process waits for units in this pool; without those of crawls that
+        use idle capacity only.
+        """
+        waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
+        idle = Q(process__run_process__run__crawl__idle_only=True)
+        return bool(waiting.exclude(idle).exclude(process=self._process).exists())
+
+
+class ResourceUse:
+    """Read by the shift's own thread, about once a second.
+
+    look_ups: of names under way. has_archive: whether an archive file is open.
+    """
+
+    def __init__(
+        self,
+        board: ProgressBoard,
+        bandwidth: Bandwidth,
+        budget: MemoryBudget,
+        *,
+        look_ups: Callable[[], int],
+        has_archive: Callable[[], bool],
+    ) -> None:
+        self._board, self._bandwidth, self._budget = board, bandwidth, budget
+        self._look_ups, self._has_archive = look_ups, has_archive
+        self._began_with = resident_bytes()
+        self._received, self._read_at = 0, time.monotonic()
+
+    def read(self) -> dict[str, int]:
+        """Units by class: of bandwidth the mean since the last time; of memory what the process has
+        grown by, and what programs that read PDF may have.
+        """
+        now, received = time.monotonic(), self._bandwidth.taken
+        rate = (received - self._received) / max(now - self._read_at, 1e-3)
+        self._received, self._read_at = received, now
+        grown = max(0, resident_bytes() - self._began_with) + self._budget.taken
+        at_work = [line.step != FetchStep.WAITING_FOR_HOST for line in self._board.lines().values()]
+        return {
+            "worker": 1,
+            "fetch_slots": sum(at_work),
+            "bandwidth": round(rate / KIB),
+            "memory": round(grown / MIB),
+            "dns_slots": self._look_ups(),
+            "archive_writers": int(self._has_archive()),
+        }

@@ -1,0 +1,186 @@
+"""An RQ worker whose work process performs further jobs, as long as it is as good as a new one.
+
+RQ forks a work process for each job. A small shift spends more on that than on its pages: the new
+process copies what it changes of the worker's memory, and opens a session of PostgreSQL, which
+reads the catalogue anew (docs/decisions/0145).
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+from django.db import connections
+from redis.client import Pipeline
+from rq import Queue, Worker
+from rq.executions import Execution
+from rq.job import Job
+from rq.worker import WorkerStatus
+
+from crawling.machine.memory_limit import MIB, resident_bytes
+
+logger = logging.getLogger(__name__)
+
+#: a work process that has grown by more than this, or has performed so many jobs, is replaced
+GROWN_BYTES, MOST_JOBS = 32 * MIB, 100
+#: one that has had no job for so long is ended at the worker's next heartbeat
+IDLE_SECONDS = 5.0
+#: what a work process answers when a job is done and it can perform another
+READY = b"+"
+#: a job's id and its execution's id are shorter
+LINE_BYTES = 1000
+
+
+class ReusedProcessWorker(Worker):
+    """A forking worker. It sends each further job to its work process by a pair of sockets; RQ's
+    own records, time limits and handling of failures stay as they are.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # the worker's end, and the work process's until it is forked
+        self._link: socket.socket | None = None
+        self._its_link: socket.socket | None = None
+        #: the work process that waits for a job, and since when; 0: none does
+        self._spare_pid, self._spare_since = 0, 0.0
+        #: of a work process: its bytes of memory at first, and how many jobs it has performed
+        self._began_with = self._performed = 0
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """RQ's own method forks a work process for each job; here one that waits gets it."""
+        self.prepare_execution(job)
+        self.make_ready()
+        if not self._pass_on(job):
+            self.fork_work_horse(job, queue)
+        self.monitor_work_horse(job, queue)
+        self.set_state(WorkerStatus.IDLE)
+
+    def make_ready(self) -> None:
+        """Called before each job."""
+
+    def _pass_on(self, job: Job) -> bool:
+        """Whether a work process waited for a job, and has this one now."""
+        if not (self._spare_pid and self._link and self.execution):
+            return False
+        try:
+            self._link.recv(len(READY))
+            self._link.sendall(f"{job.id} {self.execution.id}\n".encode())
+        except ConnectionError:  # it was killed meanwhile
+            self._end_spare()
+            return False
+        self._horse_pid, self._spare_pid = self._spare_pid, 0
+        return True
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """Nothing that is open is shared with the work process but its link."""
+        self._end_spare()
+        connections.close_all()
+        if self._link:
+            self._link.close()
+        self._link, self._its_link = socket.socketpair()
+        super().fork_work_horse(job, queue)
+        self._its_link.close()
+
+    def wait_for_horse(self) -> Any:
+        """Wait until the job is done or its work process has ended; process id, status and use, as
+        `os.wait4` has them.
+        """
+        assert self._link
+        try:
+            # RQ's alarm may come at any point here, so the answer stays there for the next call
+            answer = self._link.recv(len(READY), socket.MSG_PEEK)
+        except ConnectionError:
+            answer = b""
+        if not answer:
+            return super().wait_for_horse()
+        self._spare_pid, self._spare_since = self.horse_pid, time.monotonic()
+        return self.horse_pid, os.EX_OK, None
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
+        """A work process without a job keeps memory and a session of PostgreSQL, so it ends here;
+        first, since Redis may be away.
+        """
+        if self._spare_pid and time.monotonic() - self._spare_since > IDLE_SECONDS:
+            self._end_spare()
+        super().heartbeat(timeout, pipeline)
+
+    def teardown(self) -> None:
+        """RQ calls this when the worker ends."""
+        self._end_spare()
+        super().teardown()  # type: ignore[no-untyped-call]
+
+    def _end_spare(self) -> None:
+        """It has nothing to write, and may be stopped: so it is killed."""
+        if self._spare_pid:
+            # a signal to this worker may have broken this off before
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._spare_pid, signal.SIGKILL)
+                os.waitpid(self._spare_pid, 0)
+            self._spare_pid = 0
+
+    # what follows runs in the work process
+
+    def main_work_horse(self, job: Job, queue: Queue) -> None:
+        """Close the worker's end of the link here: the end of either process closes the link."""
+        assert self._link
+        self._link.close()
+        self._link = self._its_link
+        self._began_with, self._performed = resident_bytes(), 0
+        super().main_work_horse(job, queue)
+
+    def perform_job(self, job: Job, queue: Queue) -> bool:
+        """Perform this job, and each that the worker sends afterwards; whether all went well."""
+        further: Job | None = job
+        went_well = True
+        while further and went_well:
+            went_well = super().perform_job(further, self._queue_of(further))
+            self._performed += 1
+            further = self._await_job() if went_well and self._is_like_new() else None
+        return went_well
+
+    def _queue_of(self, job: Job) -> Queue:
+        """Its queue, which reads from Redis what depends on the job: as our own jobs, and without
+        pickles, as this worker does.
+        """
+        return self.queue_class(
+            job.origin,
+            connection=self.connection,
+            job_class=self.job_class,
+            serializer=self.serializer,
+        )
+
+    def _is_like_new(self) -> bool:
+        """Shifts leave cycles, which would count as growth."""
+        gc.collect()
+        return (
+            self._performed < MOST_JOBS
+            and threading.active_count() == 1
+            and resident_bytes() - self._began_with < GROWN_BYTES
+        )
+
+    def _await_job(self) -> Job | None:
+        """None: the worker has ended. What it raises ends this process, and costs the job."""
+        assert self._link
+        self._link.sendall(READY)
+        if not (line := self._link.recv(LINE_BYTES)):
+            return None
+        try:
+            return self._read_job(*line.decode().split())
+        except Exception:
+            logger.exception("a further job cannot be read")
+            raise
+
+    def _read_job(self, job_id: str, execution_id: str) -> Job:
+        for connection in connections.all(initialized_only=True):
+            if connection.connection is not None and not connection.is_usable():
+                connection.close()
+        job = self.job_class.fetch(job_id, connection=self.connection, serializer=self.serializer)
+        self.execution = Execution.fetch(execution_id, job_id, connection=self.connection)
+        return job

@@ -1,0 +1,199 @@
+"""One policy of an experiment on shifts: its pool, its crawls on sites of their own, what the pool
+decided meanwhile, and the removal of all but the pool.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from urllib.parse import urlsplit
+
+from django.db.models import F, Sum
+from django.db.models.functions import Coalesce, Now
+
+from allocation.models import Policy, Request, RequestState
+from allocation.services import create_pool
+from crawling.base.errors import CrawlError, WrongState
+from crawling.frontier import counts_of
+from crawling.installation.default_pool import default_classes
+from crawling.installation.identity import allow
+from crawling.models import AllowedNetwork, CrawlJob, Run, Shift
+from crawling.models.experiments import Experiment, ExperimentOutcome
+from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.housekeeping.deletion import delete_crawl
+from crawling.runs.start import start_run
+from crawling.runs.steering import abort
+from experiments import store
+from experiments.attempt import ExperimentStopped
+from experiments.crawl_workload import (
+    AT_A_TIME,
+    WORKERS,
+    CrawlWorkload,
+    PlannedSite,
+)
+from experiments.pool_state import BLOCKING, deadlocked_in, unsafe_grants
+from experiments.synthetic_web import HOST, serve_sites
+
+#: how often the pool is looked at
+LOOK_SECONDS = 0.25
+#: a crawl ends by itself after so long
+MOST_SECONDS = 300
+#: so long crawls that were aborted may take to end
+END_SECONDS = 30.0
+
+
+class WorkersLost(CrawlError):
+    """The workers of the experiment ended; the log of its process says why."""
+
+
+class ShiftPolicyRun:
+    """Lets crawls run in rounds under one policy, in a pool made for it, which stays."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        policy: str,
+        workload: CrawlWorkload,
+        workers: Sequence[BaseProcess],
+    ) -> None:
+        self._experiment, self._policy = experiment, policy
+        self._workers = workers
+        classes = [
+            replace(one, capacity=workload.capacity[one.key]) for one in default_classes(WORKERS)
+        ]
+        self.pool = create_pool(
+            name=experiment.pool_name(policy),
+            classes=classes,
+            policy=Policy(policy),
+            is_experiment=True,
+        )
+        #: of the round
+        self._runs: dict[int, Run] = {}
+        #: waits that passed the bound, and those of processes that were truly deadlocked then
+        self._judged: set[object] = set()
+        self._deadlocked: set[int] = set()
+
+    def run(self, round_: int, sites: Sequence[PlannedSite]) -> None:
+        """Start the crawls of a round, wait for their ends, and store what became of each.
+
+        Raises ExperimentStopped, WorkersLost.
+        """
+        self._runs = {}
+        with serve_sites(sites) as addresses:
+            for address in addresses.values():
+                self._allow(urlsplit(address).port or 0)
+            to_do = deque(sites)
+            while (going_on := self._going_on()) or to_do:
+                for _ in range(min(AT_A_TIME - going_on, len(to_do))):
+                    site = to_do.popleft()
+                    self._runs[site.number] = self._start(site, addresses[site.number])
+                time.sleep(LOOK_SECONDS)  # workers of their own change the rows
+        unsafe = unsafe_grants(self.pool)
+        for number, run in self._runs.items():
+            result = replace(self._result(number, run, unsafe), round=round_)
+            store.record(self._experiment, self._policy, result)
+
+    def _allow(self, port: int) -> None:
+        note = note_of(self._experiment)
+        network = AllowedNetwork(network=HOST, port_from=port, port_to=port, note=note)
+        allow(network, by=self._experiment.by)
+
+    def _start(self, site: PlannedSite, address: str) -> Run:
+        order = {
+            "name": f"Experiment {self._experiment.pk}, {self._policy}: crawl {site.number}",
+            "seeds": [f"{address}/"],
+            "delay_seconds": 0,
+            "processes": 1,
+            "max_seconds": MOST_SECONDS,
+            "claim": site.claim,
+        }
+        by = self._experiment.by
+        return start_run(create_crawl(order, by=by, own_pool=self.pool), by=by)
+
+    def _going_on(self) -> int:
+        """How many crawls have not ended; judges the waits meanwhile."""
+        if not store.sign_of_life(self._experiment):
+            raise ExperimentStopped
+        if not all(worker.is_alive() for worker in self._workers):
+            raise WorkersLost
+        self._judge_waits()
+        runs = Run.objects.filter(pk__in=[run.pk for run in self._runs.values()])
+        return runs.exclude(state__in=ENDED_STATES).count()
+
+    def _judge_waits(self) -> None:
+        """Find out who is truly deadlocked, once for each wait that passes the bound."""
+        bound = self._experiment.bound_seconds
+        late = [
+            (pk, process)
+            for pk, process, waited in Request.objects.filter(
+                pool=self.pool, state=RequestState.WAITING, kind__in=BLOCKING
+            ).values_list("pk", "process", Now() - F("created_at"))
+            if waited.total_seconds() > bound and pk not in self._judged
+        ]
+        if late:
+            self._judged.update(pk for pk, _ in late)
+            self._deadlocked |= deadlocked_in(self.pool) & {process for _, process in late}
+
+    def _result(self, number: int, run: Run, unsafe: Counter[int]) -> store.AttemptResult:
+        run.refresh_from_db()
+        processes = set(run.processes.values_list("bank_process", flat=True))
+        waits = Request.objects.filter(process__in=processes, kind__in=BLOCKING).aggregate(
+            waited=Sum(Coalesce("decided_at", Now()) - F("created_at"))
+        )["waited"]
+        waited = waits.total_seconds() if waits else 0.0
+        shifts = Shift.objects.filter(process__run=run)
+        is_done = run.state == RunState.FINISHED
+        is_late = waited > self._experiment.bound_seconds
+        return store.AttemptResult(
+            number,
+            1,
+            run.created_at,
+            run.finished_at or run.created_at,
+            waited,
+            ExperimentOutcome.CRASHED
+            if not is_done
+            else ExperimentOutcome.LOCKED
+            if is_late
+            else ExperimentOutcome.COMPLETED,
+            bool(self._deadlocked & processes),
+            pages=counts_of([run.pk])[run.pk].fetched,
+            deciding_seconds=shifts.aggregate(all=Sum("deciding_seconds"))["all"] or 0.0,
+            unsafe_grants=sum(unsafe[process] for process in processes),
+            detail="" if is_done else run.reason,
+        )
+
+
+def note_of(experiment: Experiment) -> str:
+    """What the networks that an experiment allows are known by."""
+    return f"{experiment}, while it runs"
+
+
+def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
+    """Abort and delete for good what crawls an experiment has left, and allow its sites no more;
+    whether nothing is left. Safe to repeat.
+    """
+    AllowedNetwork.objects.filter(note=note_of(experiment)).delete()
+    names = [experiment.pool_name(policy) for policy in experiment.policies]
+    crawls, until = CrawlJob.objects.filter(pool__in=names), time.monotonic() + seconds
+    _remove(crawls.all())
+    while is_left := crawls.exists():
+        if time.monotonic() > until:
+            break
+        time.sleep(LOOK_SECONDS)  # shifts end in other processes, and then their crawls go
+        _remove(crawls.all())
+    return not is_left
+
+
+def _remove(crawls: Iterable[CrawlJob]) -> None:
+    """Abort those that go on, and delete those that have ended."""
+    for crawl in crawls:
+        run = crawl.runs.first()
+        with suppress(WrongState):  # it ends meanwhile, or has not ended yet: the next time, then
+            if run and run.state not in ENDED_STATES:
+                abort(crawl)
+            delete_crawl(crawl, by=None, for_good=True)

@@ -1,0 +1,58 @@
+"""The workers of an experiment on shifts: RQ workers like those of crawls, on a queue of their own,
+so that no crawl waits for a worker that is at an experiment.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+
+import django_rq
+from django.conf import settings
+from django.db import connections
+
+from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS
+from crawling.machine.orphans import stop_with_parent
+from crawling.work.worker.rq_worker import ShiftWorker
+
+#: a shift that is told to stop ends its fetches first
+LEAVE_SECONDS = 30.0
+#: as RQ itself starts a work process: everything is imported already
+FORK = multiprocessing.get_context("fork")
+
+
+@contextmanager
+def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
+    """Let so many workers run until the block ends.
+
+    To be called by the main thread while there is no other: it forks. If it dies, the kernel stops
+    them, and their shifts end in order.
+    """
+    connections.close_all()  # a connection from before the fork belongs to one process
+    workers = tuple(FORK.Process(target=_work, name="experiment worker") for _ in range(count))
+    try:
+        for worker in workers:
+            worker.start()
+        yield workers
+    finally:
+        started = [worker for worker in workers if worker.pid]
+        for worker in started:
+            worker.terminate()
+        for worker in started:
+            worker.join(LEAVE_SECONDS)
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
+
+
+def _work() -> None:
+    stop_with_parent()
+    queue = django_rq.get_queue(EXPERIMENT_SHIFTS)
+    ShiftWorker(
+        [queue],
+        connection=queue.connection,
+        serializer=settings.RQ_SERIALIZER,
+        job_class=queue.job_class,
+    ).work(logging_level="WARNING")

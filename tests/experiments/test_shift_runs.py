@@ -1,0 +1,176 @@
+"""Experiments on shifts: real crawls by real workers and the scheduler, under each policy."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from uuid import uuid4
+
+import django_rq
+import pytest
+from django.db import connections
+from django.utils import timezone
+
+from allocation.models import Pool, Process, RequestKind
+from allocation.services import create_pool, register_process, request_resources, take_lease
+from crawling.base.errors import BadOrder, WrongState
+from crawling.cancelling.cancel import cancel_experiment
+from crawling.installation.default_pool import default_classes
+from crawling.jobs.rq_jobs import EXPERIMENT, EXPERIMENT_SHIFTS, SHIFTS
+from crawling.models import AllowedNetwork, CrawlJob, Delivery, Listener
+from crawling.models.experiments import Experiment, ExperimentState
+from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.start import start_run
+from crawling.scheduler.leader import is_somebody_leading
+from crawling.scheduler.messages import deliver, resend_background
+from experiments import store
+from experiments.form import NoScheduler, make_checked
+from experiments.pool_state import deadlocked_in, unsafe_grants
+from experiments.report import SILENT, experiment_view
+from experiments.runner import run_experiment, run_queued
+from experiments.shift_run import note_of
+from tests.crawling.conftest import CLASSES
+from tests.experiments.test_runner import crossing
+from tests.stack import SCHEDULER, running_stack, wait_until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+ASKED = {"kind": "shifts", "policy": "both", "requests": 2, "bound_seconds": 60.0, "seed": 277}
+
+
+def test_crawls_run_under_each_policy_by_workers_of_their_own_and_are_deleted(tmp_path):
+    create_pool(name="default", classes=CLASSES)
+    with running_stack(tmp_path) as stack:  # no worker for crawls
+        stack.start(SCHEDULER)
+        wait_until(is_somebody_leading)
+        experiment = make_checked(**ASKED)
+        assert run_experiment(experiment)
+
+    columns = experiment_view(experiment).columns
+    for column in columns:
+        assert [entry.label for entry in column.entries] == [
+            "Completed:Request1",
+            "Completed:Request2",
+        ]
+        assert (column.pages, column.deadlocked) == (10, 0)
+        assert column.deciding_seconds > 0
+        pool = Pool.objects.get(pk=column.pool)
+        assert (pool.policy, pool.available) == (column.policy, pool.capacity)
+    assert columns[1].unsafe_grants == 0
+    assert not CrawlJob.all_objects.exists()
+    assert not AllowedNetwork.objects.exists()
+
+
+def test_without_a_scheduler_and_for_what_shifts_cannot_do_nothing_is_made():
+    with pytest.raises(NoScheduler):
+        make_checked(**ASKED)
+    with pytest.raises(BadOrder) as told:
+        make_checked(**{**ASKED, "policy": "all_at_once", "requests": 41})
+
+    assert list(told.value.errors) == ["policy", "requests"]
+    assert not Experiment.objects.exists()
+
+
+@pytest.fixture
+def killed():
+    """An experiment whose process was killed while its only crawl had a granted start."""
+    experiment = store.make_experiment(
+        kind="shifts", requests=1, bound_seconds=8, seed=1, policies=["banker"]
+    )
+    store.start_experiment_row(experiment)
+    AllowedNetwork.objects.create(
+        network="127.0.0.1", port_from=9, port_to=9, note=note_of(experiment)
+    )
+    create_pool(name="default", classes=CLASSES)
+    pool = create_pool(
+        name=experiment.pool_name("banker"), classes=default_classes(1), is_experiment=True
+    )
+    Listener.objects.create(name="Chat", url="http://a/", secret="s", events=["started"])
+    start_run(create_crawl({"name": "c", "seeds": ["http://127.0.0.1:9/"]}, own_pool=pool))
+    return experiment
+
+
+def test_shifts_of_an_experiment_wake_no_worker_of_crawls_and_alert_no_listener(killed):
+    for name in (SHIFTS, EXPERIMENT_SHIFTS):
+        django_rq.get_queue(name).empty()
+
+    deliver()
+
+    assert [django_rq.get_queue(name).count for name in (SHIFTS, EXPERIMENT_SHIFTS)] == [0, 1]
+    assert not Delivery.objects.exists()
+
+
+def test_what_a_killed_experiment_has_left_is_removed_once_it_is_silent(killed):
+    background = django_rq.get_queue("background")
+    background.empty()
+    resend_background()
+    assert background.count == 0  # it may live
+    late = timezone.now() - SILENT - timedelta(seconds=1)
+    Experiment.objects.update(seen_at=late)
+
+    resend_background()
+    (job,) = background.get_jobs()
+    assert (job.func_name, job.args) == (EXPERIMENT.function, [killed.pk])
+    run_queued(killed.pk)
+
+    pool = Pool.objects.get(is_experiment=True)
+    assert Experiment.objects.get().state == ExperimentState.BROKEN_OFF
+    assert pool.available == pool.capacity
+    assert not CrawlJob.all_objects.exists()
+    assert not AllowedNetwork.objects.exists()
+
+
+def test_an_experiment_that_runs_and_one_that_waits_are_cancelled():
+    waits, runs = (
+        store.make_experiment(requests=2, bound_seconds=60, seed=1, policies=["naive", "banker"])
+        for _ in range(2)
+    )
+    cancel_experiment(waits, by=None)
+    assert not run_experiment(waits)
+
+    def run() -> bool:
+        try:
+            return run_experiment(runs, crossing())
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(run)
+        wait_until(Process.objects.filter(is_waiting=True).exists)
+        assert cancel_experiment(runs, by=None).state == ExperimentState.RUNNING
+        assert not done.result(30)
+
+    pool = Pool.objects.get()  # the second policy was not begun
+    assert pool.available == pool.capacity
+    assert {row.state for row in Experiment.objects.all()} == {ExperimentState.CANCELLED}
+    with pytest.raises(WrongState, match="has ended"):
+        cancel_experiment(runs, by=None)
+
+
+def test_unsafe_grants_are_counted_and_who_waits_for_growth_is_not_deadlocked():
+    pool = create_pool(name="p", classes=CLASSES[:1], policy="naive")  # 4 units
+    first, second = (
+        register_process(pool=pool.pk, label=name, run_ref=name, maximum={"worker": 4})
+        for name in "ab"
+    )
+
+    def ask(process, kind):
+        return request_resources(
+            process=process.pk,
+            amounts={"worker": 2},
+            request_id=uuid4(),
+            kind=kind,
+            epoch=None if kind == RequestKind.START else 1,
+        )
+
+    for process in (first, second):
+        ask(process, RequestKind.START)
+        take_lease(process=process.pk, epoch=1, worker="w")
+    assert unsafe_grants(pool) == {first.pk: 0, second.pk: 1}
+
+    ask(first, RequestKind.STAGE)
+    assert not deadlocked_in(pool)
+    ask(second, RequestKind.GROWTH)
+    assert not deadlocked_in(pool)
+    ask(second, RequestKind.STAGE)
+    assert deadlocked_in(pool) == {first.pk, second.pk}

@@ -9,26 +9,15 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
-        from crawling.datasets.jobs import LINKS
+        from crawling.base.use import offered, uses
+        from crawling.datasets.jobs import KINDS as DATASETS
         from crawling.jobs.kinds import register as register_jobs
-        from crawling.previews.jobs import QUESTIONS
-        from crawling.uses.checkpoints.jobs import CHECKPOINT
-        from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
-        from crawling.uses.exports.wacz.jobs import WACZ
-        from crawling.uses.extraction.jobs import EXTRACTION
-        from crawling.uses.imports.jobs import IMPORT
-        from crawling.uses.link_check.jobs import PROBLEM_COUNTS
-        from crawling.uses.link_graph.jobs import LINK_GRAPH
-        from crawling.uses.revisits.jobs import REVISITS
-        from crawling.uses.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
-        from crawling.uses.seed_sources.jobs import SEED_SOURCE
-        from crawling.uses.watches.jobs import WATCHES
-        from crawling.uses.withdrawals.jobs import WITHDRAWAL
+        from crawling.previews.jobs import KINDS as QUESTIONS
 
         register(check_extensions)
-        made = (CHECKPOINT, EXTRACTION, IMPORT, LATEST_MIRROR, LINK_GRAPH, MIRROR, WACZ)
-        due = (FORGETTING, LINKS, REVISITS, SECOND_READING, SEED_SOURCE, WATCHES, WITHDRAWAL)
-        register_jobs((*made, *QUESTIONS, *due, INDEX_REPAIR, PROBLEM_COUNTS))
+        register_jobs((*DATASETS, *QUESTIONS, *offered("jobs", "KINDS")))
+        for use in uses():
+            use.part("events")
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

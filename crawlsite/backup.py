@@ -25,6 +25,7 @@ from psycopg import sql
 from crawling.archive.adoption import checked_name, copy_file, own_restored
 from crawling.archive.checkpoint_directory import (
     MANIFEST,
+    SNAPSHOT,
     SUMS,
     CheckpointWriter,
     compare,
@@ -40,7 +41,6 @@ from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import forget_jobs
 from crawling.models import ArchiveFile, CrawlJob
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.uses.checkpoints.checkpoint_export import SNAPSHOT
 
 FORMAT, VERSION = "crawlsite-backup", 1
 #: sessions do not belong in a back-up; migrations are compared, not restored

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
@@ -28,9 +27,8 @@ from crawling.installation.permissions import RULE_IS_LIFTED, lifted_rule, withh
 from crawlsite.middleware.plain_loopback import OF_PROXIES
 from serving.access import withheld, withhold
 from serving.requests import asked_text
+from serving.visitors import parsed_address
 
-#: of the network of one client
-NETWORK_BITS = 64
 #: a name may have so many times as many wrong passwords as an address
 TIMES = 10
 LONGEST_NAME = 150
@@ -38,38 +36,6 @@ LONGEST_NAME = 150
 KEPT = "_perm_cache"
 COOKIE = "known_browser"
 COOKIE_SECONDS = int(timedelta(days=180).total_seconds())
-
-
-def visitor_address(request: HttpRequest) -> str:
-    """The client's address; of IPv6 its network, as a client can have very many addresses there.
-
-    Behind a proxy it is the last of X-Forwarded-For, since clients can make up those before it. If
-    that is no address it is the proxy's.
-    """
-    told = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_HTTPS else ""
-    asking = str(request.META.get("REMOTE_ADDR", ""))
-    address = _address(told.rpartition(",")[2]) or _address(asking)
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, NETWORK_BITS), strict=False).network_address)
-    return str(address or asking)
-
-
-def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """As proxies write it: alone, with a port, or in brackets; None if it is none."""
-    text = text.strip().strip('"')
-    port = ""
-    if text.startswith("[") and "]" in text:
-        text, _, port = text[1:].partition("]")
-    elif text.count(":") == 1:
-        text, colon, number = text.partition(":")
-        port = colon + number
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    if port and not (port.startswith(":") and port[1:].isdecimal()):
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def locked_out(
@@ -173,6 +139,6 @@ def _known_as(request: HttpRequest) -> str:
 
 def _is_here(request: HttpRequest) -> bool:
     """Whether it was sent on this machine, and by no proxy, which sends what others ask."""
-    address = _address(str(request.META.get("REMOTE_ADDR", "")))
+    address = parsed_address(str(request.META.get("REMOTE_ADDR", "")))
     is_loopback = address is not None and address.is_loopback
     return is_loopback and OF_PROXIES.isdisjoint(request.META)

@@ -5,6 +5,7 @@ from django.contrib.auth import views as auth_views
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from crawling.base.use import offered, uses
 from crawling.dashboard.hosts.urls import names
 from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.administration.passwords import own_password
@@ -17,7 +18,6 @@ from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.preferences import page as preferences_page
 from crawlsite.shared_report import report
 from crawlsite.tokens import revoke, tokens
-from crawlsite.watch_feed import feed
 
 handler403 = "crawlsite.refusal_pages.permission_denied"
 handler500 = "crawlsite.middleware.request_ids.server_error"
@@ -28,17 +28,14 @@ urlpatterns = [
     path("overview.csv", numbers, name="overview-csv"),
     path("crawls/", include("crawling.dashboard.urls")),
     path("", include("crawling.dashboard.hosts.urls")),
-    path("search/", include("crawling.uses.search.urls")),
     path("resources/", include("allocation.urls")),
     path("dns/", include(names)),
     path("dns/", include("dnscache.urls")),
-    path("experiments/", include("experiments.urls")),
-    path("capacity-planner/", include("crawling.uses.planner.urls")),
-    path("alerts/", include("crawling.uses.alerts.urls")),
+    *(path(use.address, include(f"{use.name}.urls")) for use in uses() if use.address),
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("shared/<slug:token>/", report, name="shared-report"),
-    path("watches/<str:token>/feed.atom", feed, name="watch-feed"),
+    *offered("open_urls", "urlpatterns"),
     path("help/", help_page, name="help"),
     path("help/<slug:document>/", help_page, name="help-document"),
     path("api/v1/", api.urls),

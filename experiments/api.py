@@ -10,10 +10,10 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.cancelling.cancel import cancel_experiment
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut
 from crawling.models.experiments import Experiment
+from experiments.cancel import cancel_experiment
 from experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
@@ -201,3 +201,6 @@ def cancel_one_experiment(
     experiment = get_object_or_404(Experiment, pk=experiment_id)
     cancelled = cancel_experiment(experiment, by=request.user)
     return as_dict(experiment_view(cancelled), with_requests=True)
+
+
+ROUTERS = (("/experiments", experiments, "experiments"),)

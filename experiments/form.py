@@ -12,7 +12,6 @@ from django.db import transaction
 from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder, CrawlError
-from crawling.jobs.rq_jobs import EXPERIMENT
 from crawling.models.experiments import (
     Experiment,
     ExperimentKind,
@@ -20,6 +19,7 @@ from crawling.models.experiments import (
 )
 from crawling.scheduler.leader import is_somebody_leading
 from experiments import store
+from experiments.jobs import EXPERIMENT
 
 #: what a door may be asked for, and the policies that means, in the order in which they are tried
 CHOICES = {

@@ -13,11 +13,11 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from crawling.base.errors import CrawlError
-from crawling.cancelling.cancel import cancel_experiment
 from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.base.trouble import errors_told
 from crawling.installation.permissions import may_end
 from crawling.models.experiments import Experiment
+from experiments.cancel import cancel_experiment
 from experiments.crawl_workload import WORKERS
 from experiments.figure import WaitingFigure, draw
 from experiments.form import ExperimentForm, choice_of, start_experiment

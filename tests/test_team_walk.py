@@ -27,13 +27,13 @@ from crawling.models import (
     CrawlJob,
     DeletedItem,
     Host,
-    InquiryKind,
     OrderTemplate,
     Run,
     RunState,
     Team,
     TeamRule,
 )
+from crawling.models.inquiries import QUESTIONS as QUESTION_NAMES
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from crawling.runs.crawls.share_links import create_share_link
@@ -129,7 +129,7 @@ OF_ALL_CRAWLS = {
 #: refuse and describe for themselves, whatever the method
 OF_NINJA = {"api/v1/openapi.json", "api/v1/docs"}
 #: questions of users are theirs, also about the crawls of others
-QUESTIONS = f"kind IN ({', '.join(map(repr, InquiryKind.values))})"
+QUESTIONS = f"kind IN ({', '.join(map(repr, QUESTION_NAMES))})"
 SEED = "http://127.0.0.1:8900/"
 
 

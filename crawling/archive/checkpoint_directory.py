@@ -19,6 +19,8 @@ from crawling.base.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.models import ArchiveFile
 
 FORMAT, VERSION = "crawlsite-checkpoint", 1
+#: all that is written to one is of the moment of the first statement
+SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 MANIFEST, SUMS, ARCHIVE = "manifest.json", "SHA256SUMS", "archive"
 #: more than level 4 costs more time than it saves room
 GZIP_LEVEL = 4

@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from crawling.base.use import uses
 from crawling.dashboard.crawls import cancel_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.jobs import views as job_views
@@ -18,20 +19,6 @@ from crawling.dashboard.pages import views as pages
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
 from crawling.runs.verbs import VERBS
-from crawling.uses.copies import pages as copy_views
-from crawling.uses.exports import pages as export_views
-from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
-from crawling.uses.exports.replay import replay
-from crawling.uses.exports.wacz.jobs import WACZ
-from crawling.uses.extraction import pages as extraction_views
-from crawling.uses.extraction import tables_pages as table_views
-from crawling.uses.imports.pages import imports
-from crawling.uses.link_check import pages as link_views
-from crawling.uses.link_graph import pages as graph_views
-from crawling.uses.revisits import pages as freshness_views
-from crawling.uses.structured_data import pages as structured_views
-from crawling.uses.watches import pages as watch_views
-from crawling.uses.withdrawals import pages as withdrawal_views
 
 app_name = "crawling"
 urlpatterns = [
@@ -40,8 +27,6 @@ urlpatterns = [
     path("jobs/", job_views.jobs, name="jobs"),
     path("jobs/<int:pk>/cancel/", job_views.cancel, name="job-cancel"),
     path("jobs/<int:pk>/run-again/", job_views.run_again, name="job-run-again"),
-    path("imports/", imports, name="imports"),
-    path("imports/<int:pk>/cancel/", cancel_views.cancel_archive_import, name="cancel_import"),
     path("inquiries/<int:inquiry_id>/cancel/", cancel_views.cancel_asked, name="cancel_inquiry"),
     path("inquiries/<int:inquiry_id>/ask-again/", cancel_views.ask_inquiry_again, name="ask-again"),
     path("<int:pk>/jobs/<str:kind>/cancel/", cancel_views.cancel_job, name="cancel_job"),
@@ -79,12 +64,6 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/content/", pages.content, name="page-content"),
     path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
-        r"\.(?P<kind>csv)$",
-        table_views.file,
-        name="page-table",
-    ),
     re_path(r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", pages.rows, name="pages-rows"),
     path("<int:pk>/pages.warc.gz", pages.records, name="pages-records"),
     path("<int:pk>/tree/", frontier.show_tree, name="site-tree"),
@@ -97,40 +76,12 @@ urlpatterns = [
     ),
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
-    path("<int:pk>/wacz/", export_views.show, {"export": WACZ}, name="wacz"),
-    path("<int:pk>/replay/", replay, name="replay"),
-    path("<int:pk>/run.wacz", export_views.file, {"export": WACZ}, name="wacz-file"),
-    path("<int:pk>/mirror/", export_views.show, {"export": MIRROR}, name="mirror"),
-    path("<int:pk>/mirror.zip", export_views.file, {"export": MIRROR}, name="mirror-file"),
-    path(
-        "<int:pk>/latest-mirror/",
-        export_views.show,
-        {"export": LATEST_MIRROR},
-        name="latest-mirror",
-    ),
-    path(
-        "<int:pk>/latest-mirror.zip",
-        export_views.file,
-        {"export": LATEST_MIRROR},
-        name="latest-mirror-file",
-    ),
-    path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
-    path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
-    path("<int:pk>/freshness/", freshness_views.show, name="freshness"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/freshness\.(?P<kind>csv|jsonl)$",
-        freshness_views.file,
-        name="freshness-file",
-    ),
-    path("<int:pk>/watches/", watch_views.watches, name="watches"),
-    path("<int:pk>/watches/<int:number>/", watch_views.change, name="watch"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
     path("<int:pk>/revert/", scope_views.revert, name="revert"),
     path("<int:pk>/template/", create_views.keep_template, name="template"),
     path("templates/", create_views.templates, name="templates"),
     path("templates/<int:pk>/remove/", create_views.delete_template, name="template-remove"),
     path("<int:pk>/robots/", scope_views.robots, name="robots"),
-    path("<int:pk>/checkpoints/", runs.checkpoints, name="checkpoints"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/not-fetched/", pages.show_not_fetched, name="not-fetched"),
     re_path(
@@ -138,40 +89,8 @@ urlpatterns = [
         pages.not_fetched_file,
         name="not-fetched-file",
     ),
-    path("<int:pk>/copies/", copy_views.show, name="copies"),
-    path("<int:pk>/copies/text/<int:text>/", copy_views.of_text, name="text-copies"),
-    path(
-        "<int:pk>/copies/text/<int:text>/<int:new>/",
-        copy_views.text_passages,
-        name="text-passages",
-    ),
-    path("<int:pk>/copies/passages/<int:old>/<int:new>/", copy_views.passages, name="passages"),
-    path("<int:pk>/links/", link_views.show, name="links"),
-    path("<int:pk>/graph/", graph_views.show, name="graph"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/graph\.(?P<kind>csv|jsonl|parquet|graphml)$",
-        graph_views.file,
-        name="graph-file",
-    ),
-    path("<int:pk>/link-changes/", link_views.changes, name="link-changes"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/link-changes\.(?P<kind>csv|jsonl)$",
-        link_views.changes_file,
-        name="link-changes-file",
-    ),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/link-check\.(?P<kind>csv|jsonl|xml)$",
-        link_views.problem_file,
-        name="link-check-file",
-    ),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
     path("<int:pk>/seeds/", seed_views.seeds, name="seeds"),
-    path("<int:pk>/seeds/sources/", seed_views.create_seed_source, name="create_seed_source"),
-    path(
-        "<int:pk>/seeds/sources/<int:number>/",
-        seed_views.remove_seed_source,
-        name="remove_seed_source",
-    ),
     path("<int:pk>/frontier.txt", frontier.text, name="frontier-text"),
     path("<int:pk>/log/", log.log, name="log"),
     re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),
@@ -180,18 +99,6 @@ urlpatterns = [
     path("<int:pk>/charts/", chart_views.charts, name="charts"),
     path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),
     path("<int:pk>/evidence.zip", chart_views.evidence, name="evidence"),
-    path("<int:pk>/extracted/", extraction_views.extracted, name="extracted"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$",
-        extraction_views.extracted_file,
-        name="extracted-file",
-    ),
-    path("<int:pk>/structured-data/", structured_views.show, name="structured-data"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/structured-data\.(?P<kind>csv|jsonl|parquet)$",
-        structured_views.file,
-        name="structured-data-file",
-    ),
     path("<int:pk>/traps/", pages.judge, name="judge"),
     path("<int:pk>/schedule/", schedule_views.schedule, name="schedule"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
@@ -202,3 +109,6 @@ urlpatterns = [
         name="steer",
     ),
 ]
+for use in uses():
+    if not use.address:
+        urlpatterns += getattr(use.part("urls"), "urlpatterns", [])

@@ -1,4 +1,6 @@
-"""The background job that writes the links of a run, as far as shifts have collected them."""
+"""The background jobs that write the links of a run, as far as shifts have collected them, and that
+read its stored pages again.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,28 @@ from collections.abc import Iterator
 from datetime import timedelta
 from itertools import count
 
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from crawling.datasets.parts import collected_parts, lost_parts
+from crawling.datasets.progress import unread_parts, unread_runs
+from crawling.jobs.enqueue import ask_job
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
+from crawling.models import BackgroundJob, Run
 
 LATE = timedelta(seconds=30)
+#: the tree of one document at a time, and what is kept of a part's pages meanwhile
+MEMORY_MIB = 96
+
+
+def ask_reading(run: Run, *, by: User | None) -> int:
+    """Let a background job read its pages again; returns how many parts wait."""
+    waiting = unread_parts(run).count()
+    if waiting:
+        ask_job(SECOND_READING, run, by=by)
+    return waiting
 
 
 def _work(job: RunningJob) -> JobResult:
@@ -34,6 +50,24 @@ def _due() -> Iterator[DueJob]:
         yield DueJob(f"run {run}", run)
 
 
+def _read_again(job: RunningJob) -> JobResult:
+    from crawling.datasets.second_readings import read_parts
+
+    return read_parts(job)
+
+
+def _memory(job: BackgroundJob) -> int:
+    """With the program that reads microformats."""
+    from crawling.datasets.microformats import LIMITS
+
+    return MEMORY_MIB + LIMITS.memory_bytes // 2**20
+
+
+def _unread() -> Iterator[DueJob]:
+    for run in sorted(unread_runs()):
+        yield DueJob(f"run {run}", run)
+
+
 LINKS = JobKind(
     name="links",
     label="dataset of links",
@@ -44,3 +78,15 @@ LINKS = JobKind(
     due=_due,
     kept=KEPT_HOUR,
 )
+SECOND_READING = JobKind(
+    name="second-reading",
+    label="second reading of pages",
+    done="read",
+    work=_read_again,
+    effects=OF_ROWS,
+    queue=IDLE,
+    memory=_memory,
+    due=_unread,
+    kept=KEPT_HOUR,
+)
+KINDS = (LINKS, SECOND_READING)

@@ -60,9 +60,9 @@ def parts_unindexed(parts: QuerySet[LinksPart]) -> None:
 
 
 def unread_runs() -> set[int]:
-    """The ids of the runs with pages of this machine to be read again, or texts to be indexed."""
+    """The ids of the runs with pages of this machine to be read again."""
     parts = LinksPart.objects.filter(
-        indexed_at=None, written_at__isnull=False, run__removal_asked_at=None
+        read_at=None, written_at__isnull=False, run__removal_asked_at=None
     )
     return set(
         parts.filter(run__isnull=False, machine=this_machine()).values_list("run", flat=True)

@@ -34,9 +34,7 @@ EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
 IDLE = "idle"
 IMPORTS = "imports"
-RUN_SHIFT = "crawling.work.worker.jobs.run_shift"
 RUN_JOB = "crawling.jobs.running.run_job"
-SEND_DUE = "crawling.uses.alerts.delivery.send_due_deliveries"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
 SILENT_WORKER = timedelta(seconds=90)
@@ -148,18 +146,6 @@ def alone_at(name: str, number: int) -> Iterator[bool]:
         if is_alone:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(hashtext(%s), %s)", numbers)
-
-
-EXPERIMENT = RowJob("experiment", "experiments.runner.run_queued", seconds=60 * 60)
-#: all that workers call
-FUNCTIONS = frozenset(
-    {
-        RUN_SHIFT,
-        RUN_JOB,
-        SEND_DUE,
-        *(job.function for job in vars().values() if isinstance(job, RowJob)),
-    }
-)
 
 
 def live_workers() -> int:

@@ -18,12 +18,10 @@ LATE = "No background worker has answered in time. Ask again, or see Health."
 
 
 class InquiryKind(models.TextChoices):
-    """What is asked.
+    """Questions of the crawler's own rooms; uses of crawls have more (`QUESTIONS`).
 
     The answers of seeds, the differences of a page's text in two runs, the robots.txt rule of a
-    URL, the differences of two large runs, the addresses of names in seeds, clusters of copies in
-    runs, the pages with passages of a text, what two texts share, what extraction rules match on
-    stored pages, or the tables of a stored page.
+    URL, the differences of two large runs, or the addresses of names in seeds.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
@@ -31,18 +29,17 @@ class InquiryKind(models.TextChoices):
     ROBOTS = "robots", "explanation of robots.txt"
     RUN_CHANGES = "run_changes", "comparison of two runs"
     SEED_NAMES = "seed_names", "addresses of seeds"
-    COPIES = "copies", "search for copies"
-    TEXT_COPIES = "text_copies", "search for copies of a text"
-    PASSAGES = "passages", "comparison of passages"
-    RULES = "rules", "preview of extraction rules"
-    TABLES = "tables", "tables of a page"
+
+
+#: the labels of all kinds of questions by name; `crawling.previews.jobs` adds each
+QUESTIONS: dict[str, str] = {}
 
 
 class _Inquiries(models.Manager["Inquiry"]):
     """Those that are not forgotten."""
 
     def get_queryset(self) -> models.QuerySet[Inquiry]:
-        return super().get_queryset().filter(kind__in=InquiryKind.values, is_forgotten=False)
+        return super().get_queryset().filter(kind__in=tuple(QUESTIONS), is_forgotten=False)
 
 
 class Inquiry(BackgroundJob):
@@ -58,7 +55,7 @@ class Inquiry(BackgroundJob):
         verbose_name_plural = "inquiries"
 
     def __str__(self) -> str:
-        return f"{InquiryKind(self.kind).label} {self.pk}"
+        return f"{QUESTIONS[self.kind]} {self.pk}"
 
     @property
     def answer(self) -> dict[str, Any] | None:

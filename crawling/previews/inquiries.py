@@ -20,7 +20,7 @@ from crawling.base.errors import InquiriesBusy
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.kinds import job_kinds, kind_of
-from crawling.models import Inquiry, InquiryKind, Run
+from crawling.models import Inquiry, Run
 from crawling.models.inquiries import LONGEST
 
 #: Pages ask again every second or two until there is an answer, which a failure is, too; after this
@@ -33,7 +33,7 @@ NO_QUEUE = "Redis does not answer, so no background worker can be told; ask agai
 
 
 def ask(
-    kind: InquiryKind,
+    kind: str,
     question: Mapping[str, Any],
     *,
     by: User | None,
@@ -42,7 +42,7 @@ def ask(
 ) -> Inquiry:
     """Let a background job answer. It comes before jobs that no page waits for.
 
-    run: of which it quotes pages. Raises InquiriesBusy when too many are open.
+    kind: by its name. run: of which it quotes pages. Raises InquiriesBusy when too many are open.
     """
     still_open = Inquiry.objects.filter(ended_at=None, asked_at__gt=timezone.now() - LONGEST)
     if still_open.count() >= MOST_OPEN:
@@ -56,7 +56,7 @@ def ask(
 
 
 def ask_once(
-    kind: InquiryKind, question: Mapping[str, Any], *, by: User | None, run: Run | None = None
+    kind: str, question: Mapping[str, Any], *, by: User | None, run: Run | None = None
 ) -> Inquiry:
     """The inquiry that has, or is about to have, the answer; asked now if there is none.
 
@@ -75,8 +75,7 @@ def ask_once(
 
 def ask_again(inquiry: Inquiry, *, by: User | None) -> Inquiry:
     """Ask what was cancelled. Raises InquiriesBusy, SealBroken."""
-    kind, question = InquiryKind(inquiry.kind), question_of(inquiry)
-    return ask(kind, question, by=by, key=inquiry.subject, run=inquiry.run)
+    return ask(inquiry.kind, question_of(inquiry), by=by, key=inquiry.subject, run=inquiry.run)
 
 
 def question_of(inquiry: Inquiry) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,29 +12,25 @@ from crawling.base.errors import ArchiveTrouble, CrawlError
 from crawling.datasets.text_diff import compared
 from crawling.installation.identity import identity
 from crawling.jobs.running_job import RunningJob
-from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
 from crawling.previews.inquiries import question_of
+from crawling.previews.jobs import Answer
 from crawling.previews.run_comparison import answer_comparison
 from crawling.previews.seed_fetches import run_test_fetch
 from crawling.previews.seed_names import look_up_names
-from crawling.uses.extraction.page_tables import answer_tables
-from crawling.uses.extraction.rule_previews import answer_preview
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots
 
-#: a user waits, so no longer; a shift that others wait for ends within its slice of a minute
-GRANT_SECONDS = 45.0
 #: an answer that is larger is not kept, as JSON in bytes
 MOST_BYTES = 4 * 1024 * 1024
 TOO_LARGE = "The answer is too large to be kept."
 
 
-def answer(job: RunningJob) -> dict[str, Any]:
+def answered(answer: Answer, job: RunningJob) -> dict[str, Any]:
     """What the job does. Raises CrawlError."""
     inquiry = Inquiry.objects.get(pk=job.row.pk)
     try:
-        found = ANSWERS[InquiryKind(inquiry.kind)](question_of(inquiry), inquiry.pk)
+        found = answer(question_of(inquiry), inquiry.pk)
     except AllocationError as error:
         raise CrawlError(str(error)) from error
     text = json.dumps(found).replace("\\u0000", "")
@@ -74,44 +70,10 @@ def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_comparison(question)
 
 
-def _copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    # SciPy and the search index, which these import, would slow the start of all other jobs
-    from crawling.uses.copies.clusters import answer_clusters, mebibytes
-
-    wanted, label = {"memory": mebibytes(question)}, f"search for copies {number}"
-    with temporary_grant(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS):
-        return answer_clusters(question)
-
-
-def _text_copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    from crawling.uses.copies.supplied import answer_text
-
-    return answer_text(question)
-
-
-def _passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    from crawling.uses.copies.supplied import answer_passages
-
-    return answer_passages(question)
-
-
-def _rules(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return answer_preview(question)
-
-
-def _tables(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return answer_tables(question)
-
-
-ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {
+ANSWERS: Mapping[InquiryKind, Answer] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
     InquiryKind.ROBOTS: _robots,
     InquiryKind.RUN_CHANGES: _run_changes,
     InquiryKind.SEED_NAMES: look_up_names,
-    InquiryKind.COPIES: _copies,
-    InquiryKind.TEXT_COPIES: _text_copies,
-    InquiryKind.PASSAGES: _passages,
-    InquiryKind.RULES: _rules,
-    InquiryKind.TABLES: _tables,
 }

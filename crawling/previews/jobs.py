@@ -6,51 +6,50 @@ kept for a while and serve the same question.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import release_orphaned_grant
 from crawling.models import BackgroundJob
-from crawling.models.inquiries import LATE, LONGEST, InquiryKind
+from crawling.models.inquiries import LATE, LONGEST, QUESTIONS, InquiryKind
 
 #: the time for which an answer is kept and serves the same question
 KEPT = timedelta(hours=1)
-#: quotes pages of one crawl
-OF_CRAWL = frozenset(
-    {InquiryKind.TEXT_DIFF, InquiryKind.RUN_CHANGES, InquiryKind.RULES, InquiryKind.TABLES}
-)
-#: quotes pages that may be of several crawls, which its row does not name
-OF_CRAWLS = frozenset({InquiryKind.COPIES, InquiryKind.TEXT_COPIES, InquiryKind.PASSAGES})
+#: finds the answer, as JSON, to a question, whose number is the second. Raises CrawlError.
+Answer = Callable[[Mapping[str, Any], int], dict[str, Any]]
+# a test fetch, an explanation of robots.txt and looked-up names are of no stored page; test fetches
+# of withdrawn addresses are removed by the rule of the withdrawal
+QUOTES_NOTHING = dict.fromkeys(JobEvent, JobEffect.KEEP)
+#: quotes are made anew when they are asked for again
+QUOTES_PAGES = dict.fromkeys(JobEvent, JobEffect.FORGET)
 
 
-def _work(job: RunningJob) -> JobResult:
-    # what reads documents is imported by those who need it
-    from crawling.previews.inquiry_answers import answer
+def question_kind(
+    name: str,
+    label: str,
+    answer: Answer,
+    *,
+    effects: Mapping[JobEvent, JobEffect] = QUOTES_PAGES,
+    scope: JobScope = JobScope.INSTALLATION,
+) -> JobKind:
+    """Jobs that answer one kind of question.
 
-    return answer(job)
-
-
-def _clear(job: BackgroundJob) -> None:
-    """What a job was granted that was killed."""
-    release_orphaned_grant(str(job.pk))
-
-
-def _kind(kind: InquiryKind) -> JobKind:
-    quotes = kind in OF_CRAWL | OF_CRAWLS
-    # quotes are made anew when they are asked for again. A test fetch, an explanation of robots.txt
-    # and looked-up names are of no stored page; test fetches of withdrawn addresses are removed by
-    # the rule of the withdrawal.
-    effect = JobEffect.FORGET if quotes else JobEffect.KEEP
+    scope: CRAWL if it quotes pages of one crawl; of several, the row cannot name them all.
+    """
+    QUESTIONS[name] = label
     return JobKind(
-        name=str(kind),
-        label=str(kind.label),
+        name=name,
+        label=label,
         done="answered",
-        work=_work,
-        effects=dict.fromkeys(JobEvent, effect),
+        work=partial(_work, answer),
+        effects=effects,
         seconds=90,
         at_front=True,
-        scope=JobScope.CRAWL if kind in OF_CRAWL else JobScope.INSTALLATION,
+        scope=scope,
         attempts=1,
         within=LONGEST,
         late=LATE,
@@ -60,4 +59,34 @@ def _kind(kind: InquiryKind) -> JobKind:
     )
 
 
-QUESTIONS = tuple(_kind(kind) for kind in InquiryKind)
+def _work(answer: Answer, job: RunningJob) -> JobResult:
+    # what reads documents is imported by those who need it
+    from crawling.previews.inquiry_answers import answered
+
+    return answered(answer, job)
+
+
+def _clear(job: BackgroundJob) -> None:
+    """What a job was granted that was killed."""
+    release_orphaned_grant(str(job.pk))
+
+
+def _own(kind: InquiryKind, **more: Any) -> JobKind:
+    def answer(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+        from crawling.previews.inquiry_answers import ANSWERS
+
+        return ANSWERS[kind](question, number)
+
+    return question_kind(str(kind), str(kind.label), answer, **more)
+
+
+KINDS = (
+    *(
+        _own(kind, effects=QUOTES_NOTHING)
+        for kind in (InquiryKind.TEST_FETCH, InquiryKind.ROBOTS, InquiryKind.SEED_NAMES)
+    ),
+    *(
+        _own(kind, scope=JobScope.CRAWL)
+        for kind in (InquiryKind.TEXT_DIFF, InquiryKind.RUN_CHANGES)
+    ),
+)

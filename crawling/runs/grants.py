@@ -36,14 +36,14 @@ from allocation.services import (
     resume_kept,
 )
 from allocation.wording import listed
+from crawling.base.alert_events import AlertEvent
 from crawling.frontier import seconds_until_due
+from crawling.installation.events import alert
 from crawling.installation.pools import pool_of
 from crawling.installation.run_log import write
 from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts
-from crawling.uses.alerts.notify import notify_listeners
-from crawling.uses.alerts.wording import AlertEvent
 
 #: what a pool knows the share of a team by
 TEAM_REF = "team/"
@@ -99,7 +99,7 @@ def _fail(run: Run, reason: str) -> None:
     if Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(
         state=RunState.FAILED, reason=reason
     ):
-        notify_listeners(run, AlertEvent.FAILED, reason)
+        alert(run, AlertEvent.FAILED, reason)
 
 
 def _registered(pool: Pool, process: RunProcess) -> Process:

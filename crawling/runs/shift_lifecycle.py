@@ -17,9 +17,11 @@ from redis.exceptions import ConnectionError as RedisGone
 from allocation.isolation import was_cut_off, was_in_the_way
 from allocation.services import is_holder, release_resources
 from crawling.archive.files import seal_all
+from crawling.base.alert_events import AlertEvent
 from crawling.frontier import free_hosts, give_back, limit_reached, locked_run, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
+from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.machine.shift_locks import abandoned
 from crawling.models import Level, Run, RunProcess, Shift
@@ -28,8 +30,6 @@ from crawling.runs.endings import ending_of, in_vain
 from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.runs.takeover import rejoin
 from crawling.runs.transitions import WOUND_DOWN
-from crawling.uses.alerts.notify import notify_listeners
-from crawling.uses.alerts.wording import AlertEvent
 
 STOPPED = "Stopped by an operator; its pages and its queue are kept."
 ABORTED = (
@@ -181,7 +181,7 @@ def _settle(run: Run) -> None:
     )
     if run.state in ENDED_STATES:
         run.finished_at = timezone.now()
-        notify_listeners(run, AlertEvent(run.state), run.reason)
+        alert(run, AlertEvent(run.state), run.reason)
     run.save(update_fields=["state", "reason", "finished_at"])
 
 

@@ -6,19 +6,19 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import note
 from crawling.base.errors import TooManyWait, WrongState
 from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, serving_numbers
 from crawling.frontier.admit.quarantine import keep_decisions
 from crawling.frontier.run_counts import count_seeds
+from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.extensions import missing_parts
 from crawling.runs.grants import ask_for_shifts, enroll
 from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
-from crawling.uses.alerts.notify import notify_listeners
-from crawling.uses.alerts.wording import AlertEvent
 from crawling.web.addresses import canonical_address
 
 
@@ -92,7 +92,7 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
         keep_decisions(latest, run)
     with locked_run(run.pk) as locked:
         seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
-        notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
+        alert(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
         scheduled = schedule_urls(locked, seeds, numbers=serving_numbers(run.pk))
         count_seeds(run.pk, scheduled.new)
     return run

@@ -14,9 +14,11 @@ from django.utils import timezone
 
 from allocation.services import check_keep_seconds
 from allocation.wording import listed
+from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import note
 from crawling.base.errors import WrongState
 from crawling.frontier import counts_of, limit_reached, locked_run
+from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Level, Run, RunCount, Shift
 from crawling.models.archive import archive_disk
@@ -25,8 +27,6 @@ from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room,
 from crawling.runs.grants import ask_for_shifts, cancel_waiting, enroll
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.transitions import ACTIONS, RunAction, told_before, told_before_start
-from crawling.uses.alerts.notify import notify_listeners
-from crawling.uses.alerts.wording import AlertEvent
 
 #: what an action changes of a run
 MOVED = (
@@ -186,7 +186,7 @@ def _wind_down_by_itself(run_id: int, to: RunState, trouble: str) -> None:
             write(run_id, trouble, level=Level.ERROR)
             run.state, run.reason, run.trouble, run.keep_seconds = to, trouble, trouble, None
             run.save(update_fields=["state", "reason", "trouble", "keep_seconds"])
-            notify_listeners(run, AlertEvent.TROUBLE, trouble)
+            alert(run, AlertEvent.TROUBLE, trouble)
 
 
 def enforce_thresholds(run: Run, now: datetime) -> str:

@@ -1,5 +1,5 @@
 """The jobs that the scheduler gives to RQ, and the pool's messages that cause them: a granted start
-becomes a job, a lost shift is closed, due alerts wake their worker.
+becomes a job, a lost shift is closed.
 """
 
 from __future__ import annotations
@@ -24,28 +24,20 @@ from crawling.jobs.cancel import clear_cancelled_jobs
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import (
-    BACKGROUND,
-    EXPERIMENT,
     EXPERIMENT_SHIFTS,
-    RUN_SHIFT,
-    SEND_DUE,
     SHIFTS,
-    is_in_hand,
     remove,
     waits,
 )
-from crawling.models import Delivery
-from crawling.models.experiments import Experiment, ExperimentState
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
+from crawling.work.worker.own_jobs import RUN_SHIFT
 
 #: a start that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
 #: RQ kills a job that goes on for so long after its shift should have ended
 GRACE_SECONDS = 5 * 60
-ALERT_JOB = "alerts"
-LONGEST_SECONDS = 15 * 60
 
 
 def deliver_starts() -> Progress:
@@ -157,9 +149,7 @@ def resend() -> None:
 
 
 def resend_background() -> None:
-    """Queue again the background jobs whose rows no worker took up, and those that end what a
-    killed experiment left.
-    """
+    """Queue again the background jobs whose rows no worker took up."""
     clear_cancelled_jobs()
     late = timezone.now() - RESEND_AFTER
     taken_up = Q(asked_at__lt=late) | Q(began_at__isnull=False)
@@ -168,30 +158,3 @@ def resend_background() -> None:
         by_kind[name].append(number)
     for name, kind in job_kinds().items():
         kind.job.enqueue_lost(by_kind[name])
-    queued = Q(state=ExperimentState.QUEUED, created_at__lt=late)
-    silent = Q(state=ExperimentState.RUNNING, seen_at__lt=late)
-    experiments = Experiment.objects.filter(queued | silent).order_by("pk")
-    EXPERIMENT.enqueue_lost(experiments.values_list("pk", flat=True))
-
-
-def wake_courier() -> None:
-    """Queue one job for all that is due, if none waits or works already."""
-    if not Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__is_on=True).exists():
-        return
-    queue = django_rq.get_queue(BACKGROUND)
-    job = queue.fetch_job(ALERT_JOB)
-    if job is not None:
-        if waits(queue, job) or is_in_hand(job):
-            return
-        remove(job)  # left over from a worker that was killed
-    try:
-        queue.enqueue_call(
-            SEND_DUE,
-            job_id=ALERT_JOB,
-            unique=True,
-            timeout=LONGEST_SECONDS,
-            result_ttl=0,
-            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
-        )
-    except DuplicateJobError:
-        return  # another process was faster

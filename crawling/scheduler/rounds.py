@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, keep_wait_counts, reap_expired
 from crawling.base.errors import CrawlError
+from crawling.base.use import offered
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
 from crawling.frontier.run_counts import total_minutes
@@ -56,10 +57,7 @@ from crawling.scheduler.messages import (
     deliver_starts,
     resend,
     resend_background,
-    wake_courier,
 )
-from crawling.uses.alerts.notify import raise_ongoing_alerts
-from crawling.uses.checkpoints.jobs import ask_for_due
 
 logger = logging.getLogger(__name__)
 
@@ -105,8 +103,6 @@ def duties() -> list[Duty]:
         Duty(ExtraProcesses().fit_processes, 2.0, IDLE_SECONDS),
         Duty(start_scheduled, 5.0),
         Duty(follow_changes, 10.0),
-        Duty(raise_ongoing_alerts, 10.0),
-        Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
         Duty(ask_for_due_jobs, 10.0),
         Duty(resend_background, 10.0),
@@ -116,7 +112,6 @@ def duties() -> list[Duty]:
         Duty(keep_wait_counts, 60.0),
         Duty(trim_robots, 300.0),
         Duty(forget_clocks, 300.0),
-        Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
         Duty(in_slices(remove_rows), 1.0),
         Duty(forget_deleted, 600.0),
@@ -127,6 +122,7 @@ def duties() -> list[Duty]:
         Duty(total_minutes, 60.0),
         Duty(sample_use, 10.0),
         Duty(tidy_jobs, 30.0),
+        *(Duty(do, seconds) for do, seconds in offered("duties", "DUTIES")),
     ]
 
 

@@ -225,12 +225,10 @@ def update_user(
 @may_see_users
 def list_shared(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
     shared = shared_by(get_object_or_404(accounts(), pk=user_id))
-    kinds = (("share link", shared.links), ("feed", shared.watches))
     return {
         "items": [
-            {"crawl": one.crawl_id, "kind": kind, "id": one.pk}
-            for kind, rows in kinds
-            for one in rows
+            {"crawl": item.crawl.pk, "kind": item.kind.name, "id": item.row.pk}
+            for item in shared.items
         ]
     }
 

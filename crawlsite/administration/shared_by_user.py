@@ -1,5 +1,5 @@
-"""What a user has opened to people without an account: share links of crawls, and feeds of watches.
-They stop with the account, unless another user takes them over.
+"""What a user has opened to people without an account: share links of crawls, feeds of
+watches. They stop with the account, unless another user takes them over.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from django.db import transaction
 
 from allocation.wording import some
 from crawling.installation.permissions import may_act
-from crawling.models import ShareLink, Watch
-from crawling.runs.crawls.share_links import hand_link_over, share_links_by
+from crawling.runs.crawls.shared_items import SharedItem, shared_items
 from crawling.runs.crawls.teams import steering_user
-from crawling.uses.watches.watching import hand_watch_over, watches_by
 from crawlsite.administration.accounts import BadAccount, set_active
 from crawlsite.models import ApiToken
 
@@ -23,17 +21,16 @@ from crawlsite.models import ApiToken
 class SharedByUser(NamedTuple):
     """What stops with an account."""
 
-    links: Sequence[ShareLink]
-    watches: Sequence[Watch]
+    items: Sequence[SharedItem]
     tokens: int
 
     def __bool__(self) -> bool:
-        return bool(self.links or self.watches)
+        return bool(self.items)
 
 
 def shared_by(user: User) -> SharedByUser:
     tokens = ApiToken.objects.filter(user=user).count()
-    return SharedByUser(share_links_by(user), watches_by(user), tokens)
+    return SharedByUser(shared_items(user), tokens)
 
 
 @transaction.atomic
@@ -46,10 +43,8 @@ def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
         receiver = _receiver(hand_to, shared)
         if receiver == user:
             raise BadAccount({"hand_to": "Name another user: this one's stop with the account."})
-        for link in shared.links:
-            hand_link_over(link, receiver, by=by)
-        for watch in shared.watches:
-            hand_watch_over(watch, receiver, by=by)
+        for item in shared.items:
+            item.kind.hand_over(item.row, receiver, by)
     set_active(user, is_active=False, by=by)
 
 
@@ -61,8 +56,7 @@ def _receiver(name: str, shared: SharedByUser) -> User:
             f"No active user {name!r} may steer crawls; name another, or leave the field empty."
         )
         raise BadAccount({"hand_to": sentence})
-    crawls = {one.crawl_id: one.crawl for one in shared.links}
-    crawls |= {one.crawl_id: one.crawl for one in shared.watches}
+    crawls = {item.crawl.pk: item.crawl for item in shared.items}
     if closed := [crawl.name for crawl in crawls.values() if not may_act(receiver, crawl)]:
         raise BadAccount(
             {

@@ -19,13 +19,14 @@ import psutil
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from crawlsite.api.auth import has_spent, seconds_left
+from crawlsite.api.auth import has_spent
 from crawlsite.middleware.program_admission import (
     AGAIN_SECONDS,
     NO_PLACE,
     PROGRAM_PATHS,
     admission_of,
 )
+from serving.visitors import seconds_left
 
 #: while less than this share of all cores is idle, programs that crowd get this share of a
 #: process's time

@@ -13,21 +13,18 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja.errors import AuthenticationError, HttpError, Throttled
 from ninja.security import HttpBearer, SessionAuth
 from ninja.throttling import BaseThrottle
 from ninja.utils import check_csrf
-from redis.exceptions import RedisError
 
-from crawlsite.logins import visitor_address
 from crawlsite.middleware.crawl_permissions import withhold_acts
 from crawlsite.tokens import ASKED_BY, find_token, sent_token
+from serving.visitors import MINUTE, counted, seconds_left, visitor_address
 
 logger = logging.getLogger(__name__)
 
-MINUTE = 60
 #: RFC 9110, section 9.2.1
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 READS_ONLY = (
@@ -37,8 +34,6 @@ READS_ONLY = (
 #: of these an address may send so many in a minute: tokens that open nothing are guesses or
 #: leftovers
 WRONG_TOKENS = 30
-#: pages behind share links that an address may open in a minute, whether there is such a link
-SHARED_REPORTS = 60
 
 
 class RequestsAMinute(BaseThrottle):
@@ -47,7 +42,7 @@ class RequestsAMinute(BaseThrottle):
     def allow_request(self, request: HttpRequest) -> bool:
         token = sent_token(request)
         is_allowed = (
-            _counted(f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}")
+            counted(f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}")
             <= settings.API_REQUESTS_A_MINUTE
         )
         if not is_allowed:
@@ -91,13 +86,8 @@ def has_spent(request: HttpRequest) -> bool:
 
 def count_wrong_token(request: HttpRequest) -> None:
     """Raises Throttled once the address has sent too many in this minute."""
-    if _counted(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
+    if counted(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
         raise Throttled(wait=seconds_left())
-
-
-def exceeds_shared_reports(request: HttpRequest) -> bool:
-    """Whether its address has opened too many share links in this minute; counts this one."""
-    return _counted(f"shared/{visitor_address(request)}") > SHARED_REPORTS
 
 
 def _caller(request: HttpRequest) -> str:
@@ -109,24 +99,6 @@ def _caller(request: HttpRequest) -> str:
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode(errors="replace")).hexdigest()
-
-
-def seconds_left() -> int:
-    """Until the clock's next minute, at least one."""
-    return MINUTE - int(time()) % MINUTE
-
-
-def _counted(who: str) -> int:
-    """How many this is in the present minute.
-
-    Each count ends with its minute, so that there are never many; without Redis all may ask.
-    """
-    key = f"api/{who}/{int(time()) // MINUTE}"
-    try:
-        return 1 if cache.add(key, 1, timeout=2 * MINUTE) else cache.incr(key)
-    except (RedisError, ValueError) as error:  # a ValueError: Redis lost the count in between
-        logger.warning("a request could not be counted", extra={"error": str(error)})
-        return 0
 
 
 class Token(HttpBearer):

@@ -12,7 +12,8 @@ from django.urls import Resolver404, resolve
 from ninja.errors import AuthenticationError, Throttled
 
 from crawlsite.api.admission import too_many
-from crawlsite.api.auth import RequestsAMinute, Token, seconds_left
+from crawlsite.api.auth import RequestsAMinute, Token
+from serving.visitors import seconds_left
 
 
 class FileTokenMiddleware:

@@ -14,6 +14,7 @@ from ninja import Swagger
 
 from allocation.api import banker, pools
 from crawling.base.errors import BadOrder
+from crawling.base.use import offered
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_cancelling import inquiries, run_jobs
@@ -31,24 +32,9 @@ from crawling.dashboard.pages.api_reports import reports as crawl_reports
 from crawling.dashboard.run.api.archive import archive, disk
 from crawling.dashboard.run.api.findings import findings
 from crawling.dashboard.run.api.frontier import frontier, site_trees
-from crawling.dashboard.run.api.runs import checkpoints, kept
+from crawling.dashboard.run.api.runs import kept
 from crawling.dashboard.run.api.share_links import share_links
 from crawling.dashboard.run.api.steering import steering
-from crawling.uses.alerts.api import alerts
-from crawling.uses.copies.api import copies
-from crawling.uses.exports.api import exports
-from crawling.uses.extraction.api import extraction
-from crawling.uses.extraction.tables_api import page_tables
-from crawling.uses.imports.api import imports
-from crawling.uses.link_check.api import links
-from crawling.uses.link_graph.api import graph
-from crawling.uses.planner.api import planning
-from crawling.uses.revisits.api import freshness
-from crawling.uses.search.api import texts
-from crawling.uses.seed_sources.api import seed_sources
-from crawling.uses.structured_data.api import structured
-from crawling.uses.watches.api import watches
-from crawling.uses.withdrawals.api import withdrawals
 from crawlsite.administration.api import access, activity, users
 from crawlsite.administration.team_api import team_rule, teams
 from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
@@ -59,7 +45,6 @@ from crawlsite.api.preferences import preferences
 from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports
-from experiments.api import experiments
 
 DESCRIPTION = """The operations of the dashboard, for programs.
 
@@ -146,7 +131,6 @@ api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", kept, tags=["crawls"])
 api.add_router("/crawls", site_trees, tags=["results"])
 api.add_router("/crawls", steering, tags=["control"])
-api.add_router("/crawls", checkpoints, tags=["checkpoints"])
 api.add_router("/crawls", share_links, tags=["control"])
 api.add_router("/crawls", schedules, tags=["control"])
 api.add_router("/crawls", findings, tags=["results"])
@@ -155,7 +139,6 @@ api.add_router("/crawls", stalls, tags=["results"])
 api.add_router("/bulk-actions", bulk, tags=["control"])
 api.add_router("/drafts", drafts, tags=["crawls"])
 api.add_router("/jobs", jobs, tags=["crawls"])
-api.add_router("/imports", imports, tags=["crawls"])
 api.add_router("/crawls", run_jobs, tags=["results"])
 api.add_router("/inquiries", inquiries, tags=["results"])
 api.add_router("/deleted", deleted, tags=["crawls"])
@@ -164,26 +147,14 @@ api.add_router("/templates", templates, tags=["crawls"])
 api.add_router("/views", views, tags=["crawls"])
 api.add_router("/crawls", downloads, tags=["results"])
 api.add_router("/crawls", documents, tags=["results"])
-api.add_router("/crawls", exports, tags=["results"])
 api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])
-api.add_router("/crawls", withdrawals, tags=["results"])
-api.add_router("/crawls", seed_sources, tags=["crawls"])
-api.add_router("/crawls", watches, tags=["results"])
-api.add_router("/crawls", freshness, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
-api.add_router("/crawls", links, tags=["results"])
-api.add_router("/crawls", structured, tags=["results"])
-api.add_router("/crawls", extraction, tags=["results"])
-api.add_router("/crawls", page_tables, tags=["results"])
-api.add_router("/crawls", graph, tags=["results"])
-api.add_router("/crawls", copies, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/pages", search, tags=["results"])
-api.add_router("/search", texts, tags=["results"])
 api.add_router("/overview", overview, tags=["overview"])
 api.add_router("/identity", who, tags=["identity"])
 api.add_router("/tokens", tokens, tags=["tokens"])
@@ -191,17 +162,16 @@ api.add_router("/preferences", preferences, tags=["identity"])
 api.add_router("/disk", disk, tags=["maintenance"])
 api.add_router("/url-history", history, tags=["results"])
 api.add_router("/pools", pools, tags=["resources"])
-api.add_router("/capacity-plan", planning, tags=["resources"])
 api.add_router("/banker", banker, tags=["resources"])
 api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/dns", dns_reports, tags=["DNS cache"])
-api.add_router("/experiments", experiments, tags=["experiments"])
 api.add_router("/health", health, tags=["health"])
-api.add_router("/alerts", alerts, tags=["alerts"])
 api.add_router("/schedules", all_schedules, tags=["crawls"])
 api.add_router("/access-rules", access, tags=["administration"])
 api.add_router("/users", users, tags=["administration"])
 api.add_router("/teams", teams, tags=["administration"])
 api.add_router("/team-rule", team_rule, tags=["administration"])
 api.add_router("/activity", activity, tags=["administration"])
+for prefix, router, group in offered("api", "ROUTERS"):
+    api.add_router(prefix, router, tags=[group])
 add_error_handlers(api)

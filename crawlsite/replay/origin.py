@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any
 from wsgiref.headers import Headers
 
 import django
+from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from whitenoise import WhiteNoise
@@ -28,7 +28,7 @@ def make_application() -> Callable[..., Iterable[bytes]]:
     keep_private()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
-    answers: Any = import_module("crawlsite.replay.answers")  # it needs the models
+    answers: Any = apps.get_app_config("exports").part("replay.answers")  # type: ignore[attr-defined]
 
     def add_headers(headers: Headers, path: str, url: str) -> None:
         for name, value in answers.player_headers().items():

@@ -32,7 +32,7 @@ MODULES = (
     "crawlsite.management.commands.release",
     "crawlsite.management.commands.set_up",
     "crawlsite.middleware.request_buffer",
-    "crawlsite.replay.answers",
+    "crawlsite.replay.origin",
     "django_rq.management.commands.rqworker",
     "gunicorn.app.wsgiapp",
     "gunicorn.workers.gthread",

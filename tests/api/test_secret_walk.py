@@ -21,6 +21,7 @@ from django.db import connection, transaction
 from django.test import Client, override_settings
 
 from allocation.models import Pool
+from crawling.base.alert_events import AlertEvent
 from crawling.jobs.running import run_job
 from crawling.models import (
     BackgroundJob,
@@ -40,7 +41,6 @@ from crawling.runs.crawls.templates import save_template
 from crawling.runs.start import start_run
 from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.listeners import save_listener
-from crawling.uses.alerts.wording import AlertEvent
 from crawling.uses.checkpoints.checkpoint_import import import_checkpoint
 from crawling.uses.checkpoints.jobs import CHECKPOINT, ask_checkpoint
 from crawlsite.tokens import make_token

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from crawling.datasets.jobs import SECOND_READING
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import run_job
 from crawling.models import Run
-from crawling.uses.search.jobs import SECOND_READING
 
 
 def read_when_idle(run_id: int) -> str:

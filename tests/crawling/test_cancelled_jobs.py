@@ -20,7 +20,6 @@ from django.test import Client
 
 from allocation.models import Process, ProcessState
 from crawling.base.errors import WrongState
-from crawling.cancelling.cancel import cancel_experiment
 from crawling.jobs.cancel import cancel_of_run, clear_cancelled_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
@@ -34,6 +33,7 @@ from crawling.uses.exports.wacz.jobs import WACZ
 from crawling.uses.imports.import_jobs import ask_import
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from experiments import store
+from experiments.cancel import cancel_experiment
 from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.uses.imports.warc_files import answer, warc
 from tests.stack import (

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from crawlsite import logins
+from serving.visitors import visitor_address
 
 RIGHT = {"username": "admin", "password": "a long password"}
 WRONG = {**RIGHT, "password": "a guess"}
@@ -61,7 +62,7 @@ def test_behind_a_proxy_the_address_is_the_last_that_it_names(admin, settings):
 def test_without_a_proxy_nobody_chooses_his_address(rf):
     request = rf.get("/login/", headers={"X-Forwarded-For": "198.51.100.1"})
 
-    assert logins.visitor_address(request) == "127.0.0.1"
+    assert visitor_address(request) == "127.0.0.1"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_behind_a_proxy_no_text_keeps_anybody_from_logging_in(admin, settings, t
     settings.BEHIND_HTTPS = True
     heads = {"HTTP_X_FORWARDED_FOR": told, "REMOTE_ADDR": "192.0.2.77"}
 
-    assert logins.visitor_address(rf.get("/login/", **heads)) == address
+    assert visitor_address(rf.get("/login/", **heads)) == address
     assert Client(**heads).post("/login/", WRONG).status_code == 200
     assert Client(**heads).post("/login/", RIGHT).status_code == 302
 

@@ -14,9 +14,8 @@ from django.utils import timezone
 from allocation.models import Pool, Process, RequestKind
 from allocation.services import create_pool, register_process, request_resources, take_lease
 from crawling.base.errors import BadOrder, WrongState
-from crawling.cancelling.cancel import cancel_experiment
 from crawling.installation.default_pool import default_classes
-from crawling.jobs.rq_jobs import EXPERIMENT, EXPERIMENT_SHIFTS, SHIFTS
+from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS, SHIFTS
 from crawling.models import AllowedNetwork, CrawlJob, Delivery, Listener
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.runs.crawls.creation import create_crawl
@@ -24,7 +23,9 @@ from crawling.runs.start import start_run
 from crawling.scheduler.leader import is_somebody_leading
 from crawling.scheduler.messages import deliver, resend_background
 from experiments import store
+from experiments.cancel import cancel_experiment
 from experiments.form import NoScheduler, make_checked
+from experiments.jobs import EXPERIMENT
 from experiments.pool_state import deadlocked_in, unsafe_grants
 from experiments.report import SILENT, experiment_view
 from experiments.runner import run_experiment, run_queued

@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Path, Router, Status
 from pydantic import Field
 
-from crawling.cancelling.cancel import cancel_inquiry
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
@@ -25,6 +24,7 @@ from crawling.dashboard.crawls.cancel_views import asked_again
 from crawling.jobs.cancel import cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
+from crawling.previews.cancel import cancel_inquiry
 from serving.access import AuthenticatedRequest
 
 run_jobs = Router()

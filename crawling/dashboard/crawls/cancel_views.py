@@ -8,13 +8,13 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from crawling.base.encrypted_text import SealBroken
-from crawling.base.errors import InquiriesBusy, NotFound, WrongState
-from crawling.cancelling.cancel import cancel_import, cancel_inquiry
+from crawling.base.errors import InquiriesBusy, WrongState
 from crawling.dashboard.base.requests import back, next_page, wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.cancel import cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry, InquiryKind
+from crawling.previews.cancel import cancel_inquiry
 from crawling.previews.inquiries import ask_again
 from crawling.previews.run_comparison import asked_together
 from serving.access import AuthenticatedRequest, authenticated
@@ -34,17 +34,6 @@ def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpRespons
     with errors_told(request, WrongState):
         cancel_of_run(found, run, by=request.user)
     return back(request)
-
-
-@authenticated(needs="crawling.add_crawljob", methods=("POST",))
-def cancel_archive_import(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Cancel an import."""
-    try:
-        with errors_told(request, WrongState):
-            cancel_import(pk, by=request.user)
-    except NotFound as error:
-        raise Http404(str(error)) from error
-    return redirect("crawling:imports")
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
@@ -91,6 +80,6 @@ def _page_of(request: AuthenticatedRequest, inquiry: Inquiry, shown: Inquiry) ->
     if inquiry.kind == InquiryKind.TEST_FETCH:
         return redirect("crawling:tested", shown.pk)
     page = next_page(request)
-    if inquiry.kind == InquiryKind.TEXT_COPIES and page:
-        return redirect(page.replace(f"/text/{inquiry.pk}/", f"/text/{shown.pk}/"))
+    if page and (named := f"/text/{inquiry.pk}/") in page:
+        return redirect(page.replace(named, f"/text/{shown.pk}/"))
     return back(request)

@@ -1,85 +1,73 @@
-"""`crawl cancel-job`, `cancel-inquiry`, `cancel-import` and `cancel-experiment`: end background
-jobs that users asked for.
-"""
+"""`crawl cancel-job` and `cancel-inquiry`: end background jobs that users asked for."""
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Callable
 from typing import Any
 
+from django.core.management.base import OutputWrapper
+
 from crawling.base.errors import NotFound
-from crawling.cancelling.cancel import (
-    cancel_experiment,
-    cancel_import,
-    cancel_inquiry,
-)
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.jobs.cancel import cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
-from crawling.models.experiments import Experiment
-from crawling.uses.imports.jobs import ArchiveImport
-
-HELP = {
-    "cancel-job": "end a background job that makes something of a run",
-    "cancel-inquiry": "end a question that a background job answers",
-    "cancel-import": "end an import that waits or runs",
-    "cancel-experiment": "end an experiment that waits or runs",
-}
-
-#: where a user finds the number
-_SHOWN = {
-    "cancel-inquiry": "in the answer that it is asked",
-    "cancel-import": "on Imports",
-    "cancel-experiment": "on Experiments",
-}
+from crawling.previews.cancel import cancel_inquiry
 
 
-def add_cancel_arguments(verb: str, parser: ArgumentParser) -> None:
-    if verb == "cancel-job":
-        parser.add_argument("kind", choices=tuple(kinds_of_runs()), help="what it makes")
-        parser.add_argument("--run", type=int, help="its number; the latest without it")
-    else:
-        parser.add_argument("number", type=int, metavar="ID", help=f"its number {_SHOWN[verb]}")
+def cancel_command(noun: str, words: str, shown: str, cancel: Callable[[int], str]) -> Subcommand:
+    """`cancel-NOUN ID`. shown: where a user finds the number. cancel: returns what was cancelled;
+    raises CrawlError.
+    """
+
+    def add_arguments(parser: ArgumentParser) -> None:
+        parser.add_argument("number", type=int, metavar="ID", help=f"its number {shown}")
+
+    def do(options: dict[str, Any], out: OutputWrapper) -> None:
+        _tell(cancel(options["number"]), options, out)
+
+    return Subcommand(f"cancel-{noun}", words, add_arguments, do, has_crawl=False)
 
 
-def cancel(options: dict[str, Any]) -> str:
-    """Cancel it and return what to print. Raises CrawlError."""
-    said = _CANCEL[options["verb"]](options)
-    return json.dumps({"cancelled": said}) if options["json"] else f"{said}: cancelled."
+def _add_job_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("kind", choices=tuple(kinds_of_runs()), help="what it makes")
+    parser.add_argument("--run", type=int, help="its number; the latest without it")
 
 
-def _job(options: dict[str, Any]) -> str:
+def _cancel_job(options: dict[str, Any], out: OutputWrapper) -> None:
     run = get_run(find_crawl(options["crawl"]).pk, options["run"])
     kind = kinds_of_runs()[options["kind"]]
     cancel_of_run(kind, run, by=None)
-    return f"{kind.label} of run {run.number}"
+    _tell(f"{kind.label} of run {run.number}", options, out)
 
 
-def _inquiry(options: dict[str, Any]) -> str:
-    inquiry = Inquiry.objects.filter(pk=options["number"]).first()
+def _tell(cancelled: str, options: dict[str, Any], out: OutputWrapper) -> None:
+    as_json = json.dumps({"cancelled": cancelled})
+    out.write(as_json if options["json"] else f"{cancelled}: cancelled.")
+
+
+def _inquiry(number: int) -> str:
+    inquiry = Inquiry.objects.filter(pk=number).first()
     if inquiry is None:
-        raise NotFound(f"There is no question {options['number']}.")
+        raise NotFound(f"There is no question {number}.")
     return f"Question {cancel_inquiry(inquiry, by=None).pk}"
 
 
-def _import(options: dict[str, Any]) -> str:
-    job = cancel_import(options["number"], by=None)
-    return f"Import {job.pk} of {', '.join(ArchiveImport.of(job).files)}"
-
-
-def _experiment(options: dict[str, Any]) -> str:
-    experiment = Experiment.objects.filter(pk=options["number"]).first()
-    if experiment is None:
-        raise NotFound(f"There is no experiment {options['number']}.")
-    return f"Experiment {cancel_experiment(experiment, by=None).pk}"
-
-
-_CANCEL = {
-    "cancel-job": _job,
-    "cancel-inquiry": _inquiry,
-    "cancel-import": _import,
-    "cancel-experiment": _experiment,
-}
+COMMANDS = (
+    Subcommand(
+        "cancel-job",
+        "end a background job that makes something of a run",
+        _add_job_arguments,
+        _cancel_job,
+    ),
+    cancel_command(
+        "inquiry",
+        "end a question that a background job answers",
+        "in the answer that it is asked",
+        _inquiry,
+    ),
+)

@@ -17,7 +17,7 @@ from django.urls import reverse
 from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
-from crawling.base.errors import CrawlError
+from crawling.base.errors import BadOrder, CrawlError
 from crawling.jobs.rq_jobs import live_workers
 
 REMEDY = "start everything with `make run`, or give this command the STATE_DIR of it."
@@ -43,6 +43,11 @@ def plain_errors() -> Iterator[None]:
         ) from error
     except RedisError as error:
         raise CommandError(f"Redis does not answer; {REMEDY} ({error})") from error
+
+
+def refused(what: str, error: BadOrder) -> CommandError:
+    """What was not done, with a line for each field that is wrong."""
+    return CommandError("\n  ".join([what, *map(": ".join, error.errors.items())]))
 
 
 def read_json_object(path: Path, option: str) -> dict[str, Any]:

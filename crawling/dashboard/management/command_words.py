@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, _SubParsersAction
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from django.core.management.base import OutputWrapper
 
 HELP = {"-h", "--help", "--version"}
 WAIT = (
     "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if "
     "it continues after --max-seconds"
 )
-#: commands that name no crawl
-OF_NO_CRAWL = {
-    *("new", "check", "list", "search", "deleted", "plan", "import"),
-    *("job", "cancel-import", "cancel-inquiry", "cancel-experiment"),
-}
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """A command of `crawl`, which a use of crawls offers."""
+
+    name: str
+    words: str
+    add_arguments: Callable[[ArgumentParser], None]
+    #: prints to the stream. Raises CrawlError and CommandError.
+    do: Callable[[dict[str, Any], OutputWrapper], None]
+    #: whether its first argument is a crawl
+    has_crawl: bool = True
 
 
 def command_first(parser: ArgumentParser, args: Sequence[str]) -> list[str]:
@@ -54,12 +65,14 @@ class Commands:
     def __init__(self, commands: Any) -> None:
         self._commands = commands
 
-    def __call__(self, name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
+    def __call__(
+        self, name: str, words: str, do: Any, *, waits: bool = False, has_crawl: bool = True
+    ) -> ArgumentParser:
         command: ArgumentParser = self._commands.add_parser(name, help=words, description=words)
         command.set_defaults(do=do, verb=name, wait=False)
         command.add_argument("--json", action="store_true", help="print JSON")
         if waits:
             command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-        if name not in OF_NO_CRAWL:
+        if has_crawl:
             command.add_argument("crawl", metavar="CRAWL", help="its name or number")
         return command

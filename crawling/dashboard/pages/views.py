@@ -49,12 +49,9 @@ from crawling.previews.run_comparison import (
     compare_runs,
 )
 from crawling.runs.crawls.traps import approve_trap, ban_trap
-from crawling.uses.link_graph.lists import ranks_of_page
-from crawling.uses.structured_data.structured_data import structured_of_page
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address
 from crawling.web.file_names import file_name
 from crawling.web.secret_headers import masked_head
-from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
@@ -66,8 +63,6 @@ SAFE = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
 )
 HTML = ("text/html", "application/xhtml+xml")
-#: of a stored page, as files
-TABLES_LINKED = 20
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 #: files of an archive on a page
 FILES_SHOWN = 200
@@ -108,17 +103,12 @@ def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """Show a page's record: its headers, and the document in a frame that can do nothing."""
     found = wanted_page(pk, url)
-    structured = structured_of_page(found)
-    tables = sum(count.rows for kind, count in structured or () if kind == DataKind.TABLE)
     here = {
         "crawl": found.run.crawl,
         "run": found.run,
         "page": found,
         "original": original_of(found),
         "weight": weight_of(found),
-        "ranks": ranks_of_page(found),
-        "structured": structured,
-        "tables": range(1, min(tables, TABLES_LINKED) + 1),
     }
     try:
         header, head = head_of(found)

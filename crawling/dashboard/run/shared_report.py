@@ -5,7 +5,7 @@ what names other crawls, this installation, or a secret.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from django.utils import timezone
 
@@ -14,13 +14,9 @@ from crawling.dashboard.run.overview import StatusRow, status_rows
 from crawling.dashboard.run.pages import pages_of
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunState
-from crawling.uses.link_check.link_check import list_problems
-from crawling.uses.link_check.problem_counts import ProblemCount
-from crawling.uses.link_check.problem_counts import counts_of as problem_counts_of
-from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.web.secret_headers import MASK, USER_INFORMATION
 
-SEEDS, HOSTS, PAGES, PROBLEMS = 10, 20, 50, 200
+SEEDS, HOSTS, PAGES = 10, 20, 50
 #: states whose reason concerns this crawl only; other reasons may name another crawl or a directory
 TOLD = frozenset({RunState.FINISHED, RunState.STOPPED})
 
@@ -61,12 +57,6 @@ class SharedReport:
     statuses: Sequence[StatusRow] = ()
     hosts: Sequence[SharedHost] = ()
     pages: Sequence[SharedPage] = ()
-    #: of the link check, of those kinds that are counted
-    problems: Sequence[ProblemCount] = ()
-
-    @property
-    def kinds_without_problems(self) -> str:
-        return ", ".join(count.kind.label for count in self.problems if not count.problems)
 
     @property
     def reason(self) -> str:
@@ -105,27 +95,6 @@ def shared_report(crawl: CrawlJob) -> SharedReport:
             SharedPage(page, without_user(page.url.url))
             for page in pages_of(run, PageFilter(), most=PAGES).pages
         ],
-        problems=list(problem_counts_of(run).values()),
-    )
-
-
-def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], bool]:
-    """The first problems of a kind with the first links to each, and whether there are more.
-
-    Raises LinkSearchTookTooLong.
-    """
-    found, following = list_problems(run, kind, most=PROBLEMS)
-    return [_shared(problem) for problem in found], following is not None
-
-
-def _shared(problem: LinkProblem) -> LinkProblem:
-    sources = [replace(source, page=without_user(source.page)) for source in problem.sources]
-    return replace(
-        problem,
-        url=without_user(problem.url),
-        detail=without_user(problem.detail),
-        chain=[without_user(url) for url in problem.chain],
-        sources=sources,
     )
 
 

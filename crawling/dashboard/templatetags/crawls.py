@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable
+from typing import Any
 
 from django import template
 from django.template import Context
+from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import conditional_escape, escape, format_html
+from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from crawling.dashboard.base.crawl_views import crawl_view, run_view, verbs_of
+from crawling.dashboard.base.panels import Place, links, panels, tabs
 from crawling.dashboard.run.log import LogRow
 from crawling.installation import permissions
 from crawling.models import CrawlJob, Run
@@ -21,15 +24,15 @@ from crawling.runs.crawls.examples import is_example
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
+WINDOW = mark_safe(' target="_blank" rel="noopener"')
 register.filter("may_end", permissions.may_end)
 #: states in which nothing happens before an operator acts; every page of the crawl shows them
 RESTING = (RunState.PAUSING, RunState.PAUSED)
-#: name and route of each tab of a crawl, in order
-TABS = (
+#: of a crawl, in order; uses of crawls put theirs among them
+OWN_TABS = (
     ("Overview", "crawl"),
     ("Pages", "pages"),
     ("Not fetched", "not-fetched"),
-    ("Links", "links"),
     ("Queue", "frontier"),
     ("Hosts", "hosts"),
     ("Log", "log"),
@@ -37,8 +40,17 @@ TABS = (
     ("Runs", "runs"),
     ("Settings", "settings"),
 )
-#: tabs of a single run; a crawl that was never started has nothing there
-OF_A_RUN = frozenset({"pages", "not-fetched", "links", "frontier", "hosts", "log", "charts"})
+#: those of the crawl itself; the others are of a run, and a crawl that was never started has none
+OF_THE_CRAWL = frozenset({"crawl", "runs", "settings"})
+
+
+def all_tabs() -> list[tuple[str, str]]:
+    """Name and route of each tab, in order."""
+    found = list(OWN_TABS)
+    for tab in tabs():
+        before = [route for _, route in found].index(tab.after)
+        found.insert(before + 1, (tab.label, tab.route))
+    return found
 
 
 @register.filter
@@ -156,10 +168,39 @@ def crawl_tabs(crawl: CrawlJob, here: str, run: Run | None = None) -> dict[str, 
             {
                 "name": name,
                 "address": reverse(f"crawling:{route}", args=[crawl.pk])
-                + (asked if route in OF_A_RUN or route == "crawl" else ""),
+                + (asked if route not in ("runs", "settings") else ""),
                 "is_here": route == here,
             }
-            for name, route in TABS
-            if run or route not in OF_A_RUN
+            for name, route in all_tabs()
+            if run or route in OF_THE_CRAWL
         ]
     }
+
+
+@register.simple_tag(takes_context=True)
+def use_links(context: Context, place: str, subject: object, crawl: int) -> SafeString:
+    """What uses of crawls link to from there, for this user."""
+    shown = [
+        format_html(
+            '<a href="{}"{}>{}</a>', address, WINDOW if link.opens_window else "", link.label
+        )
+        for link in links(Place[place])
+        if (not link.needs or context["request"].user.has_perm(link.needs))
+        and (address := link.address(subject, crawl))
+    ]
+    return format_html_join(" ·\n  ", "{}", ((one,) for one in shown))
+
+
+@register.simple_tag(takes_context=True)
+def use_panels(context: Context, place: str, subject: object) -> SafeString:
+    """What uses of crawls show there. A view that got wrong input for one of them gives back what
+    was typed as `typed_in_panel`.
+    """
+    known: dict[str, Any] = {str(name): value for name, value in context.flatten().items()}
+    typed = known.get("typed_in_panel", {})
+    shown = [
+        render_to_string(panel.template, {**known, **facts, **typed})
+        for panel in panels(Place[place])
+        if (facts := panel.facts(subject)) is not None
+    ]
+    return mark_safe("".join(shown))  # noqa: S308  # templates of ours

@@ -7,7 +7,6 @@ What strangers wrote is escaped; all else is numbers, moments and words of ours.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from urllib.parse import quote
 
 from django import template
 from django.template.defaultfilters import filesizeformat
@@ -18,7 +17,6 @@ from crawling.dashboard.crawls.list_rows import CrawlListRow
 from crawling.dashboard.run.charts import TimeSeriesPoint
 from crawling.dashboard.run.log import LogRow, log_rows
 from crawling.models import LogLine
-from crawling.uses.link_check.link_sources import LinkSource
 
 register = template.Library()
 
@@ -60,26 +58,6 @@ def _chart_row(point: TimeSeriesPoint, kind: str) -> str:
     return (
         f'<tr{mark}><th scope="row"><time datetime="{point.iso}">{point.label}</time>{words}</th>'
         f"{cells}</tr>\n"
-    )
-
-
-@register.simple_tag
-def link_sources(sources: Iterable[LinkSource], run: int) -> SafeString:
-    """Where links are, each leading to the links of its page in the run of that number."""
-    return mark_safe("".join(_link_source(source, run) for source in sources))  # noqa: S308
-
-
-def _link_source(source: LinkSource, run: int) -> str:
-    element = f"&lt;{escape(source.element)}&gt;" if source.element else escape(source.attribute)
-    parts = (
-        f"<code>{element}</code>" if element else "",
-        f"“{escape(source.anchor)}”" if source.anchor else "",
-        f"in {escape(source.place)}" if source.place else "",
-    )
-    address = f"?run={run}&amp;page={quote(source.page, safe='')}"
-    return (
-        f'<div><a class="url" href="{address}">{escape(source.page)}</a>'
-        f'<small class="sub">{" ".join(filter(None, parts))}</small></div>\n'
     )
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.base.alert_events import AlertEvent
 from crawling.frontier.admit.schedule import Scheduled, schedule_urls
 from crawling.frontier.run_counts import (
     FetchCounts,
@@ -21,12 +22,11 @@ from crawling.frontier.run_counts import (
 )
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import Candidate
+from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, why_held
-from crawling.uses.alerts.notify import notify_listeners
-from crawling.uses.alerts.wording import AlertEvent
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
@@ -180,7 +180,7 @@ def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
         return
     more = f" and of {len(patterns) - 1} other patterns" if len(patterns) > 1 else ""
     first = patterns[0]
-    notify_listeners(
+    alert(
         run,
         AlertEvent.HELD,
         f"URLs like {first.text}{more} wait until they are approved or banned: {_why(first)}.",

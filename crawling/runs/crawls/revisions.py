@@ -14,6 +14,7 @@ from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.frontier import locked_run, rules_key
 from crawling.frontier.change.rejudgement import begin_reranking, rank_some
+from crawling.installation.events import order_edited
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
@@ -40,7 +41,6 @@ from crawling.runs.crawls.fetching_section import (
 )
 from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.runs.grants import cancel_waiting
-from crawling.uses.revisits.plans import plan_anew
 from crawling.web.secret_headers import Secret
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the
@@ -278,7 +278,7 @@ def _edit(
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
     note(by, crawl, "edited", changes | recipient_changes(recipients, granted(crawl)))
     if not changes.keys().isdisjoint(REVISITS):
-        plan_anew(crawl)
+        order_edited(crawl)
     if latest := crawl.runs.first():
         _apply_to_run(latest, crawl, changes, by, judged_by=key)
     return crawl

@@ -10,10 +10,11 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import Field, WithJsonSchema
 
+from crawling.base.alert_events import AlertEvent
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
 from crawling.models import Delivery, Listener
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
-from crawling.uses.alerts.wording import AlertEvent, MessageFormat
+from crawling.uses.alerts.wording import MessageFormat
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import page_of
 from serving.schemas import Schema
@@ -176,3 +177,6 @@ def resend_alert_delivery(
 @may_change
 def test_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
     return Status(202, send_test(get_object_or_404(Listener, pk=alert_id), by=request.user))
+
+
+ROUTERS = (("/alerts", alerts, "alerts"),)

@@ -33,11 +33,13 @@ from django.utils import timezone
 from allocation.alarms import alarms
 from allocation.models import Pool, Request, RequestState
 from allocation.selectors import waits_of
+from crawling.base.alert_events import AlertEvent
+from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Delivery, Level, Listener, Notice, Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.orders.sections.thresholds import ThresholdsPart
-from crawling.uses.alerts.wording import TEST_EVENT, AlertEvent
+from crawling.uses.alerts.wording import TEST_EVENT
 
 #: to reverse them, all of the site's views would be loaded, which takes a second of the processor:
 #: in the transaction of a start that holds the run's lock, and more than it may take on a machine
@@ -60,26 +62,17 @@ ALLOWED_MINUTES = Case(
 )
 
 
-def notify_listeners(
-    run: Run,
-    event: AlertEvent,
-    sentence: str,
-    *,
-    more: Mapping[str, Any] | None = None,
-    page: str = "",
+def leave_deliveries(
+    run: Run, event: AlertEvent, sentence: str, more: Mapping[str, Any], page: str
 ) -> None:
     """Add a delivery for each listener of the run's events, unless an experiment has ordered the
-    crawl.
-
-    Call it in the event's transaction.
-
-    more: facts; "diff" is shown as lines. page: where they are shown; "": on the crawl's page.
+    crawl. `crawling.installation.events.alert` says what the facts are.
     """
     crawl = run.crawl
     if crawl.pool and Pool.objects.filter(name=crawl.pool, is_experiment=True).exists():
         return
     facts = {"crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence}
-    _leave(event, facts | dict(more or {}), page or CRAWL_PAGE.format(crawl.pk), crawl)
+    _leave(event, {**facts, **more}, page or CRAWL_PAGE.format(crawl.pk), crawl)
 
 
 def forget_page_alerts(crawl: CrawlJob) -> None:
@@ -182,9 +175,7 @@ def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
 
 def _tell_of_wait(run_id: int, sentence: str) -> None:
     write(run_id, sentence, level=Level.WARNING)
-    notify_listeners(
-        Run.objects.select_related("crawl").get(pk=run_id), AlertEvent.WAITING, sentence
-    )
+    alert(Run.objects.select_related("crawl").get(pk=run_id), AlertEvent.WAITING, sentence)
 
 
 def _unsafe_banks() -> list[OngoingState]:

@@ -8,13 +8,14 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.installation.default_pool import WEBHOOK_KIB_PER_SECOND
 from crawling.models import Delivery, Listener
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
-from crawling.uses.alerts.wording import AlertEvent, MessageFormat, is_mailbox
+from crawling.uses.alerts.wording import MessageFormat, is_mailbox
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 SHOWN = 50

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from crawling.base.alert_events import AlertEvent
 from crawling.orders.fields import ONE_LINE
 from crawling.orders.order import sentence_for
 from crawling.web.addresses import WEB, BadUrl, read_address
@@ -120,22 +121,6 @@ SHAPES: Mapping[MessageFormat, Callable[[Facts], dict[str, Any]]] = {
     MessageFormat.TEAMS: teams_message,
     MessageFormat.MATRIX: matrix_message,
 }
-
-
-class AlertEvent(StrEnum):
-    """The events of a run or of a pool."""
-
-    STARTED = "started"
-    FINISHED = "finished"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    TROUBLE = "trouble"  # it paused or stopped by itself
-    WAITING = "waiting"  # it has waited for resources for longer than its order allows in silence
-    HELD = "held"  # URLs that look like a trap's wait for an operator's decision
-    PAGE_CHANGED = "page changed"  # of watched pages, after a run
-    PAGE_GONE = "page gone"
-    PAGE_NEW = "new page"
-    UNSAFE = "unsafe"  # of a pool: its state is not safe, or units are missing
 
 
 #: the event of a delivery that an administrator sends to see whether it arrives

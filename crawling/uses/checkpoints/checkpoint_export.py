@@ -13,15 +13,13 @@ from typing import Any
 from django.db import connection, transaction
 
 from crawling.archive.adoption import FILES
-from crawling.archive.checkpoint_directory import CheckpointManifest, CheckpointWriter
+from crawling.archive.checkpoint_directory import SNAPSHOT, CheckpointManifest, CheckpointWriter
 from crawling.archive.reader import check_not_withdrawn
 from crawling.base.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.frontier import counts_of
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
 from crawling.models import ArchiveFile, Run
 from crawling.runs.crawls.creation import order_of
-
-SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @dataclass(frozen=True)

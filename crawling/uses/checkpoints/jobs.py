@@ -77,6 +77,7 @@ CHECKPOINT = JobKind(
         JobEvent.REWRITTEN: JobEffect.KEEP,
     },
 )
+KINDS = (CHECKPOINT,)
 
 
 def ask_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:

@@ -240,3 +240,6 @@ def get_passages(
     inquiry = ask_passages(get_page(crawl_id, new_id), any_page(old_id), None, by=request.user)
     shared = shared_in(inquiry)
     return _later(request, response, inquiry) if shared is None else Status(200, shared)
+
+
+ROUTERS = (("/crawls", copies, "results"),)

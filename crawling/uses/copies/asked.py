@@ -7,9 +7,10 @@ from pydantic import TypeAdapter
 
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, NotFound
-from crawling.models import Inquiry, InquiryKind, Page, Run
+from crawling.models import Inquiry, Page, Run
 from crawling.previews.inquiries import ask, ask_once, question_of
 from crawling.previews.run_comparison import moment_of
+from crawling.uses.copies.jobs import COPIES, PASSAGES, TEXT_COPIES
 from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
 #: of a supplied text
@@ -32,7 +33,7 @@ def ask_clusters(
         "most": most,
         "moments": [moment_of(one) for one in (run, against) if one],
     }
-    return ask_once(InquiryKind.COPIES, question, by=by, run=run)
+    return ask_once(COPIES.name, question, by=by, run=run)
 
 
 def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
@@ -41,12 +42,12 @@ def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
         raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
     if len(text.split()) < LEAST_WORDS:
         raise BadOrder({"text": f"It must have {LEAST_WORDS} words or more."})
-    return ask(InquiryKind.TEXT_COPIES, {"text": text, "run": run.pk}, by=by, run=run)
+    return ask(TEXT_COPIES.name, {"text": text, "run": run.pk}, by=by, run=run)
 
 
 def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
     """That of a text that the user has supplied for a run of this crawl. Raises NotFound."""
-    inquiry = Inquiry.objects.filter(kind=InquiryKind.TEXT_COPIES, by=by, pk=number).first()
+    inquiry = Inquiry.objects.filter(kind=TEXT_COPIES.name, by=by, pk=number).first()
     runs = Run.objects.filter(crawl=crawl)
     try:
         if inquiry is None or not runs.filter(pk=question_of(inquiry)["run"]).exists():
@@ -77,7 +78,7 @@ def ask_passages(
         "other": other and other.pk,
         "text": question_of(text)["text"] if text else "",
     }
-    return ask_once(InquiryKind.PASSAGES, question, by=by, run=page.run)
+    return ask_once(PASSAGES.name, question, by=by, run=page.run)
 
 
 def clusters_in(inquiry: Inquiry) -> Clusters | None:

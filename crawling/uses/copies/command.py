@@ -12,6 +12,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.models import Run
 from crawling.uses.copies.results import Cluster, PageInCluster
 
@@ -82,3 +83,6 @@ def _show_text(run: Run, options: dict[str, Any], out: OutputWrapper) -> None:
     for page in find_pages(text, run)[: options["limit"]]:
         words = f"{page.shared_words:>7,} words  {100 * page.similarity:.0f} %  {page.url}"
         out.write(json.dumps(asdict(page)) if options["json"] else words)
+
+
+COMMANDS = (Subcommand("copies", WORDS, add_copies_arguments, show_copies),)

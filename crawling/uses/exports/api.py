@@ -181,3 +181,6 @@ def export_row(state: ExportState) -> dict[str, Any]:
         "trouble": state.trouble,
         **cancelled_facts(state.cancelled),
     }
+
+
+ROUTERS = (("/crawls", exports, "results"),)

@@ -5,22 +5,23 @@ made in this process.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from argparse import ArgumentParser
-from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.base.errors import ArchiveTrouble, WrongState
+from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.management.command_words import Subcommand
+from crawling.dashboard.management.row_files import write_whole
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.running import work_here
-from crawling.models import CrawlJob
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.uses.exports.reading import read
 from crawling.uses.exports.rows import open_export
@@ -34,7 +35,7 @@ OUTPUT = {
 }
 
 
-def add_export_arguments(parser: ArgumentParser, kind: JobKind) -> None:
+def add_export_arguments(kind: JobKind, parser: ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--run", type=int, help="its number; the latest without it")
     if kind is MIRROR:
@@ -45,9 +46,9 @@ def add_export_arguments(parser: ArgumentParser, kind: JobKind) -> None:
     parser.add_argument("--output", type=Path, metavar=place, help=about)
 
 
-def export_run(crawl: CrawlJob, kind: JobKind, options: dict[str, Any]) -> str:
-    """Write the file or folder and return what to print. Raises CrawlError and CommandError."""
-    run = get_run(crawl.pk, options["run"])
+def export_run(kind: JobKind, options: dict[str, Any], out: OutputWrapper) -> None:
+    """Write the file or folder. Raises CrawlError and CommandError."""
+    run = get_run(find_crawl(options["crawl"]).pk, options["run"])
     kind = LATEST_MIRROR if options.get("all_runs") else kind
     with suppress(WrongState):  # the state says what is wrong
         work_here(open_export(run, kind))
@@ -60,7 +61,7 @@ def export_run(crawl: CrawlJob, kind: JobKind, options: dict[str, Any]) -> str:
         (_write_folder if is_folder else _write_file)(state.file, place)
     except OSError as error:
         raise CommandError(f"--output: {place} cannot be written ({error.strerror}).") from error
-    return _said(state, state.file, place, as_json=options["json"])
+    out.write(_said(state, state.file, place, as_json=options["json"]))
 
 
 def _said(state: ExportState, export: RunExport, place: Path, *, as_json: bool) -> str:
@@ -73,27 +74,6 @@ def _said(state: ExportState, export: RunExport, place: Path, *, as_json: bool) 
 
 def _write_file(export: RunExport, place: Path) -> None:
     write_whole(place, read(export, 0, export.bytes))
-
-
-def write_rows(place: Path, pieces: Iterable[bytes | str]) -> str:
-    """Write what `--export` asks for and return what to print. Raises CommandError."""
-    try:
-        write_whole(place, (one.encode() if isinstance(one, str) else one for one in pieces))
-    except OSError as error:
-        raise CommandError(f"--export: {error.strerror}: {place}") from error
-    return f"{place}: {place.stat().st_size:,} bytes"
-
-
-def write_whole(place: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file, which appears as a whole or not at all. Raises OSError."""
-    unfinished = place.with_name(place.name + ".unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            file.writelines(pieces)
-            os.fsync(file.fileno())
-        unfinished.rename(place)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _write_folder(export: RunExport, place: Path) -> None:
@@ -112,3 +92,12 @@ def _write_folder(export: RunExport, place: Path) -> None:
     finally:
         packed.unlink(missing_ok=True)
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+COMMANDS = tuple(
+    Subcommand(kind.name, words, partial(add_export_arguments, kind), partial(export_run, kind))
+    for kind, words in (
+        (WACZ, "write a run as a WACZ file"),
+        (MIRROR, "write a run as pages for a browser without a server"),
+    )
+)

@@ -14,8 +14,8 @@ from crawling.dashboard.base.requests import wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.kinds import JobKind
 from crawling.models import Run
-from crawling.uses.exports.player import no_player
 from crawling.uses.exports.reading import read
+from crawling.uses.exports.replay.player import no_player
 from crawling.uses.exports.rows import ask_export
 from crawling.uses.exports.state import ExportState, state_of
 from serving.access import AuthenticatedRequest, authenticated, needs

@@ -40,6 +40,7 @@ from crawling.uses.extraction.rule_previews import (
     preview_in,
     read_rules,
 )
+from crawling.uses.extraction.tables_api import page_tables
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
 from serving.schemas import Schema
@@ -185,3 +186,9 @@ def _facts(one: BackgroundJob) -> dict[str, Any]:
         "trouble": one.trouble,
         **cancelled_facts(one),
     }
+
+
+ROUTERS = (
+    ("/crawls", extraction, "results"),
+    ("/crawls", page_tables, "results"),
+)

@@ -11,7 +11,9 @@ from django.core.management.base import OutputWrapper
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.jobs.running import work_here
+from crawling.uses.extraction import tables_command
 from crawling.uses.extraction.jobs import open_extraction
 
 WORDS = "extract again from the stored pages of a run, or try rules on them"
@@ -51,3 +53,14 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     facts = {name: progress[name] for name in ("rows", "pages", "unreadable")}
     line = f"{facts['rows']:,} rows of {facts['pages']:,} pages"
     out.write(json.dumps(facts) if options["json"] else line)
+
+
+COMMANDS = (
+    Subcommand("extract", WORDS, add_extraction_arguments, extract),
+    Subcommand(
+        "tables",
+        tables_command.WORDS,
+        tables_command.add_table_arguments,
+        tables_command.show_tables,
+    ),
+)

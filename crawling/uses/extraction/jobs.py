@@ -1,18 +1,20 @@
-"""The background job that extracts again: a run's stored pages are read for other extraction rules,
-and their extracted rows are replaced, page by page.
+"""The background jobs of extraction: one reads a run's stored pages again for other rules, and
+replaces their extracted rows, page by page; others try rules on pages, or read the tables of one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.contrib.auth.models import User
 
 from crawling.base.errors import WrongState
 from crawling.jobs.enqueue import ask_job, open_job
-from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, Run
+from crawling.previews.jobs import question_kind
 
 #: the tree of one document at a time
 MEMORY_MIB = 96
@@ -58,3 +60,20 @@ def _of_rules(job: BackgroundJob, rules: Mapping[str, str]) -> BackgroundJob:
     if job.spec["rules"] != rules:
         raise WrongState("The run is being read again by other rules; ask again once that is done.")
     return job
+
+
+def _preview(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    from crawling.uses.extraction.rule_previews import answer_preview
+
+    return answer_preview(question)
+
+
+def _tables(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    from crawling.uses.extraction.page_tables import answer_tables
+
+    return answer_tables(question)
+
+
+RULES = question_kind("rules", "preview of extraction rules", _preview, scope=JobScope.CRAWL)
+PAGE_TABLES = question_kind("tables", "tables of a page", _tables, scope=JobScope.CRAWL)
+KINDS = (EXTRACTION, RULES, PAGE_TABLES)

@@ -13,8 +13,9 @@ from pydantic import TypeAdapter
 
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.stored_documents import stored_document
-from crawling.models import Inquiry, InquiryKind, Page
+from crawling.models import Inquiry, Page
 from crawling.previews.inquiries import ask_once
+from crawling.uses.extraction.jobs import PAGE_TABLES
 from crawling.uses.extraction.table_cells import find_tables
 from crawling.web.documents.html import TYPES
 from crawling.web.documents.tree import parse_html
@@ -55,7 +56,7 @@ TABLES = TypeAdapter(PageTables)
 
 def ask_tables(page: Page, *, by: User | None) -> Inquiry:
     """Raises InquiriesBusy."""
-    return ask_once(InquiryKind.TABLES, {"page": page.pk}, by=by, run=page.run)
+    return ask_once(PAGE_TABLES.name, {"page": page.pk}, by=by, run=page.run)
 
 
 def tables_in(inquiry: Inquiry) -> PageTables | None:

@@ -16,11 +16,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from crawling.base.errors import ArchiveTrouble, BadOrder
 from crawling.datasets.stored_documents import extracted_from, html_pages, stored_tree
-from crawling.models import Inquiry, InquiryKind, Run
+from crawling.models import Inquiry, Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
 from crawling.previews.inquiries import ask_once
 from crawling.previews.run_comparison import moment_of
+from crawling.uses.extraction.jobs import RULES
 from crawling.uses.extraction.table_cells import FoundTable, find_tables
 
 #: the latest pages are read, for so long at the most: a user waits
@@ -104,7 +105,7 @@ def checked_rules(rules: Mapping[str, str]) -> dict[str, str]:
 def ask_preview(run: Run, rules: Mapping[str, str], *, by: User | None) -> Inquiry:
     """Raises InquiriesBusy."""
     question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
-    return ask_once(InquiryKind.RULES, question, by=by, run=run)
+    return ask_once(RULES.name, question, by=by, run=run)
 
 
 def preview_in(inquiry: Inquiry) -> RulePreview | None:

@@ -14,8 +14,8 @@ from allocation.wording import whole_number
 from crawling.base.errors import NotFound
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_page, get_run
+from crawling.dashboard.management.row_files import write_rows
 from crawling.models import CrawlJob, Page
-from crawling.uses.exports.command import write_rows
 from crawling.web.addresses import BadUrl, fingerprint, read_address, signed
 
 WORDS = "list the tables of a stored page, or write one as CSV"

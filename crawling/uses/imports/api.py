@@ -10,11 +10,15 @@ from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.base.errors import NotFound
-from crawling.cancelling.cancel import cancel_import
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.models import BackgroundJob
-from crawling.uses.imports.import_jobs import MOST_FILES, ask_import, offered_files
+from crawling.uses.imports.import_jobs import (
+    MOST_FILES,
+    ask_import,
+    cancel_import,
+    offered_files,
+)
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
@@ -112,3 +116,6 @@ def import_row(job: BackgroundJob) -> dict[str, Any]:
         **{name: getattr(job, name) for name in ("asked_at", "ended_at", "trouble")},
         **{name: getattr(asked, name) for name in COPIED},
     }
+
+
+ROUTERS = (("/imports", imports, "crawls"),)

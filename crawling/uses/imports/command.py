@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from crawling.uses.imports.import_jobs import name_of
+from django.core.management.base import OutputWrapper
+
+from crawling.dashboard.management.cancelling import cancel_command
+from crawling.dashboard.management.command_words import Subcommand
+from crawling.uses.imports.import_jobs import cancel_import, name_of
 from crawling.uses.imports.importing import describe, import_files
+from crawling.uses.imports.jobs import ArchiveImport
+
+WORDS = "make a crawl of WARC, ARC or WACZ files"
 
 
 def add_import_arguments(parser: ArgumentParser) -> None:
@@ -19,14 +26,26 @@ def add_import_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="of the crawl; default: by the first file")
 
 
-def import_archive(options: dict[str, Any]) -> str:
-    """Import the files and return what to print. Raises CrawlError."""
+def import_archive(options: dict[str, Any], out: OutputWrapper) -> None:
+    """Import the files. Raises CrawlError."""
     files: list[Path] = options["files"]
     name = options["name"] or name_of(files[0].name)
     made = import_files(files, name=name, namespace=uuid4(), by=None)
     crawl = made.run.crawl
     if options["json"]:
         facts = {"crawl": crawl.pk, "name": crawl.name, "pages": made.pages}
-        return json.dumps({**facts, "left_out": made.left_out, "remarks": made.remarks})
+        out.write(json.dumps({**facts, "left_out": made.left_out, "remarks": made.remarks}))
+        return
     about = describe(made.left_out, made.remarks)
-    return f"Crawl {crawl.pk}, {crawl.name}: {made.pages:,} pages. {about}".strip()
+    out.write(f"Crawl {crawl.pk}, {crawl.name}: {made.pages:,} pages. {about}".strip())
+
+
+def _cancel(number: int) -> str:
+    job = cancel_import(number, by=None)
+    return f"Import {job.pk} of {', '.join(ArchiveImport.of(job).files)}"
+
+
+COMMANDS = (
+    Subcommand("import", WORDS, add_import_arguments, import_archive, has_crawl=False),
+    cancel_command("import", "end an import that waits or runs", "on Imports", _cancel),
+)

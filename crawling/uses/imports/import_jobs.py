@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from crawling.base.errors import BadOrder
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.installation.permissions import require_own
+from crawling.jobs.cancel import cancel_jobs
 from crawling.jobs.enqueue import ask_job
+from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob
 from crawling.runs.crawls.creation import LONGEST_NAME
 from crawling.uses.imports.foreign_files import ARCHIVES, printable
-from crawling.uses.imports.jobs import IMPORT
+from crawling.uses.imports.jobs import IMPORT, imports_asked_for
 
 ENDINGS = (*ARCHIVES, ".wacz", ".zip")
 MOST_FILES = 100
@@ -69,6 +74,24 @@ def ask_import(files: Sequence[str], name: str, *, by: User | None) -> Backgroun
         "bytes": sum(offered[file] for file in files),
     }
     return ask_job(IMPORT, None, asked, by=by)
+
+
+def cancel_import(import_id: int, *, by: User | None) -> BackgroundJob:
+    """Cancel an import, for the user who asked for it or an administrator.
+
+    Raises NotFound, PermissionDenied, and WrongState if it has ended.
+    """
+    row: BackgroundJob | None = imports_asked_for().filter(pk=import_id).first()
+    if row is None:
+        raise NotFound(f"There is no import {import_id}.")
+    require_own(by, row.by, f"import {import_id}")
+    jobs = BackgroundJob.objects.filter(pk=import_id)
+    cancelled = cancel_jobs(jobs, by, partial(note, by, row, "cancelled"))
+    row.refresh_from_db()
+    if not cancelled:
+        remedy = "delete its crawl" if row.run_id else "it makes no crawl"
+        raise WrongState(f"Import {import_id} is {state_of(row)} already; {remedy}.")
+    return row
 
 
 def name_of(file: str) -> str:

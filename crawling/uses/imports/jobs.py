@@ -103,3 +103,4 @@ IMPORT = JobKind(
     scope=JobScope.INSTALLATION,
     clear=lambda job: remove_abandoned_folders(),
 )
+KINDS = (IMPORT,)

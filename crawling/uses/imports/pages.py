@@ -6,13 +6,14 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
+from crawling.base.errors import NotFound, WrongState
 from crawling.dashboard.base.requests import asked_number
-from crawling.dashboard.base.trouble import mistakes_kept
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import may_end
-from crawling.uses.imports.import_jobs import ask_import, offered_files
+from crawling.uses.imports.import_jobs import ask_import, cancel_import, offered_files
 from crawling.uses.imports.importing import describe
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -61,3 +62,14 @@ def _ask(request: AuthenticatedRequest) -> dict[str, str]:
         asked = ArchiveImport.of(ask_import(files, name, by=request.user))
         messages.success(request, f"A background job imports {', '.join(asked.files)}.")
     return errors
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Cancel an import."""
+    try:
+        with errors_told(request, WrongState):
+            cancel_import(pk, by=request.user)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    return redirect("crawling:imports")

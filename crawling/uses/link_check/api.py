@@ -20,6 +20,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.requests import get_run
+from crawling.datasets.jobs import ask_reading
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.progress import dataset_states
 from crawling.models import Run
@@ -30,7 +31,6 @@ from crawling.uses.link_check.problem_changes import ProblemChange, list_changed
 from crawling.uses.link_check.problem_counts import MOST_COUNTED, counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import list_broken, list_hosts, list_links, list_media
-from crawling.uses.search.jobs import ask_reading
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
@@ -326,3 +326,6 @@ def _page(run: Run, items: list[Any], following: str | int | None) -> dict[str, 
         "items": items,
         "next": following,
     }
+
+
+ROUTERS = (("/crawls", links, "results"),)

@@ -17,6 +17,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.follow_run import follow
 from crawling.dashboard.management.orders import add_order_arguments, order_fields
 from crawling.datasets.catch_up import catch_up
@@ -71,6 +72,11 @@ def _kinds(text: str) -> list[ProblemKind]:
         return list(ProblemKind if text == "all" else map(ProblemKind, text.split(",")))
     except ValueError as error:
         raise ArgumentTypeError(f"{error}; kinds: {', '.join(ProblemKind)}") from error
+
+
+def check(options: dict[str, Any], out: OutputWrapper) -> None:
+    if status := check_site(options, out):
+        raise SystemExit(status)
 
 
 def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
@@ -167,3 +173,6 @@ def _line(row: dict[str, Any]) -> str:
     place = " ".join(filter(None, (row["element"], row["attribute"], row["place"])))
     text = row["anchor"] and f"“{row['anchor']}”"
     return "  ".join(filter(None, (row["kind"], url, row["detail"], place, text)))
+
+
+COMMANDS = (Subcommand("check", WORDS, add_check_arguments, check, has_crawl=False),)

@@ -27,3 +27,4 @@ PROBLEM_COUNTS = JobKind(
     memory=lambda job: MEMORY_MIB,
     kept=KEPT_DAY,
 )
+KINDS = (PROBLEM_COUNTS,)

@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.base.trouble import errors_told
+from crawling.datasets.jobs import ask_reading
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
@@ -36,7 +37,6 @@ from crawling.uses.link_check.problem_changes import (
 from crawling.uses.link_check.problem_counts import counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import list_hosts, list_links, list_media
-from crawling.uses.search.jobs import ask_reading
 from serving.access import AuthenticatedRequest, needs
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawling.base.errors import BadOrder
+from crawling.dashboard.base.link_parameters import canonical_or_empty, key_of
 from crawling.datasets.query import ask
 from crawling.models import Run, Url
 from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_sources import LinkSource, first_sources
-from crawling.web.addresses import BadUrl, fingerprint, read_address
+from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
 
 #: elements that show what is no page
@@ -134,21 +134,6 @@ def list_links(
     rows = ask(run, query, values | {"most": most + 1})
     found = [LinkFound(*row[2:]) for row in rows[:most]]
     return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
-
-
-def key_of(after: str) -> tuple[int, int]:
-    try:
-        page_id, position = map(int, after.split("-")) if after else (-1, -1)
-    except ValueError as error:
-        raise BadOrder({"cursor": "It is no `next` of a page before."}) from error
-    return page_id, position
-
-
-def canonical_or_empty(name: str, text: str) -> str:
-    try:
-        return read_address(text.partition("#")[0]).url if text else ""
-    except BadUrl as error:
-        raise BadOrder({name: f"It is no whole URL: {error}."}) from error
 
 
 def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarget], int | None]:

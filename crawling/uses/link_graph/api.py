@@ -154,3 +154,6 @@ for name, summary, about in (
         subject=OF_RUN,
         asked_of=_asked_of,
     )
+
+
+ROUTERS = (("/crawls", graph, "results"),)

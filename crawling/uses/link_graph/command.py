@@ -15,10 +15,11 @@ from django.core.management.base import CommandError, OutputWrapper
 from crawling.base.errors import CrawlError
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.management.command_words import Subcommand
+from crawling.dashboard.management.row_files import write_rows
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import work_here
 from crawling.models import Run
-from crawling.uses.exports.command import write_rows
 from crawling.uses.link_graph.exports import SHOWN, graph_file
 from crawling.uses.link_graph.graph_state import wanted_graph
 from crawling.uses.link_graph.graphs import LinkGraph
@@ -112,3 +113,6 @@ def _export(graph: LinkGraph, options: dict[str, Any]) -> str:
         raise CommandError("--export: only pages and hosts are exported; give --show one of them")
     pieces = graph_file("graph", graph, shown, kind, {"q": options["text"]}).pieces
     return write_rows(path, pieces)
+
+
+COMMANDS = (Subcommand("graph", WORDS, add_graph_arguments, show_graph),)

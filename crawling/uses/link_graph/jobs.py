@@ -57,3 +57,6 @@ def ask_graph(run: Run, *, by: User | None) -> BackgroundJob:
     job = open_job(LINK_GRAPH, run, by=by)
     LINK_GRAPH.job.enqueue_if_lost(job.pk)
     return job
+
+
+KINDS = (LINK_GRAPH,)

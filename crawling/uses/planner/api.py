@@ -52,3 +52,6 @@ def get_capacity_plan(
         "erratum": ERRATUM,
         "measured": measured_rates().as_input(),
     }
+
+
+ROUTERS = (("/capacity-plan", planning, "resources"),)

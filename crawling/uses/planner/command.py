@@ -7,9 +7,11 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
+from rich.console import Console
 from rich.table import Table
 
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.orders import option_of
 from crawling.uses.planner.installation_rates import measured_rates
 from crawling.uses.planner.plan import (
@@ -20,6 +22,8 @@ from crawling.uses.planner.plan import (
     read_planned_crawl,
 )
 
+WORDS = "calculate what a crawl of a given size needs"
+
 
 def add_plan_arguments(parser: ArgumentParser) -> None:
     for one in FIELDS:
@@ -29,6 +33,15 @@ def add_plan_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="assume the rates and sizes that were measured here; options given here override it",
     )
+
+
+def show_plan(options: dict[str, Any], out: OutputWrapper) -> None:
+    """Raises CommandError."""
+    plan = plan_from(options)
+    if options["json"]:
+        out.write(plan_json(plan))
+    else:
+        Console(markup=False, emoji=False).print(plan_table(plan))
 
 
 def plan_from(options: dict[str, Any]) -> CapacityPlan:
@@ -56,3 +69,6 @@ def plan_table(plan: CapacityPlan) -> Table:
     for need in plan.needs:
         table.add_row(need.label, need.amount, need.formula)
     return table
+
+
+COMMANDS = (Subcommand("plan", WORDS, add_plan_arguments, show_plan, has_crawl=False),)

@@ -115,3 +115,6 @@ def list_freshness_pages(
         get_crawl(crawl_id), sort, text=q, host=host, after=cursor, most=limit
     )
     return {"items": rows, "next": following}
+
+
+ROUTERS = (("/crawls", freshness, "results"),)

@@ -6,9 +6,11 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 
-from crawling.models import CrawlJob, PlannedRevisit
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.management.command_words import Subcommand
+from crawling.models import PlannedRevisit
 from crawling.uses.revisits.api import FreshnessOut, RevisitOut
 from crawling.uses.revisits.expected_freshness import (
     CrawlFreshness,
@@ -34,8 +36,9 @@ def add_freshness_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def show_freshness(crawl: CrawlJob, options: dict[str, Any]) -> str:
-    """What is to be printed. Raises CommandError, CrawlError."""
+def show_freshness(options: dict[str, Any], out: OutputWrapper) -> None:
+    """Raises CommandError, CrawlError."""
+    crawl = find_crawl(options["crawl"])
     if options["limit"] < 1:
         raise CommandError("--limit must be 1 or more")
     told = freshness_of(crawl)
@@ -49,8 +52,9 @@ def show_freshness(crawl: CrawlJob, options: dict[str, Any]) -> str:
     if options["json"]:
         pages = [RevisitOut.from_orm(row).model_dump(mode="json") for row in rows]
         as_json = {**FreshnessOut.from_orm(told).model_dump(mode="json"), "pages": pages}
-        return json.dumps(as_json, indent=2)
-    return "\n".join([*_summary(told), *map(_line, rows)])
+        out.write(json.dumps(as_json, indent=2))
+    else:
+        out.write("\n".join([*_summary(told), *map(_line, rows)]))
 
 
 def _summary(told: CrawlFreshness) -> list[str]:
@@ -74,3 +78,6 @@ def _line(row: PlannedRevisit) -> str:
         f"{row.next_at:%Y-%m-%d %H:%M}  {row.rate:9.3g} changes a day  every {row.wait_days:.3g} "
         f"days  {row.url}"
     )
+
+
+COMMANDS = (Subcommand("freshness", WORDS, add_freshness_arguments, show_freshness),)

@@ -78,3 +78,4 @@ REVISITS = JobKind(
     kept=KEPT_DAY,
     clear=lambda job: release_orphaned_grant(_reference(job)),
 )
+KINDS = (REVISITS,)

@@ -129,3 +129,6 @@ def search_page_texts(
         "milliseconds": result.milliseconds,
         "next": following if result.count > following and following <= MOST_BEFORE else None,
     }
+
+
+ROUTERS = (("/search", texts, "results"),)

@@ -7,7 +7,10 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
+from django.core.management.base import OutputWrapper
+
 from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.uses.search.found import hit_row
 from crawling.uses.search.search import SearchFilter, search_texts
 
@@ -32,6 +35,12 @@ def add_search_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--after", type=int, default=0, metavar="N", help="skip the best N pages")
 
 
+def show_found(options: dict[str, Any], out: OutputWrapper) -> None:
+    """Raises BadQuery, UnknownCrawl, UnknownRun."""
+    for line in search(options):
+        out.write(line)
+
+
 def search(options: dict[str, Any]) -> Iterator[str]:
     """Lines to be printed. Raises BadQuery, UnknownCrawl, UnknownRun."""
     crawl = find_crawl(options["crawl"]).pk if options["crawl"] else None
@@ -46,3 +55,6 @@ def search(options: dict[str, Any]) -> Iterator[str]:
         snippet = "".join(f"*{one.text}*" if one.is_marked else one.text for one in hit.snippet)
         yield f"{hit.page.title or '(no title)'}\n  {hit.page.url.url}\n  {snippet}"
     yield f"{result.count:,} page{'' if result.count == 1 else 's'} found"
+
+
+COMMANDS = (Subcommand("search", WORDS, add_search_arguments, show_found, has_crawl=False),)

@@ -6,12 +6,13 @@ if it had never been. A part is added as a whole or not at all, and adding it ag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import tantivy
+from django.db.models import QuerySet
 
 from crawling.base.errors import IndexBroken
 from crawling.datasets.parquet import TEXTS, rows_in
@@ -20,6 +21,7 @@ from crawling.datasets.progress import (
     own_parts,
     part_indexed,
     parts_unindexed,
+    unindexed_parts,
 )
 from crawling.models import LinksPart, Run
 from crawling.uses.search.file_checks import faults_as_damage
@@ -117,6 +119,18 @@ def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> None:
             index.commit()
 
 
+def add_unindexed(parts: QuerySet[LinksPart], goes_on: Callable[[], bool] = lambda: True) -> bool:
+    """Add those of the parts that were read and are not in the index; whether all are added: not if
+    `goes_on` says no. Safe to repeat. Raises IndexBusy.
+    """
+    with writing() as index:
+        for part in unindexed_parts().filter(pk__in=parts.values("pk")):
+            if not goes_on():
+                return False
+            add_parts(index, [part])
+    return True
+
+
 def forget_abandoned() -> None:
     """Take all abandoned parts out of the index. Safe to repeat. Raises IndexBusy."""
     with writing() as index:
@@ -124,6 +138,14 @@ def forget_abandoned() -> None:
         index.remove_parts(parts)
         index.commit()
         parts_unindexed(abandoned_parts().filter(pk__in=parts))
+
+
+def remove_texts(removed: Callable[[], Iterator[int]]) -> None:
+    """Make the index anew if it has texts of these pages, by the ids of their URLs. Raises
+    IndexBusy, OSError.
+    """
+    if has_pages(removed()):
+        rebuild()
 
 
 def has_pages(pages: Iterable[int]) -> bool:

@@ -1,31 +1,18 @@
-"""Background jobs of what search needs: the second reading of pages, and the search index of a
-machine.
-"""
+"""The background jobs that keep the search index of a machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from django.contrib.auth.models import User
-
 from crawling.archive.files import this_machine
-from crawling.datasets.progress import abandoned_parts, unread_parts, unread_runs
+from crawling.datasets.progress import abandoned_parts, unindexed_parts
 from crawling.jobs.enqueue import ask_job
 from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, JobScope
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
-from crawling.models import BackgroundJob, Run
 
-#: the tree of one document at a time, and what is kept of a part's pages meanwhile
+#: what is held before a segment is written, and a part's texts
 MEMORY_MIB = 96
-
-
-def ask_reading(run: Run, *, by: User | None) -> int:
-    """Let a background job read its pages again; returns how many parts wait."""
-    waiting = unread_parts(run).count()
-    if waiting:
-        ask_job(SECOND_READING, run, by=by)
-    return waiting
 
 
 def ask_repair() -> None:
@@ -36,22 +23,20 @@ def ask_repair() -> None:
 # What reads documents, or the index, is imported by those who need it.
 
 
-def _read_again(job: RunningJob) -> JobResult:
-    from crawling.uses.search.second_readings import read_and_index
+def _add(job: RunningJob) -> JobResult:
+    from crawling.uses.search.folder import IndexBusy
+    from crawling.uses.search.index import add_unindexed
 
-    return read_and_index(job)
-
-
-def _memory(job: BackgroundJob) -> int:
-    """With the program that reads microformats."""
-    from crawling.datasets.microformats import LIMITS
-
-    return MEMORY_MIB + LIMITS.memory_bytes // 2**20
+    try:
+        is_done = add_unindexed(unindexed_parts(), job.goes_on)
+    except IndexBusy as error:
+        raise JobWaits(str(error)) from error
+    return {} if is_done else None
 
 
-def _unread() -> Iterator[DueJob]:
-    for run in sorted(unread_runs()):
-        yield DueJob(f"run {run}", run)
+def _unindexed() -> Iterator[DueJob]:
+    if unindexed_parts().exists():
+        yield _index()
 
 
 def _forget(job: RunningJob) -> JobResult:
@@ -86,16 +71,18 @@ def _index() -> DueJob:
     return DueJob(f"index of {this_machine()}")
 
 
-SECOND_READING = JobKind(
-    name="second-reading",
-    label="second reading of pages",
-    done="read",
-    work=_read_again,
+#: of what could not be added as it was read
+INDEXING = JobKind(
+    name="indexing",
+    label="texts added to the search index",
+    done="added",
+    work=_add,
     # what is deleted or withdrawn leaves the index by jobs of its own
     effects=OF_ROWS,
     queue=IDLE,
-    memory=_memory,
-    due=_unread,
+    scope=JobScope.INSTALLATION,
+    memory=lambda job: MEMORY_MIB,
+    due=_unindexed,
     kept=KEPT_HOUR,
 )
 #: it does the work of all abandoned parts
@@ -124,3 +111,4 @@ INDEX_REPAIR = JobKind(
     scope=JobScope.INSTALLATION,
     kept=KEPT_DAY,
 )
+KINDS = (INDEXING, FORGETTING, INDEX_REPAIR)

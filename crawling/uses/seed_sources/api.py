@@ -109,3 +109,6 @@ def source_row(source: SeedSource) -> dict[str, Any]:
         "note": source.note,
         **{name: getattr(source, name) for name in names},
     }
+
+
+ROUTERS = (("/crawls", seed_sources, "crawls"),)

@@ -6,11 +6,20 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.management.base import OutputWrapper
+
+from crawling.base.errors import BadOrder
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.management.command_errors import refused
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.models import CrawlJob, SeedSourceKind
 from crawling.uses.seed_sources.api import source_row
 from crawling.uses.seed_sources.sources import SeedSourceFields, create_source, remove_source
 
 Options = dict[str, Any]
+
+
+WORDS = "read seeds from a folder or a feed at intervals"
 
 
 def add_seed_source_arguments(parser: ArgumentParser) -> None:
@@ -24,6 +33,14 @@ def add_seed_source_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-resume", action="store_true", help="leave a run that has finished as it is"
     )
+
+
+def show_sources(options: Options, out: OutputWrapper) -> None:
+    """Raises CommandError, CrawlError."""
+    try:
+        out.write(seed_sources(find_crawl(options["crawl"]), options))
+    except BadOrder as error:
+        raise refused("no source was made:", error) from error
 
 
 def seed_sources(crawl: CrawlJob, options: Options) -> str:
@@ -52,3 +69,6 @@ def _listed(rows: list[dict[str, Any]], options: Options) -> str:
 
 def _told(as_json: Any, text: str, options: Options) -> str:
     return json.dumps(as_json, indent=2, default=str) if options["json"] else text
+
+
+COMMANDS = (Subcommand("seed-sources", WORDS, add_seed_source_arguments, show_sources),)

@@ -36,3 +36,4 @@ SEED_SOURCE = JobKind(
     due=_due,
     kept=KEPT_HOUR,
 )
+KINDS = (SEED_SOURCE,)

@@ -128,3 +128,6 @@ def get_structured_data_kinds(
         "kinds": [asdict(count) for count in count_kinds(one, page=page)],
         "facets": [asdict(count) for count in facets],
     }
+
+
+ROUTERS = (("/crawls", structured, "results"),)

@@ -12,8 +12,9 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.management.command_words import Subcommand
+from crawling.dashboard.management.row_files import write_rows
 from crawling.models import Run
-from crawling.uses.exports.command import write_rows
 from crawling.uses.structured_data.structured_data import (
     DataFilter,
     StructuredRow,
@@ -77,3 +78,6 @@ def _export(run: Run, path: Path, wanted: DataFilter) -> str:
         raise CommandError(f"--export: the file must end with {', '.join(ENDINGS)}: {path}")
     pieces = structured_file(run, path.stem, kind, wanted).pieces
     return write_rows(path, pieces)
+
+
+COMMANDS = (Subcommand("structured-data", WORDS, add_structured_arguments, show_structured),)

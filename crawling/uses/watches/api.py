@@ -203,3 +203,6 @@ def event_row(event: WatchEvent) -> dict[str, Any]:
         "diff": event.diff_lines,
         **{name: getattr(event, name) for name in names},
     }
+
+
+ROUTERS = (("/crawls", watches, "results"),)

@@ -6,8 +6,12 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 
+from crawling.base.errors import BadOrder
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.management.command_errors import refused
+from crawling.dashboard.management.command_words import Subcommand
 from crawling.models import CrawlJob, PageEvent, Watch, WatchEvent
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.uses.watches.api import event_row, watch_row
@@ -22,6 +26,9 @@ from crawling.uses.watches.watching import (
 #: events that are printed
 SHOWN = 100
 Options = dict[str, Any]
+
+
+WORDS = "watch pages: what changed, is gone or new after each run"
 
 
 def add_watch_arguments(parser: ArgumentParser) -> None:
@@ -44,6 +51,14 @@ def add_watch_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--ignore-numbers", action="store_true", help="numbers and dates are no change"
     )
+
+
+def show_watches(options: Options, out: OutputWrapper) -> None:
+    """Raises CommandError, CrawlError."""
+    try:
+        out.write(watch(find_crawl(options["crawl"]), options))
+    except BadOrder as error:
+        raise refused("no watch was made:", error) from error
 
 
 def watch(crawl: CrawlJob, options: Options) -> str:
@@ -89,3 +104,6 @@ def _events(found: list[WatchEvent], options: Options) -> str:
 
 def _told(as_json: Any, text: str, options: Options) -> str:
     return json.dumps(as_json, indent=2, default=str) if options["json"] else text
+
+
+COMMANDS = (Subcommand("watch", WORDS, add_watch_arguments, show_watches),)

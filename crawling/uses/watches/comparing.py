@@ -18,13 +18,13 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from allocation.wording import beginning
+from crawling.base.alert_events import AlertEvent
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.seen_text import SeenText, seen_text
 from crawling.datasets.text_diff import text_diff
+from crawling.installation.events import alert
 from crawling.models import Page, PageEvent, Run, Watch, WatchEvent
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.alerts.notify import notify_listeners
-from crawling.uses.alerts.wording import AlertEvent
 from crawling.uses.watches.page_states import StateChange, StateChanges, state_changes
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.content.normal_text import one_form
@@ -216,7 +216,7 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
         facts: dict[str, Any] = {"watch": watch.pk, "urls": urls}
         if diffs:
             facts["diff"] = _whole_lines(diffs)
-        notify_listeners(
+        alert(
             run,
             ALERTS[PageEvent(kind)],
             f"{PageEvent(kind).label.capitalize()}: {beginning(urls, URLS_TOLD)}.",

@@ -37,3 +37,4 @@ WATCHES = JobKind(
     due=_due,
     kept=KEPT_DAY,
 )
+KINDS = (WATCHES,)

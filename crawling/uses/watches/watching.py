@@ -11,10 +11,10 @@ from django.db.models import F, QuerySet
 
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.installation.events import page_alerts_withdrawn
 from crawling.models import CrawlJob, PageEvent, Watch, WatchEvent
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
-from crawling.uses.alerts.notify import forget_page_alerts
 from crawling.web.documents.css_selectors import BadSelector, read_selector
 from crawling.web.expressions import check_expressions
 
@@ -107,7 +107,7 @@ def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
     gone = [pk for pk, url in rows.iterator() if rule.covers(url)]
     if gone:
         WatchEvent.objects.filter(pk__in=gone).delete()
-        forget_page_alerts(crawl)
+        page_alerts_withdrawn(crawl)
 
 
 def _checked(fields: WatchFields) -> WatchFields:

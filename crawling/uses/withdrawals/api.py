@@ -164,3 +164,6 @@ def withdrawal_row(one: Withdrawal) -> dict[str, Any]:
         "trouble": one.trouble,
         **{name: getattr(one, name) for name in names},
     }
+
+
+ROUTERS = (("/crawls", withdrawals, "results"),)

@@ -25,10 +25,11 @@ from django.utils import timezone
 from crawling.archive.files import seal_all
 from crawling.archive.moved_exchanges import MovedExchanges, MovedPage
 from crawling.archive.rewriting import ranges_of, rewrite
-from crawling.base.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble, CrawlError
 from crawling.datasets.catch_up import write_collected
 from crawling.datasets.withdrawn_links import remove_links
 from crawling.frontier.change.withdrawn_pages import move
+from crawling.installation.events import records_removed
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget_jobs
 from crawling.models import (
@@ -40,8 +41,6 @@ from crawling.models import (
     WithdrawnPage,
 )
 from crawling.models.withdrawals import stored_place
-from crawling.uses.search.folder import IndexBusy
-from crawling.uses.search.index import has_pages, rebuild
 from crawling.uses.withdrawals.withdrawing import take_over
 
 logger = logging.getLogger(__name__)
@@ -113,8 +112,8 @@ def remove_records(withdrawal_id: int) -> None:
             if withdrawal is not None and _removes(withdrawal):
                 done.append(withdrawal)
         try:
-            _remove_texts(done)
-        except (IndexBusy, OSError) as error:
+            records_removed(partial(_removed_urls, done))
+        except (CrawlError, OSError) as error:
             for withdrawal in done:
                 _waits(withdrawal, error)
         else:
@@ -292,11 +291,9 @@ def _remove_links(withdrawal: Withdrawal) -> None:
         remove_links(dict(rows))
 
 
-def _remove_texts(withdrawals: Iterable[Withdrawal]) -> None:
-    """Make the search index anew, once, if it has texts of these withdrawals. Raises IndexBusy."""
-    pages = chain.from_iterable(_kept(one).values_list("url", flat=True) for one in withdrawals)
-    if has_pages(pages):
-        rebuild()
+def _removed_urls(withdrawals: Iterable[Withdrawal]) -> Iterator[int]:
+    """The ids of URLs of their pages."""
+    return chain.from_iterable(_kept(one).values_list("url", flat=True) for one in withdrawals)
 
 
 def _kept(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:

@@ -54,3 +54,4 @@ WITHDRAWAL = JobKind(
     due=_due,
     kept=KEPT_DAY,
 )
+KINDS = (WITHDRAWAL,)

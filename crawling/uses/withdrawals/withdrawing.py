@@ -19,6 +19,7 @@ from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.datasets.progress import read_later
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.installation.events import pages_withdrawn
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import check_jobs, forget, forget_jobs
 from crawling.models import (
@@ -38,8 +39,6 @@ from crawling.models import (
 from crawling.models.deleted import RESTORABLE
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
-from crawling.uses.revisits.plans import forget_revisits
-from crawling.uses.watches.watching import forget_withdrawn
 from crawling.uses.withdrawals.jobs import ask_removal_of
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expression_texts import required_text
@@ -167,8 +166,7 @@ def _checked(kind: str, text: str, reason: str) -> UrlRule:
 def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
     """Remove what was made of pages and would still say what was on the withdrawn ones."""
     _forget_test_fetches(rule)
-    forget_withdrawn(crawl, rule)
-    forget_revisits(crawl, rule)
+    pages_withdrawn(crawl, rule)
     ids = [one.pk for one in runs]
     forget_jobs(JobEvent.WITHDRAWN, ids)
 

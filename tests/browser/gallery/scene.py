@@ -22,13 +22,13 @@ from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.running import work_here
 from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount
-from crawling.models.inquiries import InquiryKind
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop
 from crawling.uses.copies.asked import ask_text
+from crawling.uses.copies.jobs import COPIES, PASSAGES, TEXT_COPIES
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.withdrawals.file_removal import remove_records
@@ -309,7 +309,7 @@ def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:
     viewer.force_login(by)
     for asked in (place, f"{place}passages/{old.pk}/{page.pk}/"):
         assert viewer.get(asked).status_code == 200
-    kinds = (InquiryKind.COPIES, InquiryKind.TEXT_COPIES, InquiryKind.PASSAGES)
+    kinds = (COPIES.name, TEXT_COPIES.name, PASSAGES.name)
     asked_for = Inquiry.objects.filter(kind__in=kinds)
     wait_until(lambda: not asked_for.filter(ended_at=None).exists())
     wait_until(lambda: not open_jobs().exists())

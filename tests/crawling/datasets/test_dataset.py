@@ -12,7 +12,7 @@ from django.core.management import call_command
 from crawling.datasets import catch_up as job
 from crawling.datasets import parts
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.jobs import LINKS
+from crawling.datasets.jobs import LINKS, SECOND_READING
 from crawling.datasets.part_writer import PartWriter
 from crawling.datasets.parts import clear, collected_parts, lost_parts, pages_behind
 from crawling.datasets.query import LinkSearchTookTooLong, ask
@@ -22,7 +22,6 @@ from crawling.models import BackgroundJob, LinksPart, Page, Run
 from crawling.runs.housekeeping.deletion import delete_crawl, restore_run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.link_check import reports
-from crawling.uses.search.jobs import SECOND_READING
 from tests.crawling.pages import browser
 
 PAGE = """<title>t</title><link rel=canonical href="/">

@@ -12,12 +12,11 @@ from django.conf import settings
 from rq import Worker
 from rq.job import JobStatus
 
-from crawling.datasets.jobs import LINKS
+from crawling.datasets.jobs import LINKS, SECOND_READING
 from crawling.jobs import rq_jobs
 from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
-    EXPERIMENT,
     IDLE,
     RowJob,
 )
@@ -29,11 +28,12 @@ from crawling.uses.extraction.jobs import EXTRACTION
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.jobs import REVISITS
-from crawling.uses.search.jobs import FORGETTING, INDEX_REPAIR, SECOND_READING
+from crawling.uses.search.jobs import FORGETTING, INDEX_REPAIR
 from crawling.uses.seed_sources.jobs import SEED_SOURCE
 from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
 from crawling.uses.watches.jobs import WATCHES
 from crawling.uses.withdrawals.jobs import WITHDRAWAL
+from experiments.jobs import EXPERIMENT
 from tests.stack import BACKGROUND_WORKER, background_queue, running_stack, wait_until
 
 

@@ -14,11 +14,11 @@ from django.db import connections
 
 from allocation.models import RequestKind
 from allocation.services import register_process, request_resources
+from crawling.datasets.jobs import SECOND_READING
 from crawling.jobs import turns
 from crawling.jobs.turns import idle_turn
 from crawling.machine.priority import GROUP, IDLE_NICENESS
 from crawling.uses.extraction.jobs import EXTRACTION
-from crawling.uses.search.jobs import SECOND_READING
 from tests.stack import background_queue
 
 pytestmark = pytest.mark.skipif(

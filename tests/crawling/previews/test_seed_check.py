@@ -36,6 +36,7 @@ from crawling.models import (
 from crawling.previews import seed_fetches as test_fetch
 from crawling.previews.inquiries import FAILURE_KEPT, ask, ask_once
 from crawling.previews.seed_fetches import request_test_fetch, run_test_fetch
+from crawling.uses.copies.jobs import TEXT_COPIES
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, log_in, soup
@@ -294,7 +295,7 @@ def test_a_question_whose_secrets_cannot_be_read_ends_at_once_and_says_so(
     assert not form.get_text().strip()
 
 
-@pytest.mark.parametrize("kind", [InquiryKind.RUN_CHANGES, InquiryKind.TEXT_COPIES])
+@pytest.mark.parametrize("kind", [InquiryKind.RUN_CHANGES, TEXT_COPIES.name])
 def test_a_question_whose_secrets_cannot_be_read_can_be_cancelled_and_not_asked_again(db, kind):
     user = browser("viewer")
     by = User.objects.get(username="viewer")

@@ -17,7 +17,7 @@ from allocation.services import create_pool_like, finish_process, reap_expired, 
 from allocation.services import transaction as bank_transactions
 from crawling.installation.pools import default_pool
 from crawling.jobs import rq_jobs
-from crawling.jobs.rq_jobs import RUN_SHIFT, live_workers
+from crawling.jobs.rq_jobs import live_workers
 from crawling.models import Run, RunProcess, Shift
 from crawling.runs import grants, start
 from crawling.runs.crawls.creation import create_crawl
@@ -34,6 +34,7 @@ from crawling.scheduler.duties import (
 from crawling.scheduler.leader import Leadership, is_somebody_leading
 from crawling.scheduler.messages import deliver, enqueue_shift, resend
 from crawling.scheduler.rounds import duties
+from crawling.work.worker.own_jobs import RUN_SHIFT
 from crawling.work.worker.rq_worker import ShiftWorker
 from tests.races.conftest import rival, row_held
 from tests.stack import wait_until

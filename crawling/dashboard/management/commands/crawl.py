@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from rich.console import Console
 
 from crawling.base.errors import BadOrder
+from crawling.base.use import offered
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
 from crawling.dashboard.management import cancelling, crawl_verbs, jobs
-from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
+from crawling.dashboard.management.command_errors import (
+    page_of,
+    plain_errors,
+    refused,
+    require_worker,
+)
 from crawling.dashboard.management.command_words import Commands, command_first
 from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_to_crawl
 from crawling.dashboard.management.follow_run import exit_status, follow
@@ -27,30 +35,6 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.failure_causes import failure_causes
 from crawling.runs.start import start_run
-from crawling.uses.copies import command as copies
-from crawling.uses.exports.command import add_export_arguments, export_run
-from crawling.uses.exports.mirror.jobs import MIRROR
-from crawling.uses.exports.wacz.jobs import WACZ
-from crawling.uses.extraction import command as extraction
-from crawling.uses.extraction import tables_command as page_tables
-from crawling.uses.imports.command import add_import_arguments, import_archive
-from crawling.uses.link_check import command as check_site
-from crawling.uses.link_graph import command as link_graph
-from crawling.uses.planner.command import (
-    add_plan_arguments,
-    plan_from,
-    plan_json,
-    plan_table,
-)
-from crawling.uses.revisits import command as freshness
-from crawling.uses.search.command import WORDS as SEARCH_WORDS
-from crawling.uses.search.command import add_search_arguments, search
-from crawling.uses.seed_sources.command import (
-    add_seed_source_arguments,
-    seed_sources,
-)
-from crawling.uses.structured_data import command as structured_data
-from crawling.uses.watches.command import add_watch_arguments, watch
 
 PROGRAM = "./crawl"
 EPILOG = """examples:
@@ -105,19 +89,17 @@ class Command(BaseCommand):
         add = Commands(parser.add_subparsers(metavar="COMMAND", title="commands"))
         self._add_new_and_lists(add)
         self._add_steering(add)
-        self._add_results(add)
-        self._add_jobs_and_watches(add)
+        self._add_uses(add)
+        self._add_jobs(add)
         self._add_removal(add)
 
     def _add_new_and_lists(self, add: Commands) -> None:
-        new = add("new", "create a crawl and start it", self._create, waits=True)
+        new = add("new", "create a crawl and start it", self._create, waits=True, has_crawl=False)
         new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
         add_order_arguments(new)
-        check_site.add_check_arguments(add("check", check_site.WORDS, self._check))
-        listed = add("list", "list all crawls", self._list)
+        listed = add("list", "list all crawls", self._list, has_crawl=False)
         listed.add_argument("--owner", default="", help="only those that this user made")
         listed.add_argument("--team", default="", help="only those of this team")
-        add_search_arguments(add("search", SEARCH_WORDS, self._search))
 
     def _add_steering(self, add: Commands) -> None:
         for name, (words, _) in crawl_verbs.COMMANDS.items():
@@ -125,45 +107,22 @@ class Command(BaseCommand):
             crawl_verbs.add_arguments(name, command)
         add_log_arguments(add("log", "print the log of a run", self._log))
         add_seeds_arguments(add("add", "add seeds to a crawl", self._add))
-        add_seed_source_arguments(
-            add(
-                "seed-sources",
-                "read seeds from a folder or a feed at intervals",
-                self._seed_sources,
-            )
-        )
         edit = add("edit", "change the order of a crawl", self._edit)
         add_order_arguments(edit)
         edit.add_argument("--revision", type=int, help="refuse if this revision is not the latest")
         clone = add("clone", "create a draft with the same order", self._clone)
         clone.add_argument("--name", help="default: the name of the original and a number")
 
-    def _add_results(self, add: Commands) -> None:
-        link_graph.add_graph_arguments(add("graph", link_graph.WORDS, self._graph))
-        copies.add_copies_arguments(add("copies", copies.WORDS, self._copies))
-        extraction.add_extraction_arguments(add("extract", extraction.WORDS, self._extract))
-        structured_data.add_structured_arguments(
-            add("structured-data", structured_data.WORDS, self._structured_data)
-        )
-        page_tables.add_table_arguments(add("tables", page_tables.WORDS, self._tables))
+    def _add_uses(self, add: Commands) -> None:
+        for one in (*offered("command", "COMMANDS"), *cancelling.COMMANDS):
+            do = partial(self._use, one.do)
+            one.add_arguments(add(one.name, one.words, do, has_crawl=one.has_crawl))
+
+    def _add_jobs(self, add: Commands) -> None:
         add_share_arguments(
             add("share", "create, list or revoke links that show its report", self._share)
         )
-        wacz = add("wacz", "write a run as a WACZ file", self._wacz)
-        add_export_arguments(wacz, WACZ)
-        mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
-        add_export_arguments(mirror, MIRROR)
-
-    def _add_jobs_and_watches(self, add: Commands) -> None:
-        add_import_arguments(add("import", "make a crawl of WARC, ARC or WACZ files", self._import))
-        jobs.add_job_arguments(add("job", jobs.WORDS, self._job))
-        for name, words in cancelling.HELP.items():
-            cancelling.add_cancel_arguments(name, add(name, words, self._cancel))
-        add_watch_arguments(
-            add("watch", "watch pages: what changed, is gone or new after each run", self._watch)
-        )
-        freshness.add_freshness_arguments(add("freshness", freshness.WORDS, self._freshness))
-        add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
+        jobs.add_job_arguments(add("job", jobs.WORDS, self._job, has_crawl=False))
 
     def _add_removal(self, add: Commands) -> None:
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
@@ -171,12 +130,22 @@ class Command(BaseCommand):
             "--for-good", action="store_true", help="remove it now; needs the whole name"
         )
         add("restore", "restore a deleted crawl", self._restore)
-        add("deleted", "list deleted crawls and runs that can be restored", self._deleted)
+        add(
+            "deleted",
+            "list deleted crawls and runs that can be restored",
+            self._deleted,
+            has_crawl=False,
+        )
 
     def handle(self, **options: Any) -> None:
         self.stdout.style_func = harmless  # which Django uses on a terminal only
         with plain_errors():
             options["do"](options)
+
+    def _use(
+        self, do: Callable[[dict[str, Any], OutputWrapper], None], options: dict[str, Any]
+    ) -> None:
+        do(options, self.stdout)
 
     def _list(self, options: dict[str, Any]) -> None:
         by = {"created_by__username": options["owner"], "team": options["team"]}
@@ -192,26 +161,15 @@ class Command(BaseCommand):
             example = "./crawl https://example.org/ --max-pages 100 --wait"
             self.stdout.write(f"No crawls yet. Create one: {example}")
 
-    def _plan(self, options: dict[str, Any]) -> None:
-        plan = plan_from(options)
-        if options["json"]:
-            self.stdout.write(plan_json(plan))
-        else:
-            Console(markup=False, emoji=False).print(plan_table(plan))
-
     def _create(self, options: dict[str, Any]) -> None:
         fields = order_fields(options["seeds"], options)
         require_worker()
         try:
             crawl = create_crawl(fields)
         except BadOrder as error:
-            raise _refused("the crawl was not made:", error) from error
+            raise refused("the crawl was not made:", error) from error
         start_run(crawl)
         self._report(crawl, options)
-
-    def _check(self, options: dict[str, Any]) -> None:
-        if status := check_site.check_site(options, self.stdout):
-            raise SystemExit(status)
 
     def _act(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])
@@ -222,37 +180,8 @@ class Command(BaseCommand):
     def _log(self, options: dict[str, Any]) -> None:
         show_log(options["crawl"], options, lambda line: self.stdout.write(line, ending=""))
 
-    def _graph(self, options: dict[str, Any]) -> None:
-        link_graph.show_graph(options, self.stdout)
-
-    def _freshness(self, options: dict[str, Any]) -> None:
-        crawl = find_crawl(options["crawl"])
-        self.stdout.write(freshness.show_freshness(crawl, options))
-
-    def _copies(self, options: dict[str, Any]) -> None:
-        copies.show_copies(options, self.stdout)
-
-    def _extract(self, options: dict[str, Any]) -> None:
-        extraction.extract(options, self.stdout)
-
-    def _structured_data(self, options: dict[str, Any]) -> None:
-        structured_data.show_structured(options, self.stdout)
-
-    def _tables(self, options: dict[str, Any]) -> None:
-        page_tables.show_tables(options, self.stdout)
-
     def _add(self, options: dict[str, Any]) -> None:
         self.stdout.write(add_to_crawl(options["crawl"], options))
-
-    def _seed_sources(self, options: dict[str, Any]) -> None:
-        try:
-            self.stdout.write(seed_sources(find_crawl(options["crawl"]), options))
-        except BadOrder as error:
-            raise _refused("no source was made:", error) from error
-
-    def _search(self, options: dict[str, Any]) -> None:
-        for line in search(options):
-            self.stdout.write(line)
 
     def _edit(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])
@@ -264,7 +193,7 @@ class Command(BaseCommand):
         try:
             edited = edit_crawl(crawl, changes, revision=options["revision"])
         except BadOrder as error:
-            raise _refused("nothing was changed:", error) from error
+            raise refused("nothing was changed:", error) from error
         self._report(edited, options)
 
     def _clone(self, options: dict[str, Any]) -> None:
@@ -273,26 +202,8 @@ class Command(BaseCommand):
     def _share(self, options: dict[str, Any]) -> None:
         self.stdout.write(share(find_crawl(options["crawl"]), options))
 
-    def _import(self, options: dict[str, Any]) -> None:
-        self.stdout.write(import_archive(options))
-
     def _job(self, options: dict[str, Any]) -> None:
         self.stdout.write(jobs.show_jobs(options))
-
-    def _cancel(self, options: dict[str, Any]) -> None:
-        self.stdout.write(cancelling.cancel(options))
-
-    def _wacz(self, options: dict[str, Any]) -> None:
-        self.stdout.write(export_run(find_crawl(options["crawl"]), WACZ, options))
-
-    def _mirror(self, options: dict[str, Any]) -> None:
-        self.stdout.write(export_run(find_crawl(options["crawl"]), MIRROR, options))
-
-    def _watch(self, options: dict[str, Any]) -> None:
-        try:
-            self.stdout.write(watch(find_crawl(options["crawl"]), options))
-        except BadOrder as error:
-            raise _refused("no watch was made:", error) from error
 
     def _delete(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])
@@ -336,7 +247,3 @@ class Command(BaseCommand):
             self.stdout.write(f"{crawl_lines(view, causes)}\n  {page}")
         if wait and (status := exit_status(view, is_late=is_late)):
             raise SystemExit(status)
-
-
-def _refused(what: str, error: BadOrder) -> CommandError:
-    return CommandError("\n  ".join([what, *map(": ".join, error.errors.items())]))

@@ -1,21 +1,17 @@
-"""The runs of a crawl: the size of each, its removal and the rules for that, its checkpoints; and
-the pages that delete a crawl or a run, which say what goes with it, and for how long it can be
-restored.
+"""The runs of a crawl: the size of each, its removal and the rules for that; and the pages that
+delete a crawl or a run, which say what goes with it, and for how long it can be restored.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from crawling.base.errors import BadOrder, CheckpointTrouble, WrongState
+from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.models import CrawlJob, Run
@@ -25,13 +21,11 @@ from crawling.runs.housekeeping.retention import set_retention
 from crawling.runs.housekeeping.retention_view import kept_runs, loss_of, rules_of
 from crawling.runs.housekeeping.run_removal import remove_run, why_not
 from crawling.runs.transitions import AT_REST
-from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 RUNS = 50
 NUMBER = {"inputmode": "numeric", "autocomplete": "off"}
 DELETED = "is deleted. For 24 hours you can restore it from Recently deleted."
-MOST = 100
 
 
 class RetentionForm(forms.Form):
@@ -147,32 +141,3 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
         return redirect("crawling:runs", pk)
     facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
     return render(request, "crawling/delete_run.html", facts)
-
-
-@authenticated(needs="crawling.view_crawljob", methods=("GET", "POST"))
-def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List them, the latest first; a POST asks for one of the latest run."""
-    crawl = get_object_or_404(CrawlJob, pk=pk)
-    if request.method == "POST":
-        return _ask(request, crawl)
-    rows = [Checkpoint.of(job) for job in checkpoints_of(crawl)[:MOST]]
-    here: dict[str, Any] = {"crawl": crawl, "run": crawl.runs.first(), "checkpoints": rows}
-    here |= {
-        "place": settings.CHECKPOINT_DIR,
-        "minutes": settings.CHECKPOINT_MINUTES,
-        "kept": settings.CHECKPOINTS_KEPT,
-    }
-    return render(request, "checkpoints/checkpoints.html", here)
-
-
-@needs("crawling.change_crawljob")
-def _ask(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
-    run = crawl.runs.select_related("crawl").first()
-    with errors_told(request, CheckpointTrouble):
-        if run is None:
-            raise CheckpointTrouble(
-                f"{crawl.name} has never been started, so there is nothing to keep."
-            )
-        ask_checkpoint(run, by=request.user)
-        messages.success(request, "It is being taken; look again in a moment.")
-    return redirect("crawling:checkpoints", crawl.pk)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from crawling.jobs.kinds import JobScope
 from crawling.models import Run
-from crawling.uses.exports.jobs import Package, export_kind
+from crawling.uses.exports.export_kind import Package, export_kind
 
 
 def _of_run(run: Run, at: datetime) -> Package:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from crawling.models import Run
-from crawling.uses.exports.jobs import Package, export_kind
+from crawling.uses.exports.export_kind import Package, export_kind
 
 
 def _package(run: Run, at: datetime) -> Package:

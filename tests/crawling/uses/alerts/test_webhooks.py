@@ -25,9 +25,9 @@ from crawling.models import AllowedNetwork, Delivery, Listener
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import new_run, start_run
 from crawling.runs.steering import stop
-from crawling.scheduler.messages import wake_courier
 from crawling.uses.alerts import delivery as sending
 from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.jobs import wake_courier
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.notify import CRAWL_PAGE, POOL_PAGE
 from crawling.uses.alerts.wording import WAITS, read_listener, signature, try_again_at

@@ -32,7 +32,6 @@ from crawling.archive.reader import (
 )
 from crawling.archive.viewer import whole_document_of
 from crawling.base.errors import BadOrder
-from crawling.cancelling.cancel import cancel_import
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.datasets.catch_up import catch_up
@@ -47,7 +46,7 @@ from crawling.runs.housekeeping.run_removal import remove_rows
 from crawling.uses.exports.mirror.jobs import MIRROR
 from crawling.uses.exports.reading import read
 from crawling.uses.exports.wacz.jobs import WACZ
-from crawling.uses.imports.import_jobs import ask_import, offered_files
+from crawling.uses.imports.import_jobs import ask_import, cancel_import, offered_files
 from crawling.uses.imports.importing import ImportTrouble, import_files
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from crawling.uses.withdrawals.file_removal import remove_records

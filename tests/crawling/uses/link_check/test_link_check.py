@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from crawling.datasets.catch_up import catch_up
+from crawling.datasets.jobs import SECOND_READING
 from crawling.datasets.parquet import put_part
 from crawling.datasets.parts import clear, new_part, remove_abandoned_parts
 from crawling.datasets.second_reading import read_again
@@ -22,7 +23,6 @@ from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.junit import junit_lines
 from crawling.uses.link_check.link_check import list_problems, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
-from crawling.uses.search.jobs import SECOND_READING
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 

@@ -16,6 +16,7 @@ from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.datasets import second_reading
 from crawling.datasets.catch_up import catch_up
+from crawling.datasets.jobs import SECOND_READING
 from crawling.datasets.parquet import TEXTS, rows_in
 from crawling.datasets.part_writer import PartWriter
 from crawling.datasets.progress import dataset_states, unread_parts
@@ -29,7 +30,6 @@ from crawling.jobs.temporary_grant import IDLE, TEMPORARY_REF
 from crawling.jobs.turns import IdleTurn
 from crawling.models import BackgroundJob, LinksPart, Page, Run
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
-from crawling.uses.search.jobs import SECOND_READING
 from tests.crawling.reading import read_when_idle
 from tests.stack import background_queue
 

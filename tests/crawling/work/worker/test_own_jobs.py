@@ -12,8 +12,9 @@ from rq import SimpleWorker, Webhook
 from rq.job import Callback, Job, JobStatus
 from rq.serializers import JSONSerializer, PickleSerializer
 
-from crawling.jobs.rq_jobs import BACKGROUND, FUNCTIONS, RUN_JOB, SEND_DUE
-from crawling.work.worker.own_jobs import REFUSED, OwnSpawnWorker
+from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB
+from crawling.uses.alerts.jobs import SEND_DUE
+from crawling.work.worker.own_jobs import REFUSED, OwnSpawnWorker, functions
 from tests.stack import background_queue
 
 
@@ -158,4 +159,4 @@ def test_every_function_of_ours_can_be_called():
     queue = django_rq.get_queue(BACKGROUND)
     create = partial(queue.job_class.create, connection=queue.connection, serializer=JSONSerializer)
 
-    assert all(callable(create(function, args=(1,)).func) for function in FUNCTIONS)
+    assert all(callable(create(function, args=(1,)).func) for function in functions())

@@ -13,10 +13,10 @@ from django.urls import reverse
 
 from crawling.models import CrawlJob, Page, Run
 from crawling.uses.exports.reading import read
+from crawling.uses.exports.replay.answers import answer_nothing, asked_range, with_player
 from crawling.uses.exports.wacz import access
 from crawling.uses.exports.wacz.access import ticket_for
 from crawling.uses.withdrawals.withdrawing import withdraw
-from crawlsite.replay.answers import answer_nothing, asked_range, with_player
 from tests.crawling.pages import browser, soup
 from tests.crawling.uses.exports.wacz.test_wacz_file import made
 

@@ -18,10 +18,7 @@ from django.db import close_old_connections
 
 from crawling.base.errors import NotFound
 from crawling.uses.exports.reading import read
-from crawling.uses.exports.run_export import RunExport
-from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
-from crawling.uses.exports.wacz.origins import origin_of, run_asked, site
-from crawlsite.replay.policies import (
+from crawling.uses.exports.replay.policies import (
     ALLOWS,
     SANDBOX,
     STYLE,
@@ -29,6 +26,9 @@ from crawlsite.replay.policies import (
     player_headers,
     player_policy,
 )
+from crawling.uses.exports.run_export import RunExport
+from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
+from crawling.uses.exports.wacz.origins import origin_of, run_asked, site
 
 StartResponse = Callable[..., Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]

@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 
 from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
 from crawling.uses.exports.pages import HAS_NOTHING, address_of
-from crawling.uses.exports.player import no_player, player_address
+from crawling.uses.exports.replay.player import no_player, player_address
 from crawling.uses.exports.state import state_of
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
 from crawling.uses.exports.wacz.jobs import WACZ

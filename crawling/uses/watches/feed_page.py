@@ -8,8 +8,8 @@ from django.views.decorators.http import require_safe
 
 from crawling.uses.watches.api import feed_address
 from crawling.uses.watches.feed import atom, watch_of
-from crawlsite.api.auth import exceeds_shared_reports, seconds_left
-from crawlsite.shared_report import HEADERS
+from serving.secret_addresses import HEADERS, exceeds_shared_reports
+from serving.visitors import seconds_left
 
 TYPE = "application/atom+xml; charset=utf-8"
 

@@ -1,0 +1,21 @@
+"""What users can be alerted of."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class AlertEvent(StrEnum):
+    """What users are alerted of: events of a run or of a pool."""
+
+    STARTED = "started"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    TROUBLE = "trouble"  # it paused or stopped by itself
+    WAITING = "waiting"  # it has waited for resources for longer than its order allows in silence
+    HELD = "held"  # URLs that look like a trap's wait for an operator's decision
+    PAGE_CHANGED = "page changed"  # of watched pages, after a run
+    PAGE_GONE = "page gone"
+    PAGE_NEW = "new page"
+    UNSAFE = "unsafe"  # of a pool: its state is not safe, or units are missing

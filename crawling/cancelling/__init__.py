@@ -1,1 +1,0 @@
-"""Users cancel what they have asked background jobs for."""

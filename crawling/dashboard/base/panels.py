@@ -1,0 +1,120 @@
+"""What uses of crawls add to pages of the crawler: a use offers `TABS`, `LINKS`, `PANELS` and
+`SHARED_PAGES` in its module `panels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from crawling.base.use import offered
+from crawling.models import Page, Run
+
+
+class Place(Enum):
+    """A page of the crawler, and what panels and links on it are about."""
+
+    #: the pages of a crawl: its run, or None
+    PAGES = auto()
+    #: a stored page: that
+    PAGE = auto()
+    #: the seeds of a crawl: that
+    SEEDS = auto()
+    #: the settings of a crawl: its latest run, or None
+    SETTINGS = auto()
+    #: the report behind a share link: the run
+    SHARED_REPORT = auto()
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A tab of a run."""
+
+    label: str
+    #: of the namespace of crawls
+    route: str
+    #: the route of the tab before it
+    after: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link among others."""
+
+    place: Place
+    label: str
+    #: of what the place is about, and of the crawl; "": there is nothing to lead to
+    address: Callable[[Any, int], str]
+    #: a permission that its page needs
+    needs: str = ""
+    opens_window: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a page."""
+
+    place: Place
+    template: str
+    #: for the template, of what the place is about; None: nothing is shown
+    facts: Callable[[Any], Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """A page behind share links, below the report."""
+
+    #: in the query of its address
+    name: str
+    template: str
+    #: for the template, of the run and the value in the query; None: it is none of these
+    facts: Callable[[Run, str], Mapping[str, Any] | None]
+
+
+def of_run(route: str) -> Callable[[Run | None, int], str]:
+    """The page of that route about a run; nothing without one."""
+
+    def address(run: Run | None, crawl: int) -> str:
+        return f"{reverse(route, args=[crawl])}?run={run.number}" if run else ""
+
+    return address
+
+
+def of_crawl(route: str) -> Callable[[object, int], str]:
+    """The page of that route about a crawl."""
+    return lambda subject, crawl: reverse(route, args=[crawl])
+
+
+def with_page(route: str) -> Callable[[Page, int], str]:
+    """The page of that route with a form that has the address of a stored page."""
+
+    def address(page: Page, crawl: int) -> str:
+        return f"{reverse(route, args=[crawl])}?{urlencode({'kind': 'page', 'text': page.url.url})}"
+
+    return address
+
+
+def tabs() -> list[Tab]:
+    return list(offered("panels", "TABS"))
+
+
+def links(place: Place) -> Iterator[Link]:
+    return (one for one in offered("panels", "LINKS") if one.place is place)
+
+
+def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any]] | None:
+    """The template and its facts of what is asked for below a report; None: the report itself."""
+    for page in offered("panels", "SHARED_PAGES"):
+        facts = page.facts(run, query[page.name]) if page.name in query else None
+        if facts is not None:
+            return page.template, facts
+    return None
+
+
+def panels(place: Place) -> Iterator[Panel]:
+    return (one for one in offered("panels", "PANELS") if one.place is place)

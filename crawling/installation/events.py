@@ -1,0 +1,61 @@
+"""What happens to crawls, for uses of crawls that keep something of them. Receivers run in the
+transaction in which it happens; what one raises undoes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, ParamSpec
+
+from crawling.base.alert_events import AlertEvent
+from crawling.models import CrawlJob, Run
+from crawling.orders.scope.url_rules import UrlRule
+
+P = ParamSpec("P")
+
+
+class CrawlEvent(Generic[P]):
+    """It happens when it is called; receivers are called in the order in which they connected."""
+
+    def __init__(self) -> None:
+        self._receivers: list[Callable[P, object]] = []
+
+    def connect(self, receiver: Callable[P, object]) -> None:
+        self._receivers.append(receiver)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        for receiver in self._receivers:
+            receiver(*args, **kwargs)
+
+
+#: the order of a crawl was edited
+order_edited: CrawlEvent[[CrawlJob]] = CrawlEvent()
+#: the pages of a crawl that a rule covers were withdrawn
+pages_withdrawn: CrawlEvent[[CrawlJob, UrlRule]] = CrawlEvent()
+#: what users were told of pages of a crawl quotes withdrawn ones
+page_alerts_withdrawn: CrawlEvent[[CrawlJob]] = CrawlEvent()
+#: records of withdrawn pages were removed from the files; called, it has the ids of their URLs
+records_removed: CrawlEvent[[Callable[[], Iterator[int]]]] = CrawlEvent()
+#: the texts of a part of a run's pages, by its id, were read again
+texts_read: CrawlEvent[[int]] = CrawlEvent()
+#: all pages of a run that has ended were read again
+run_read: CrawlEvent[[Run]] = CrawlEvent()
+
+
+#: facts beside the sentence, and where they are shown
+alerted: CrawlEvent[[Run, AlertEvent, str, Mapping[str, Any], str]] = CrawlEvent()
+
+
+def alert(
+    run: Run,
+    event: AlertEvent,
+    sentence: str,
+    *,
+    more: Mapping[str, Any] | None = None,
+    page: str = "",
+) -> None:
+    """To be called in the transaction of the event.
+
+    more: facts; "diff" is shown as lines. page: where they are shown; "": on the crawl's page.
+    """
+    alerted(run, event, sentence, more or {}, page)

@@ -1,0 +1,7 @@
+"""What alerts do when something happens to crawls."""
+
+from crawling.installation import events
+from crawling.uses.alerts.notify import forget_page_alerts, leave_deliveries
+
+events.alerted.connect(leave_deliveries)
+events.page_alerts_withdrawn.connect(forget_page_alerts)

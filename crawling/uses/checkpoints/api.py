@@ -1,0 +1,87 @@
+"""`/api/v1/crawls/{id}/checkpoints`: those of a crawl."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Router, Status
+from pydantic import Field
+
+from crawling.dashboard.base.api_parameters import CrawlId, Cursor, Limit, may_change, may_view
+from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.dashboard.base.requests import get_crawl, get_run
+from crawling.models import BackgroundJob
+from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
+from serving.access import AuthenticatedRequest
+from serving.paging import page_of
+from serving.schemas import Schema
+
+checkpoints = Router()
+
+
+class CheckpointOut(CancellableOut):
+    """It can be imported once `taken_at` is set; never if `trouble` is set."""
+
+    id: int
+    run: int
+    asked_at: datetime
+    taken_at: datetime | None
+    machine: str
+    directory: str = Field(description="on that machine; `manage.py checkpoint import` reads it")
+    bytes: int
+    urls: int
+    trouble: str
+
+
+class CheckpointPage(Schema):
+    items: list[CheckpointOut]
+    next: int | None
+
+
+def _checkpoint_out(job: BackgroundJob) -> dict[str, Any]:
+    assert job.run is not None
+    made = Checkpoint.of(job)
+    return {
+        "id": job.pk,
+        "run": job.run.number,
+        "asked_at": job.asked_at,
+        "taken_at": made.taken_at,
+        "machine": made.machine,
+        "directory": made.directory,
+        "bytes": made.bytes,
+        "urls": made.urls,
+        "trouble": job.trouble,
+        **cancelled_facts(job),
+    }
+
+
+@checkpoints.get(
+    "/{crawl_id}/checkpoints",
+    response=CheckpointPage,
+    summary="List checkpoints of a crawl, latest first",
+)
+@may_view
+def list_crawl_checkpoints(
+    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    found = checkpoints_of(get_crawl(crawl_id))
+    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    return {"items": [_checkpoint_out(row) for row in rows], "next": following}
+
+
+@checkpoints.post(
+    "/{crawl_id}/checkpoints",
+    response={202: CheckpointOut},
+    summary="Take a checkpoint of the latest run",
+)
+@may_change
+def create_checkpoint(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
+    """A pending checkpoint is returned instead of a second one. It is written to CHECKPOINT_DIR;
+    without that setting the request is refused.
+    """
+    return Status(202, _checkpoint_out(ask_checkpoint(get_run(crawl_id, None), by=request.user)))
+
+
+ROUTERS = (("/crawls", checkpoints, "checkpoints"),)

@@ -1,0 +1,6 @@
+from crawling.base.use import Use
+
+
+class CheckpointsConfig(Use):
+    name = "crawling.uses.checkpoints"
+    verbose_name = "Checkpoints"

@@ -1,0 +1,6 @@
+from crawling.base.use import Use
+
+
+class CopiesConfig(Use):
+    name = "crawling.uses.copies"
+    verbose_name = "Copies"

@@ -1,0 +1,6 @@
+from crawling.base.use import Use
+
+
+class ImportsConfig(Use):
+    name = "crawling.uses.imports"
+    verbose_name = "Imports"

@@ -1,0 +1,6 @@
+from crawling.base.use import Use
+
+
+class RevisitsConfig(Use):
+    name = "crawling.uses.revisits"
+    verbose_name = "Revisits"

@@ -1,0 +1,7 @@
+"""What becomes of plans of revisits when something happens to their crawls."""
+
+from crawling.installation import events
+from crawling.uses.revisits.plans import forget_revisits, plan_anew
+
+events.order_edited.connect(plan_anew)
+events.pages_withdrawn.connect(forget_revisits)

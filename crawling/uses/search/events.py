@@ -1,0 +1,31 @@
+"""What the search index does when pages are read again, and when records leave the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from crawling.installation import events
+from crawling.models import LinksPart
+
+# What needs the index is imported as it happens: most processes have nothing to do with it.
+
+
+def _add(part: int) -> None:
+    """While another process writes the index, a job does it later."""
+    from crawling.uses.search.folder import IndexBusy
+    from crawling.uses.search.index import add_unindexed
+
+    try:
+        add_unindexed(LinksPart.objects.filter(pk=part))
+    except IndexBusy:
+        return
+
+
+def _remove(removed: Callable[[], Iterator[int]]) -> None:
+    from crawling.uses.search.index import remove_texts
+
+    remove_texts(removed)
+
+
+events.texts_read.connect(_add)
+events.records_removed.connect(_remove)

@@ -1,0 +1,6 @@
+from crawling.base.use import Use
+
+
+class SeedSourcesConfig(Use):
+    name = "crawling.uses.seed_sources"
+    verbose_name = "Seed sources"

@@ -1,0 +1,46 @@
+"""The sources on the page of a crawl's seeds: added, and removed."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+
+from crawling.base.errors import CrawlError
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.dashboard.orders.seed_views import seeds_page
+from crawling.models import CrawlJob
+from crawling.uses.seed_sources.sources import SeedSourceFields, create_source, remove_source
+from serving.access import AuthenticatedRequest, authenticated
+
+#: of minutes, as they are typed
+MOST_DIGITS = 10
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def create_seed_source(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Read a folder or a feed from now on; with mistakes all that was typed stays in the form."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    minutes = request.POST.get("minutes", "")
+    fields = SeedSourceFields(
+        request.POST.get("kind", ""),
+        request.POST.get("url", "").replace("\0", ""),
+        int(minutes) if minutes.isdecimal() and len(minutes) < MOST_DIGITS else 0,
+        "resume" in request.POST,
+    )
+    errors: dict[str, str] = {}
+    with mistakes_kept(errors, CrawlError):
+        create_source(crawl, fields, by=request.user)
+        messages.success(request, "The source is read within a minute, and then at intervals.")
+        return redirect("crawling:seeds", pk)
+    wanted = {"wanted": fields, "minutes": minutes, "errors": errors}
+    return seeds_page(request, crawl, {"typed_in_panel": wanted})
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def remove_seed_source(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
+    """Its seeds and files stay."""
+    with errors_told(request, CrawlError):
+        remove_source(get_object_or_404(CrawlJob, pk=pk), number, by=request.user)
+        messages.success(request, "The source is removed; its seeds stay.")
+    return redirect("crawling:seeds", pk)

@@ -1,0 +1,6 @@
+from crawling.base.use import Use
+
+
+class StructuredDataConfig(Use):
+    name = "crawling.uses.structured_data"
+    verbose_name = "Structured data"

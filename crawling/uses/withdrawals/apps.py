@@ -1,0 +1,6 @@
+from crawling.base.use import Use
+
+
+class WithdrawalsConfig(Use):
+    name = "crawling.uses.withdrawals"
+    verbose_name = "Withdrawals"

@@ -15,7 +15,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, Page, Run
-from crawling.previews import inquiry_answers
+from crawling.uses.copies import jobs as copies_jobs
 from crawling.uses.copies import near
 from crawling.uses.copies.clusters import find_clusters
 from crawling.uses.copies.near import TooManyNearCopies, near_pairs
@@ -205,7 +205,7 @@ def test_a_withdrawn_page_is_in_no_cluster_and_no_answer(site, run):
 
 
 def test_clusters_are_looked_for_with_memory_that_no_other_process_holds(site, run, monkeypatch):
-    monkeypatch.setattr(inquiry_answers, "GRANT_SECONDS", 0.1)
+    monkeypatch.setattr(copies_jobs, "GRANT_SECONDS", 0.1)
     viewer, address = browser("viewer"), reverse("crawling:copies", args=[run.crawl_id])
 
     with temporary_grant({"memory": 512}, label="all", reference="all", wait_seconds=5):

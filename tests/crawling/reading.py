@@ -6,11 +6,19 @@ from crawling.datasets.jobs import SECOND_READING
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import run_job
 from crawling.models import Run
+from crawling.uses.search.jobs import INDEXING
 
 
 def read_when_idle(run_id: int) -> str:
     """What became of a turn of the job that reads its pages again."""
     return run_job(open_job(SECOND_READING, Run.objects.get(pk=run_id), by=None).pk)
+
+
+def index_what_was_read() -> None:
+    """By the job of the search index, to its end."""
+    while (ending := run_job(open_job(INDEXING, None, by=None).pk)) == "others wait":
+        pass
+    assert ending == "added"
 
 
 def read_to_the_end(run: Run) -> None:

@@ -21,11 +21,11 @@ from crawling.models.experiments import Experiment, ExperimentState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.scheduler.messages import deliver, resend_background
+from crawling.scheduler.messages import deliver
 from experiments import store
 from experiments.cancel import cancel_experiment
 from experiments.form import NoScheduler, make_checked
-from experiments.jobs import EXPERIMENT
+from experiments.jobs import EXPERIMENT, resend_experiments
 from experiments.pool_state import deadlocked_in, unsafe_grants
 from experiments.report import SILENT, experiment_view
 from experiments.runner import run_experiment, run_queued
@@ -104,12 +104,12 @@ def test_shifts_of_an_experiment_wake_no_worker_of_crawls_and_alert_no_listener(
 def test_what_a_killed_experiment_has_left_is_removed_once_it_is_silent(killed):
     background = django_rq.get_queue("background")
     background.empty()
-    resend_background()
+    resend_experiments()
     assert background.count == 0  # it may live
     late = timezone.now() - SILENT - timedelta(seconds=1)
     Experiment.objects.update(seen_at=late)
 
-    resend_background()
+    resend_experiments()
     (job,) = background.get_jobs()
     assert (job.func_name, job.args) == (EXPERIMENT.function, [killed.pk])
     run_queued(killed.pk)

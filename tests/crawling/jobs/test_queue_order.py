@@ -20,7 +20,7 @@ from crawling.jobs.rq_jobs import (
     IDLE,
     RowJob,
 )
-from crawling.previews.jobs import QUESTIONS
+from crawling.previews.jobs import KINDS as QUESTIONS
 from crawling.uses.checkpoints.jobs import CHECKPOINT
 from crawling.uses.exports.mirror.jobs import MIRROR
 from crawling.uses.exports.wacz.jobs import WACZ

@@ -11,7 +11,7 @@ import tantivy
 
 from crawling.base.errors import IndexBroken
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.progress import dataset_states, unread_runs
+from crawling.datasets.progress import dataset_states, unindexed_parts
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart
 from crawling.uses.search import folder, search
@@ -21,7 +21,7 @@ from crawling.uses.search.jobs import INDEX_REPAIR
 from crawling.uses.search.schema import new_schema
 from crawling.uses.search.search import SearchFilter, search_texts
 from tests.crawling.pages import browser, soup
-from tests.crawling.reading import read_to_the_end
+from tests.crawling.reading import index_what_was_read, read_to_the_end
 
 MADE_ANEW = "The search index cannot be read"
 
@@ -70,8 +70,8 @@ def test_a_damaged_index_is_told_and_made_anew(run):
         asked = BackgroundJob.objects.get(kind=INDEX_REPAIR.name, ended_at=None)  # by both
         assert queue.fetch_job(f"job-{asked.pk}").perform() == "repaired"
         queue.empty()
-        assert unread_runs() == {run.pk}  # the scheduler queues their readings
-        read_to_the_end(run)
+        assert unindexed_parts().exists()  # the scheduler queues their indexing
+        index_what_was_read()
         assert found() == 1, what
 
 
@@ -159,7 +159,7 @@ def test_each_kind_of_file_with_a_flipped_bit_is_mended(run):
         assert [answer.status_code for answer in answers] == [503, 503], ending
         asked = BackgroundJob.objects.get(kind=INDEX_REPAIR.name, ended_at=None)
         assert queue.fetch_job(f"job-{asked.pk}").perform() == "repaired"
-        read_to_the_end(run)
+        index_what_was_read()
         assert found() == 1, ending
 
 
@@ -201,7 +201,7 @@ def test_a_job_killed_while_it_makes_the_index_anew_loses_no_page(run, monkeypat
         during.setattr(folder, "new_schema", killed)
         with pytest.raises(KeyboardInterrupt):
             repair()
-    read_to_the_end(run)
+    index_what_was_read()
 
     assert found() == 1
     assert [state.behind for state in dataset_states(run)] == [0, 0, 0, 0]

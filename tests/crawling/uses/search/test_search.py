@@ -14,12 +14,12 @@ from crawling.models import LinksPart, Page, Run
 from crawling.runs.housekeeping.deletion import restore_run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.runs.start import start_run
+from crawling.uses.search import index as index_module
 from crawling.uses.search.folder import index_folder
 from crawling.uses.search.index import forget_abandoned, rebuild
 from crawling.uses.search.open_index import OPEN_INDEX
 from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.uses.search.snippets import BLOCK, best_block
-from crawling.uses.withdrawals import file_removal
 from crawling.uses.withdrawals.file_removal import remove_records
 from crawling.uses.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
@@ -171,7 +171,7 @@ def test_the_index_is_made_anew_once_for_all_withdrawals_that_are_due(
     asked = {"kind": "page", "text": f"{site.url}/de", "reason": "x", "by": None, "at_once": True}
     due = [withdraw(one.crawl, one, **asked) for one in (run, other)]
     made = []
-    monkeypatch.setattr(file_removal, "rebuild", lambda: made.append(rebuild()))
+    monkeypatch.setattr(index_module, "rebuild", lambda: made.append(rebuild()))
 
     remove_records(due[1].pk)
 

@@ -18,7 +18,7 @@ from crawling.web.content.normal_text import one_form, searched_form, searched_p
 from crawling.web.documents import base, html_text
 from crawling.web.topics import Topic
 from tests.crawling.pages import browser, soup
-from tests.crawling.reading import read_to_the_end
+from tests.crawling.reading import index_what_was_read, read_to_the_end
 
 ALL = SearchFilter()
 #: what the page has, and what is typed: each finds the other
@@ -107,7 +107,7 @@ def test_an_index_of_earlier_forms_is_made_anew_and_searches_say_so(site, run, m
         search_texts("office", ALL)
 
     repair()
-    read_to_the_end(run)
+    index_what_was_read()
 
     assert "1" in found(site, "office")
     assert not former.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crawling.datasets.jobs import SECOND_READING
+from crawling.datasets.progress import unindexed_parts
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import run_job
 from crawling.models import Run
@@ -22,7 +23,11 @@ def index_what_was_read() -> None:
 
 
 def read_to_the_end(run: Run) -> None:
-    """A turn that takes long ends early if a job waits, as one of the test's own may."""
+    """A turn that takes long ends early if a job waits, as one of the test's own may; what it has
+    read by then is added to the search index by another job.
+    """
     while (ending := read_when_idle(run.pk)) == "others wait":
         pass
     assert ending == "read"
+    if unindexed_parts().exists():
+        index_what_was_read()

@@ -25,8 +25,6 @@ AUDIT = (
 
 @dataclass(frozen=True)
 class Alarm:
-    """What is wrong with a pool."""
-
     pool: int
     name: str
     #: unsafe or missing. `sentences` describe it, and `remedies` would clear it
@@ -36,7 +34,6 @@ class Alarm:
 
     @property
     def text(self) -> str:
-        """All of it, for those who see no page."""
         remedies = (
             [f"It is safe again {', or '.join(self.remedies)}."]
             if self.kind == "unsafe" and self.remedies

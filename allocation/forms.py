@@ -54,7 +54,6 @@ class LimitsForm(forms.Form):
         self.names: dict[str, str] = {}
 
     def add_classes(self, classes: list[ResourceClass], help_on: list[str]) -> None:
-        """A field a class."""
         for one, sentence in zip(classes, help_on, strict=True):
             self.names[one.key] = UnitWords(one.key, one.unit).name
             self.fields[one.key] = forms.IntegerField(
@@ -84,7 +83,6 @@ class LimitsForm(forms.Form):
         }
 
     def changes_by_name(self) -> list[tuple[str, int | None, int | None]]:
-        """The same for people: name, from and to."""
         return [
             (self.names.get(name) or str(self[name].label).lower(), old, new)
             for name, (old, new) in self.changes().items()
@@ -94,7 +92,6 @@ class LimitsForm(forms.Form):
         return {key: to for key, (_, to) in self.changes().items() if to is not None}
 
     def refuse(self, sentence: str, resource: object) -> None:
-        """Put a refusal of the pool's where it belongs."""
         self.add_error(
             resource if isinstance(resource, str) and resource in self.fields else None, sentence
         )
@@ -119,8 +116,6 @@ class LimitsForm(forms.Form):
 
 
 class PoolForm(LimitsForm):
-    """Limits of a pool."""
-
     def __init__(self, pool: Pool, old: dict[str, int], data: Any = None) -> None:
         self.pool = pool
         super().__init__(old, data)
@@ -137,8 +132,6 @@ class PoolForm(LimitsForm):
 
 
 class CapacityForm(PoolForm):
-    """A pool's capacity by class."""
-
     def __init__(self, pool: Pool, data: Any = None) -> None:
         classes = list(pool.classes.all())
         super().__init__(pool, {one.key: pool.capacity[one.ordinal] for one in classes}, data)
@@ -191,8 +184,6 @@ class TurnsForm(PoolForm):
 
 
 class ShareForm(LimitsForm):
-    """The reserve and the limit of a share, by class."""
-
     RESERVE, LIMIT = "reserve.", "limit."  # no key of a class has a dot
 
     def __init__(self, share: Share, data: Any = None) -> None:
@@ -246,8 +237,6 @@ def _of(new: dict[str, int | None], prefix: str) -> dict[str, int | None]:
 
 
 class ProcessForm(LimitsForm):
-    """Limits of a process."""
-
     def __init__(self, process: Process, old: dict[str, int], data: Any = None) -> None:
         self.process = process
         super().__init__(old, data)
@@ -264,8 +253,6 @@ class ProcessForm(LimitsForm):
 
 
 class ClaimForm(ProcessForm):
-    """A process's claim (Max) by class."""
-
     def __init__(self, process: Process, data: Any = None) -> None:
         pool, classes = process.pool, list(process.pool.classes.all())
         super().__init__(
@@ -285,8 +272,6 @@ class ClaimForm(ProcessForm):
 
 
 class PriorityForm(ProcessForm):
-    """How early a process's starts take their turn."""
-
     priority = forms.IntegerField(
         min_value=PRIORITIES[0],
         max_value=PRIORITIES[-1],
@@ -305,8 +290,6 @@ class PriorityForm(ProcessForm):
 
 
 class NewClassForm(LimitsForm):
-    """A resource class for a pool that is at work."""
-
     key = forms.SlugField(
         max_length=40,
         help_text="How requests and claims name it, such as gpu_slots. It can't be changed later.",

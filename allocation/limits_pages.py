@@ -72,8 +72,6 @@ SHARE_PAGES: tuple[LimitsPage[Share], ...] = (
 
 @dataclass(frozen=True)
 class LimitsAnswer:
-    """What came of a form that was sent, or shown for the first time."""
-
     form: LimitsForm
     #: None: nothing would change, or the form is wrong
     preview: LimitsPreview | None = None

@@ -18,8 +18,6 @@ ROOM_FOR_A_NUMBER = 24
 
 @dataclass(frozen=True)
 class PoolCopy:
-    """A pool copied into the sandbox."""
-
     name: str
     sandbox: Sandbox
     #: ids of the pool's processes, in the order of the sandbox's rows

@@ -24,8 +24,6 @@ from allocation.wording import UnitWords, clock, listed, some
 
 @dataclass(frozen=True)
 class Party:
-    """A process as sentences need it."""
-
     id: int
     label: str
     allocation: Vector
@@ -85,8 +83,6 @@ class StuckProcess:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a request is not granted at this moment."""
-
     verdict: AnyVerdict
     why: str
     blockers: tuple[Blocker, ...]
@@ -103,7 +99,6 @@ class Explanation:
 
     @property
     def reason(self) -> str:
-        """The reason, and the holders of the scarce class."""
         is_about_holders = isinstance(self.verdict, BankVerdict) and not self.is_beyond_pool
         if self.verdict is BankVerdict.GRANT or not is_about_holders:
             return self.why
@@ -133,8 +128,6 @@ def explain(
 
 @dataclass(frozen=True)
 class FirstInTurn:
-    """The first in turn, since when it waits and how often it was passed."""
-
     label: str
     since: datetime
     passed: int
@@ -142,8 +135,6 @@ class FirstInTurn:
 
 @dataclass(frozen=True)
 class OwnShare:
-    """The shares of a pool, and which of them the asker has."""
-
     use: ShareUse
     own: int | None
 
@@ -250,7 +241,6 @@ def _free(units: int) -> str:
 
 
 def _others(parties: Parties, process: int) -> list[HoldingParty]:
-    """Who holds units, but for the process itself."""
     rows = [
         HoldingParty(party.label, party.allocation, i)
         for i, party in enumerate(parties.rows)
@@ -381,7 +371,6 @@ def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
 
 
 def _holding(blockers: Sequence[Blocker]) -> str:
-    """What one process holds."""
     one, amount = blockers[0], listed([blocker.amount for blocker in blockers])
     if one.kept_until:
         return f"{one.label} ({amount}, reserved until {clock(one.kept_until)})"

@@ -82,7 +82,6 @@ class _PoolRows:
         )
 
     def reasons(self, held_off: Sequence[ProcessRow], wanted: Collection[int]) -> dict[int, str]:
-        """The reasons of `waits` by process id."""
         reasons = WaitReasons(self.pool, self.classes, self.processes, self._first(held_off))
         return {
             request.process_id: reasons.explain(request).reason

@@ -17,8 +17,6 @@ from allocation.wording import UnitWords
 
 @dataclass(frozen=True)
 class ResourceRow:
-    """A resource class, and its entries of capacity and Available."""
-
     key: str
     unit: str
     sentence: str
@@ -55,8 +53,6 @@ class ResourceRow:
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """A process with its rows of Max, Allocation and Need."""
-
     id: int
     label: str
     run_ref: str
@@ -106,8 +102,6 @@ class HolderRelease:
 
 @dataclass(frozen=True)
 class WaitRow:
-    """A request that waits, explained as of this moment."""
-
     request: UUID
     process: int
     label: str
@@ -139,7 +133,6 @@ class WaitRow:
 
     @property
     def kind_of_wait(self) -> str:
-        """What stands in the way, in a word."""
         return {
             "wait_unavailable": "unavailable",
             "wait_unsafe": "unsafe",
@@ -173,8 +166,6 @@ class ShareRow:
 
 @dataclass(frozen=True)
 class BankView:
-    """A pool."""
-
     id: int
     name: str
     policy: str
@@ -217,8 +208,6 @@ class Holding:
 
 @dataclass(frozen=True)
 class EventRow:
-    """One entry of the ledger, in words."""
-
     version: int
     at: datetime
     kind: str
@@ -231,8 +220,6 @@ class EventRow:
 
 @dataclass(frozen=True)
 class PoolCard:
-    """A pool in a list of pools."""
-
     id: int
     name: str
     policy: str

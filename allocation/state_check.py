@@ -118,7 +118,6 @@ def _beyond(state: State, parties: Parties, row: int, units: Vector) -> str:
 
 
 def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Parties:
-    """Processes and classes by these names."""
     rows = (
         Party(i, name, held)
         for i, (name, held) in enumerate(zip(processes, state.allocation, strict=True))

@@ -15,8 +15,6 @@ from allocation.rules.fairness import AnyVerdict, verdict_of
 
 @dataclass(frozen=True)
 class NewClass:
-    """A resource class for a new pool."""
-
     key: str
     unit: str
     sentence: str
@@ -25,8 +23,6 @@ class NewClass:
 
 @dataclass(frozen=True)
 class RequestOutcome:
-    """Where a request stands."""
-
     request_id: UUID
     state: RequestState
     verdict: AnyVerdict
@@ -61,8 +57,6 @@ class RequestOutcome:
 
 
 class ReleaseStatus(Enum):
-    """What became of a release."""
-
     RELEASED = "released"
     REPEATED = "repeated"
     STALE = "stale"
@@ -83,8 +77,6 @@ class Released:
 
 @dataclass(frozen=True)
 class Reservation:
-    """What a shift left reserved for its process."""
-
     process: int
     #: the one that a release of the reservation names
     epoch: int
@@ -132,8 +124,6 @@ class Override:
 
 @dataclass(frozen=True)
 class LimitsPreview:
-    """What a change of limits would do."""
-
     #: the sentence with which it would be, or empty; `resource` is the class it names
     refused: str = ""
     resource: str = ""

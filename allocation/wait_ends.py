@@ -13,8 +13,6 @@ from allocation.wording import NAMES_AT_MOST, listed, some
 
 @dataclass(frozen=True)
 class HoldingParty:
-    """Who holds units that others may wait for."""
-
     label: str
     allocation: Vector
     #: in the State; None for one that is no row of it, as its units are reserved

@@ -122,8 +122,6 @@ def wait_rows(
 
 
 class WaitReasons:
-    """The holders of a pool, which the reason of every wait is about."""
-
     def __init__(
         self,
         pool: Pool,
@@ -145,7 +143,6 @@ class WaitReasons:
         )
 
     def explain(self, request: Request) -> Explanation:
-        """Why the request is not granted at this moment."""
         asker, amounts = self._askers[request.process_id], tuple(request.amounts)
         state, parties, row = self._state, self._parties, self._rows.get(asker.id)
         if row is None:
@@ -239,8 +236,6 @@ def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> BankVer
 
 
 class _PoolLine:
-    """Those who hold something and those who wait, as estimates take them."""
-
     def __init__(
         self,
         pool: Pool,

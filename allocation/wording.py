@@ -14,8 +14,6 @@ ACRONYMS = {"dns": "DNS"}
 
 @dataclass(frozen=True)
 class UnitWords:
-    """How the units of a resource class are called."""
-
     key: str
     unit: str
 

@@ -132,7 +132,6 @@ def _read(env: Env) -> Environment:
 
 
 def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
-    """The servers that the product talks to."""
     return {
         "database_url": env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres"))
         or service_addresses.database_url(state_dir),
@@ -155,7 +154,6 @@ def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
 
 
 def _web(env: Env) -> dict[str, Any]:
-    """The product's own web server."""
     return {
         "host": env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
         "port": env.int("PORT", 8000, validate=validate.Range(1, 65535)),
@@ -177,7 +175,6 @@ def _web(env: Env) -> dict[str, Any]:
 
 
 def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
-    """The workers, their leases, and where they store what they fetch."""
     archive = env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")
     seeds = env.str("SEED_DIR", "") or str(state_dir / "seeds")
     imports = env.str("IMPORT_DIR", "") or str(state_dir / "imports")
@@ -270,7 +267,6 @@ def _server(text: str) -> tuple[str, int]:
 
 
 def _directory(name: str, text: str) -> Path:
-    """Where a directory is or can be made."""
     path = Path(text).expanduser().resolve()
     parent = next(one for one in (path, *path.parents) if one.exists())
     if not parent.is_dir():

@@ -39,8 +39,6 @@ LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 @dataclass(frozen=True)
 class HelpDocument:
-    """A page of help."""
-
     title: str
     html: str
     #: anchor and words of its sections
@@ -134,7 +132,6 @@ def _target(address: str, address_of: Callable[[str], str]) -> str:
 
 @authenticated(needs="")
 def show(request: AuthenticatedRequest, document: str = "guide") -> HttpResponse:
-    """Show a document of `docs/`: the guide, the glossary and others."""
     if document not in DOCUMENTS:
         raise Http404(f"There is no page of help named {document}.")
     tabs = [(one, _address(one), words) for one, words in DOCUMENTS.items()]

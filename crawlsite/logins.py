@@ -41,7 +41,6 @@ COOKIE_SECONDS = int(timedelta(days=180).total_seconds())
 def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, object] | None
 ) -> HttpResponse:
-    """The page of a refused try."""
     facts = {
         "most": settings.AXES_FAILURE_LIMIT,
         "minutes": settings.AXES_COOLOFF_TIME.seconds // 60,

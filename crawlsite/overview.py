@@ -36,8 +36,6 @@ KEPT, KEPT_SECONDS = "attention/count", 5
 
 @dataclass(frozen=True)
 class FirstStep:
-    """Something to do, and where."""
-
     name: str
     sentence: str
     #: what its link says and where it leads; "": others have to do it
@@ -93,8 +91,6 @@ def _identity_step(user: User) -> FirstStep:
 
 @dataclass(frozen=True)
 class OpenProblem:
-    """Something that needs attention."""
-
     #: as pages show states
     state: str
     name: str
@@ -131,7 +127,6 @@ def _count() -> int:
 
 @authenticated(needs="crawling.view_crawljob")
 def attention(request: AuthenticatedRequest) -> HttpResponse:
-    """List what needs attention, each with a link to where it can be put right."""
     return render(request, "overview/attention.html", {"problems": open_problems()})
 
 
@@ -165,7 +160,6 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def numbers(request: AuthenticatedRequest) -> StreamingHttpResponse:
-    """The numbers behind the overview's chart, as CSV."""
     hours = _hours(request)
     return send(chart_file(f"crawls-{hours}h", chart_of_all(hours)))
 

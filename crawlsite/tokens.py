@@ -110,7 +110,6 @@ def issue_token(user: User, name: str, days: str, *, reads_only: bool = False) -
 
 @transaction.atomic
 def revoke_token(token: ApiToken, *, by: User) -> None:
-    """Let a token open nothing any more."""
     note(by, token.user, "revoked a token", {"token": (token.name, None)})
     token.delete()
 

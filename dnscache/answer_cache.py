@@ -81,7 +81,6 @@ class AnswerCache:
         return self.space.find(name)
 
     def knows(self, name: str) -> bool:
-        """Whether `find` would find something."""
         return name in self.space or name in self._attic
 
     def stock(self, rows: Iterable[tuple[str, str]]) -> int:

@@ -48,8 +48,6 @@ class ExchangeOutcome(Enum):
 
 @dataclass(slots=True)
 class ExchangeCounts:
-    """Of one server."""
-
     asked: int = 0
     answered: int = 0
     failed: int = 0

@@ -124,7 +124,6 @@ class LookupBudget:
             self._change.notify()
 
     def done(self) -> None:
-        """What a token was taken for is over."""
         with self._change:
             self._taken -= 1
 

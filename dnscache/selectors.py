@@ -36,8 +36,6 @@ DEAD_BY_THEMSELVES = 3
 
 @dataclass(frozen=True)
 class ServerFigures:
-    """A name server in the last hour."""
-
     server: str
     #: its limit
     per_second: int
@@ -56,8 +54,6 @@ class ServerFigures:
 
 @dataclass(frozen=True)
 class CacheOverview:
-    """The last hour."""
-
     minutes: list[DnsMinute]
     used: int
     shares: dict[str, float]
@@ -78,7 +74,6 @@ class CacheOverview:
 
 
 def overview() -> CacheOverview:
-    """Return how names were come by in the last hour, and how things stand."""
     minutes = list(DnsMinute.objects.filter(minute__gt=Now() - HOUR).order_by("minute"))
     sums = {
         key: sum(getattr(minute, key) for minute in minutes)
@@ -270,15 +265,12 @@ def hard_counts() -> dict[str, int]:
 
 
 def pinned_names(among: Sequence[str] | None = None) -> set[str]:
-    """Return the names that operators pinned."""
     pins = DnsPin.objects.all() if among is None else DnsPin.objects.filter(name__in=among)
     return set(pins.values_list("name", flat=True))
 
 
 @dataclass(frozen=True)
 class CacheView:
-    """What one living cache has."""
-
     #: whose it is; None: no pre-resolver is running
     machine: str | None
     #: of all living caches
@@ -303,8 +295,6 @@ class DomainList(CacheView):
 
 @dataclass(frozen=True)
 class NameLeaf:
-    """An answer in a living cache."""
-
     name: str
     status: str
     addresses: list[str]
@@ -320,7 +310,6 @@ class NameLeaf:
 
     @property
     def reason(self) -> str:
-        """Why the name is hard, if it is."""
         return REASONS[DnsStatus(self.status)]
 
 

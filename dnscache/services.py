@@ -90,7 +90,6 @@ def flush_reverse_region() -> int:
 
 
 def flush_all() -> int:
-    """Forget everything."""
     return _flush_here_too(DnsFlush(scope=DnsFlush.Scope.ALL), DnsEntry.objects.all())
 
 

@@ -62,8 +62,6 @@ class BarSegment:
 
 @dataclass(frozen=True)
 class Bars:
-    """The chart of look-ups."""
-
     parts: list[BarSegment]
     #: the height of the chart, in names a minute
     most: int
@@ -168,7 +166,6 @@ def export(request: AuthenticatedRequest, kind: str) -> StreamingHttpResponse:
 
 @authenticated(needs="dnscache.view_dnsentry")
 def minutes(request: AuthenticatedRequest) -> StreamingHttpResponse:
-    """The numbers behind the overview's chart."""
     return send(minutes_file(selectors.overview().minutes))
 
 

@@ -76,7 +76,6 @@ class WaitRegistry:
             expected[served].set()
 
     def wake_all(self) -> None:
-        """Wake all threads."""
         with self._lock:
             for served in self._expected.values():
                 served.set()
@@ -99,8 +98,6 @@ class AttemptLost(Exception):
 
 
 class AttemptContext(Protocol):
-    """What the attempts of an experiment under one policy have in common."""
-
     experiment: Experiment
     pool: Pool
     waits: WaitRegistry
@@ -116,8 +113,6 @@ class AttemptContext(Protocol):
 
 
 class RequestAttempt:
-    """One thread's; `context` is what it shares with the others."""
-
     def __init__(
         self, context: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int
     ) -> None:

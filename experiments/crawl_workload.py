@@ -24,8 +24,6 @@ BANDWIDTH = 1024
 
 @dataclass(frozen=True)
 class PlannedSite:
-    """The site of one crawl, and how many fetch threads the crawl claims."""
-
     number: int
     threads: int
     pages: int

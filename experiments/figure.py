@@ -24,8 +24,6 @@ Point = tuple[float, float, bool]
 
 @dataclass(frozen=True)
 class AxisMark:
-    """A number on an axis, and where."""
-
     at: float
     label: str
 
@@ -41,8 +39,6 @@ class FigureDot:
 
 @dataclass(frozen=True)
 class PolicyLine:
-    """One policy."""
-
     name: str
     #: from 0; the style of the line
     index: int

@@ -117,8 +117,6 @@ def _enqueue(experiment: Experiment) -> None:
 
 
 class ExperimentForm(forms.Form):
-    """How the experiment is to be."""
-
     kind = forms.ChoiceField(
         label="Made by",
         choices=ExperimentKind.choices,

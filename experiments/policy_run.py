@@ -104,7 +104,6 @@ class PolicyRun:
             raise AttemptLost(f"Page {page} could not be had: {fetched.error or fetched.status}")
 
     def deadlocked_now(self) -> frozenset[int]:
-        """The processes that are truly deadlocked."""
         return deadlocked_in(self.pool)
 
     def _await(self, futures: list[Future[None]]) -> None:

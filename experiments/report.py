@@ -41,8 +41,6 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class RequestResult:
-    """A request in table 1 or 2: its first try, and later ones."""
-
     number: int
     started_at: datetime
     #: of the first try
@@ -99,8 +97,6 @@ class PolicyResult:
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """An experiment as pages, JSON and the command line show it."""
-
     experiment: Experiment
     state: ExperimentState
     reason: str
@@ -132,7 +128,6 @@ SHOWN = (
 
 
 def experiment_view(experiment: Experiment) -> ExperimentView:
-    """Get an experiment with every request."""
     (view,) = experiment_views([experiment])
     entries = request_results(experiment)
     columns = (replace(column, entries=entries.get(column.policy, ())) for column in view.columns)
@@ -153,8 +148,6 @@ def request_results(
 
 
 class FirstAttempt(NamedTuple):
-    """The first try of a request: how long it waited, and whether that was over the time limit."""
-
     number: int
     round: int
     started_at: datetime

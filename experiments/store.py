@@ -26,8 +26,6 @@ CANCELLED = ExperimentState.CANCELLED
 
 @dataclass(frozen=True)
 class AttemptResult:
-    """What became of one try at a request."""
-
     number: int
     attempt: int
     started_at: datetime

@@ -14,8 +14,6 @@ from experiments.report import ExperimentView, PolicyResult
 
 @dataclass(frozen=True)
 class PaperRow:
-    """A row of table 3."""
-
     policy: str
     waited: str
     waited_seconds: int

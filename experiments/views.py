@@ -59,7 +59,6 @@ TRIED = (
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def experiments(request: AuthenticatedRequest) -> HttpResponse:
-    """List the experiments, and let operators start one."""
     if request.method == "POST":
         return _start(request)
     return _list(request, ExperimentForm())
@@ -101,7 +100,6 @@ def _start(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Cancel an experiment that goes on."""
     found = get_object_or_404(Experiment, pk=pk)
     with errors_told(request, CrawlError):
         cancel_experiment(found, by=request.user)

@@ -42,8 +42,6 @@ J = TypeVar("J")
 
 @dataclass(frozen=True)
 class WorkloadStep:
-    """The units requested in this step, and the pages fetched after the grant."""
-
     amounts: Vector
     pages: tuple[int, ...]
 

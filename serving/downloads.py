@@ -44,7 +44,6 @@ def cell_file(stem: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) 
 
 
 def text_file(stem: str, lines: Iterator[str]) -> Download:
-    """The lines as the file `stem.txt`."""
     return Download(f"{stem}.txt", TYPES["txt"], lines)
 
 

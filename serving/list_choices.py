@@ -10,8 +10,6 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True)
 class ListChoices:
-    """The choices of one user."""
-
     #: a page; 0: as many as each list usually has
     rows: int = 0
     #: keys of columns, by the name of the list

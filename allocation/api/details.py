@@ -68,7 +68,6 @@ def _share(share: ShareRow) -> ShareOut:
 
 
 def wait_out(wait: WaitRow) -> WaitOut:
-    """A wait with its reason, its blockers, and its expected end."""
     return WaitOut(
         process=wait.process,
         name=wait.label,

@@ -66,8 +66,6 @@ class EvidenceStep:
 
 @dataclass(frozen=True)
 class PastBank:
-    """A pool after one event."""
-
     id: int
     name: str
     policy: str

@@ -95,8 +95,6 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class ResourceLines:
-    """The lines of one class."""
-
     name: str
     #: where the numbers of its lines are among those of a sample, as the page's script reads it
     columns: str
@@ -107,8 +105,6 @@ class ResourceLines:
 
 @dataclass(frozen=True)
 class UtilisationChart:
-    """Utilisation by class, and the number that waited."""
-
     names: tuple[str, ...]
     #: the lines' points as numbers, the oldest first
     samples: tuple[UtilisationSample, ...]
@@ -126,7 +122,6 @@ class UtilisationChart:
 
     @property
     def minutes(self) -> float:
-        """The length of an interval."""
         first, second = self.samples[:2]
         return round((second.at - first.at).total_seconds() / 60, 3)
 
@@ -211,7 +206,6 @@ def _padded(values: list[int], length: int) -> list[int]:
 def _lines(
     names: Sequence[str], j: int, reserved: Sequence[int], used: Sequence[int | None]
 ) -> ResourceLines:
-    """Of the class with ordinal `j`."""
     is_measured = any(value is not None for value in used)
     return ResourceLines(
         names[j],

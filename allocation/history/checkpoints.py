@@ -68,7 +68,6 @@ def replayed(pool: int, until: int) -> LedgerReplay:
 
 
 def saved(replay: LedgerReplay) -> dict[str, Any]:
-    """The replay as JSON can hold it."""
     return {
         "capacity": replay.capacity,
         "available": replay.available,
@@ -85,7 +84,6 @@ def saved(replay: LedgerReplay) -> dict[str, Any]:
 
 
 def restored(version: int, state: dict[str, Any]) -> LedgerReplay:
-    """The reverse of `saved`."""
     return LedgerReplay(
         version=version,
         capacity=tuple(state["capacity"]),

@@ -15,8 +15,6 @@ from allocation.fields import AnyUnit, ClockTimestamp, Natural, Within
 
 
 class Policy(models.TextChoices):
-    """The policy: what is checked before a grant."""
-
     BANKER = "banker", "banker: grant what keeps the state safe"
     NAIVE = "naive", "naive: grant what is available (experiments only; it deadlocks)"
     ALL_AT_ONCE = (

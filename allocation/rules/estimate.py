@@ -26,8 +26,6 @@ WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
 
 @dataclass(frozen=True)
 class HoldingTerm:
-    """How long a process goes on holding."""
-
     #: seconds
     left: float
     #: seconds of a usual shift; None if a reservation holds the units, and ends after `left`
@@ -36,8 +34,6 @@ class HoldingTerm:
 
 @dataclass(frozen=True)
 class HoldingProcess:
-    """A process that holds something."""
-
     id: int
     label: str
     maximum: Vector
@@ -59,8 +55,6 @@ class HoldingProcess:
 
 @dataclass(frozen=True)
 class WaitingRequest:
-    """A request that waits."""
-
     process: int
     label: str
     maximum: Vector
@@ -76,8 +70,6 @@ class WaitingRequest:
 
 @dataclass(frozen=True)
 class Estimate:
-    """When a wait may end."""
-
     #: None where it is unknown
     seconds: float | None
     #: the estimate with its assumptions, or the reason why there is none

@@ -55,8 +55,6 @@ def verdict_of(value: str) -> AnyVerdict:
 
 @dataclass(frozen=True)
 class QueuedRequest:
-    """A request as fairness sees it."""
-
     amounts: Vector
     holds: bool
     priority: int = 0
@@ -77,7 +75,6 @@ class QueuedRequest:
         holds: bool,
         priority: int,
     ) -> QueuedRequest:
-        """A request of a process with this Max, in this share of the pool."""
         return cls(amounts, holds, priority, claim, use.room(share), use.set_aside(share))
 
     @property

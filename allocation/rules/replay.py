@@ -48,8 +48,6 @@ class Breach(Exception):
 
 
 class LedgerWait(NamedTuple):
-    """A request that waits, since the event of that version."""
-
     process: int
     amounts: Vector
     version: int

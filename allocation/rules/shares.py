@@ -25,16 +25,12 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True)
 class ShareTerms:
-    """What a share is called, and its reserve and limit by class."""
-
     name: str
     reserved: Vector
     limits: Vector
 
 
 class Member(NamedTuple):
-    """A process that holds something, as shares look at it."""
-
     share: int | None
     label: str
     maximum: Vector
@@ -43,8 +39,6 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class ShareUse:
-    """The shares of a pool, by number, and who holds something."""
-
     terms: Mapping[int, ShareTerms]
     members: tuple[Member, ...]
 

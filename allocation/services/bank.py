@@ -80,7 +80,6 @@ class Bank:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The classes, in their order."""
         return tuple(self.units)
 
     @property
@@ -93,7 +92,6 @@ class Bank:
 
     @property
     def share_use(self) -> ShareUse:
-        """The shares, and who holds something at this moment."""
         members = (
             Member(p.share_id, p.label, tuple(p.max_claim), tuple(p.allocated))
             for p in self.matter
@@ -155,7 +153,6 @@ class Bank:
         return Decision(decision.verdict, tuple(rows[i].pk for i in proof))
 
     def reason_of(self, process: Process, amounts: Vector, verdict: BankVerdict) -> str:
-        """Say in a sentence why `process` waits for `amounts`."""
         state, rows = self.state(process)
         kept = [p for p in self.matter if p.kept_until is not None]
         parties = Parties(
@@ -299,7 +296,6 @@ class Bank:
     def post(
         self, kind: OutboxKind, process: Process | None = None, epoch: int | None = None
     ) -> None:
-        """Leave a message for the owner of the processes."""
         Outbox.objects.create(kind=kind, pool=self.pool, process=process, epoch=epoch)
 
     def flush(self) -> None:

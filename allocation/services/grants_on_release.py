@@ -60,7 +60,6 @@ class WaitQueue:
         self._after = Q()
 
     def next(self) -> Request | None:
-        """The next in turn; None: there is no more."""
         while True:
             if not self._read:
                 found = in_turn(self._bank.pool).filter(self._wanted & self._after)
@@ -135,7 +134,6 @@ def pump(bank: Bank) -> int:
 
 
 def _serve_in_turn(bank: Bank, most: int) -> int:
-    """One pass over those who wait."""
     granted, reach = 0, reach_of(bank)
     for line, request in grantable_requests(bank):
         process = bank.processes.setdefault(request.process_id, request.process)

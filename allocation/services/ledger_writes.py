@@ -32,8 +32,6 @@ UNCOVERED = "23000"
 
 
 class WrittenGrant(NamedTuple):
-    """What was written: the grant's id, its shift, and Available and Allocation after it."""
-
     grant_id: int
     shift: int
     available: Vector

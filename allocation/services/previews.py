@@ -79,8 +79,6 @@ class _Claim:
 
 @dataclass(frozen=True)
 class _PoolLimits:
-    """The limits of a pool at one moment, and who claims what of them."""
-
     version: int
     keys: tuple[str, ...]
     capacity: Vector

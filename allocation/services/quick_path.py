@@ -50,7 +50,6 @@ def quick_grant(
 def quick_release(
     *, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str
 ) -> Released | None:
-    """Take the units back."""
     if not _is_plain(amounts or {}, process, epoch):
         return None
     given = None if amounts is None else json.dumps(dict(amounts))

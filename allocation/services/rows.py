@@ -27,8 +27,6 @@ M = TypeVar("M", bound=Model)
 
 
 class UnitHolder(NamedTuple):
-    """A process that holds something, as far as decisions about others look at it."""
-
     pk: int
     label: str
     share_id: int | None
@@ -39,8 +37,6 @@ class UnitHolder(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolSurroundings:
-    """The facts of a locked pool."""
-
     #: the unit of each class, by its key
     units: dict[str, str]
     has_waiters: bool

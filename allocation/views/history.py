@@ -98,7 +98,6 @@ def numbers(request: AuthenticatedRequest, pool: int) -> StreamingHttpResponse:
 
 
 def _describe_event(then: PastBank) -> Mapping[str, object]:
-    """The event and the waits in words."""
     measures = [UnitWords(resource.key, resource.unit) for resource in then.resources]
 
     def said(amounts: tuple[int, ...]) -> list[str]:

@@ -15,8 +15,6 @@ from serving.access import AuthenticatedRequest, authenticated
 
 @dataclass(frozen=True)
 class ClassLimits:
-    """A resource class of a pool, with its limits."""
-
     key: str
     unit: str
     sentence: str
@@ -27,7 +25,6 @@ class ClassLimits:
 
 @authenticated(needs="allocation.view_pool")
 def limits(request: AuthenticatedRequest) -> HttpResponse:
-    """List the resource classes of each pool with their limits, and the ways to change them."""
     pools = Pool.objects.filter(is_experiment=False).order_by("pk").prefetch_related("classes")
     here = {"pools": [(pool, _classes(pool)) for pool in pools], "pages": POOL_PAGES}
     return render(request, "allocation/limits.html", here)

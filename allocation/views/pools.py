@@ -39,7 +39,6 @@ def pools(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="allocation.view_pool")
 def pool(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    """Show Available, Max, Allocation and Need, and why each request waits."""
     view = _view(pool)
     text = request.GET.get("q", "").strip()
     here = {
@@ -55,7 +54,6 @@ def pool(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 @authenticated(needs="allocation.view_pool")
 def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    """Show the safe sequence with Work at each step."""
     view = _view(pool)
     here = {
         "bank": view,
@@ -102,8 +100,6 @@ def _named(view: BankView, text: str) -> list[ProcessRow]:
 
 @dataclass(frozen=True)
 class StepLine:
-    """A line of the safe sequence."""
-
     process: ProcessRow
     #: for each class what the process may still need, and the Work it finds
     cells: list[tuple[int, int]]
@@ -122,7 +118,6 @@ def _steps(view: BankView) -> list[StepLine]:
 
 @authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
 def new_pool(request: AuthenticatedRequest) -> HttpResponse:
-    """Ask for a name and for the units of each class, and make the pool."""
     form = NewPoolForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:

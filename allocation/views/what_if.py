@@ -38,8 +38,6 @@ BLANK = Draft().add_classes(3).add_processes(2)
 
 @dataclass(frozen=True)
 class WhatIfView:
-    """The data of the what-if page."""
-
     draft: Draft
     #: None while the draft is no state
     sandbox: Sandbox | None = None
@@ -53,8 +51,6 @@ class WhatIfView:
 
 @dataclass(frozen=True)
 class Cell:
-    """A field of the form: its id, its text, and its mistakes."""
-
     id: str
     text: str
     fault: str
@@ -66,7 +62,6 @@ class Cell:
 
 
 def shown(request: HttpRequest, page: WhatIfView) -> HttpResponse:
-    """The page, with a mistake beside each field that has one."""
     faults = {fault.field: fault.sentence for fault in reversed(page.faults)}
     context: dict[str, object] = {
         "page": page,

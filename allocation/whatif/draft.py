@@ -25,8 +25,6 @@ class ClassText:
 
 @dataclass(frozen=True)
 class ProcessText:
-    """A process as it was typed."""
-
     name: str
     #: numbers in class order, with blanks or commas between them
     maximum: str
@@ -36,8 +34,6 @@ class ProcessText:
 
 @dataclass(frozen=True)
 class Draft:
-    """A state and a request as they were typed."""
-
     classes: tuple[ClassText, ...] = ()
     rows: tuple[ProcessText, ...] = ()
     by_total: bool = False
@@ -90,7 +86,6 @@ class Draft:
         )
 
     def without_process(self, place: int) -> Draft:
-        """Take a process away, with what it holds."""
         rows = _without(self.rows, place)
         stays = self.process in {row.name for row in rows}
         return replace(
@@ -104,7 +99,6 @@ class Draft:
 def draft_of(
     sandbox: Sandbox, *, by_total: bool = False, process: str = "", request: Vector | None = None
 ) -> Draft:
-    """The text that reads as this state."""
     state = sandbox.state
     units = sandbox.total if by_total else state.available
     rows = zip(sandbox.processes, state.maximum, state.allocation, strict=True)
@@ -120,8 +114,6 @@ def draft_of(
 
 
 def draft_from(lists: Mapping[str, Sequence[str]]) -> Draft:
-    """What a form's fields say, each a list of texts."""
-
     def columns(*names: str) -> Iterable[tuple[str, ...]]:
         return zip_longest(*(lists.get(name, ()) for name in names), fillvalue="")
 
@@ -141,7 +133,6 @@ def draft_from(lists: Mapping[str, Sequence[str]]) -> Draft:
 
 
 def tokens(text: str) -> list[str]:
-    """The numbers of a row, as typed."""
     return text.replace(",", " ").replace(";", " ").split()
 
 
@@ -170,8 +161,6 @@ def _free_names(stem: str, taken: Sequence[str], count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class FieldFault:
-    """What is wrong with one field of the page."""
-
     #: the field's id; empty if the whole is wrong
     field: str
     sentence: str

@@ -10,8 +10,6 @@ from allocation.whatif.sandbox import Sandbox
 
 @dataclass(frozen=True)
 class WhatIfExample:
-    """A state from a source, and the request that the source makes of it."""
-
     key: str
     title: str
     sentence: str

@@ -32,8 +32,6 @@ class SearchComparison:
 
 @dataclass(frozen=True)
 class Search:
-    """What a check compared."""
-
     #: each process once, as first met
     looked_at: tuple[int, ...]
     #: the processes that can finish

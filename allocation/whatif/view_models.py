@@ -38,8 +38,6 @@ KINDS = {
 
 @dataclass(frozen=True)
 class ComparisonLine:
-    """A comparison of the search."""
-
     number: int
     name: str
     #: Need and Work of each class, and whether the one fits into the other
@@ -157,7 +155,6 @@ class CheckView:
 
 
 def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) -> CheckView:
-    """Check a state, or what would become of a request by one of its processes."""
     state = sandbox.state
     parties = named(state, sandbox.processes, sandbox.classes)
     if process is None:
@@ -172,8 +169,6 @@ def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) ->
 
 @dataclass(frozen=True)
 class MatrixLine:
-    """A process in the allocation area."""
-
     name: str
     #: Allocation, Max and Need of each class
     cells: list[tuple[int, int, int]]

@@ -20,5 +20,4 @@ def method_query(url: str, method: str, body: str) -> str:
 
 
 def asked_facts(method: str, body: str) -> dict[str, str]:
-    """What a line of the index says of it."""
     return {"method": method, "requestBody": body} if method else {}

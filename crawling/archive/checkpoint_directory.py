@@ -28,8 +28,6 @@ GZIP_LEVEL = 4
 
 @dataclass(frozen=True)
 class CheckpointManifest:
-    """What a checkpoint says of itself."""
-
     #: the crawl's, as for a new one
     order: dict[str, Any]
     #: state and times

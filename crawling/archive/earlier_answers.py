@@ -40,8 +40,6 @@ WHERE mine.id = ANY(%(urls)s)
 
 @dataclass(frozen=True, slots=True)
 class EarlierAnswer:
-    """An earlier answer."""
-
     #: the page whose record has the payload
     original: Page
     #: the document's
@@ -56,8 +54,6 @@ class EarlierAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """An earlier document itself, read again."""
-
     #: id of the page that has it
     page: int
     headers: Mapping[str, str]
@@ -145,7 +141,6 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
 
 
 def _document(record: OpenRecord, coding: str, most: int) -> DocumentStream:
-    """The document in a record, which nothing else is wanted of."""
     body = decoded_stream(record.payload, coding, most)
     record.payload.close()
     return body

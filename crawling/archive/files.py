@@ -153,7 +153,6 @@ def open_last(slot: Slot) -> OpenFile:
 
 
 def open_next(slot: Slot) -> OpenFile:
-    """Begin a file in the slot."""
     number = ArchiveFile.objects.filter(
         run=slot.run_id, machine=slot.machine, slot=slot.number
     ).count()

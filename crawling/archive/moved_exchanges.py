@@ -46,8 +46,6 @@ class MovedPage:
 
 @dataclass
 class MovedExchanges:
-    """The exchanges of one file."""
-
     row: ArchiveFile
     moved: Sequence[MovedPage]
     #: where an answer is now, how long, and whether it is a revisit, by where it was; complete when

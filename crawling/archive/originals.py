@@ -116,8 +116,6 @@ JOIN crawling_archivefile f ON f.id = p.archive_file_id WHERE p.url_id = %s
 
 @dataclass(frozen=True, slots=True)
 class StoredPayload:
-    """A record with a payload."""
-
     original: Original
     #: bytes in its file
     length: int
@@ -188,7 +186,6 @@ class Originals:
         return self._found(OF_THE_URL, self._run.pk, signed(fingerprint(url)), url)
 
     def of_page(self, page: int) -> StoredPayload | None:
-        """The record of a page that was asked about."""
         return self._found(OF_THE_PAGE, page)
 
     def _found(self, query: str, *values: int | str) -> StoredPayload | None:

@@ -33,8 +33,6 @@ Fields: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A payload, measured."""
-
     content: DocumentStream
     digest: str
     #: of the head and the payload together
@@ -77,8 +75,6 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
-    """A record's header and block."""
-
     header: bytes
     #: the beginning of the block
     start: bytes = b""

@@ -67,7 +67,6 @@ def _member(header: bytes, zeros: int, blocks: int) -> Iterator[bytes]:
 
 
 def _content(header: bytes, zeros: int, at: int, size: int) -> bytes:
-    """A piece of header, zeros and end."""
     tail_at = len(header) + zeros
     before = header[at : at + size]
     behind = END[max(0, at - tail_at) : max(0, at + size - tail_at)]

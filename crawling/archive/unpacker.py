@@ -32,8 +32,6 @@ PIECE_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A record as it was written."""
-
     header: str
     #: the HTTP answer's; empty for a resource
     head: str
@@ -102,7 +100,6 @@ def _inflated(packed: Iterable[bytes], most: int) -> Iterator[bytes]:
 
 
 def _spooled(parts: Iterable[bytes], length: int) -> DocumentStream:
-    """The first `length` bytes."""
     spool, size = new_spool(), 0
     with ExitStack() as faulty:
         faulty.callback(spool.close)

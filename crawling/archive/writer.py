@@ -33,8 +33,6 @@ LOOK_SECONDS = 0.5
 
 
 class ArchiveMode(Enum):
-    """What is done with captured exchanges."""
-
     HOLD = "they wait: no archive file may be opened yet"
     WRITE = "they are written"
     DROP = "they are let go unwritten: their fetches count for nothing"
@@ -42,8 +40,6 @@ class ArchiveMode(Enum):
 
 @dataclass
 class _Sync:
-    """Everything put before it is to be safe."""
-
     done: threading.Event = field(default_factory=threading.Event)
     #: of the files, by their rows' ids
     lengths: dict[int, int] = field(default_factory=dict)
@@ -84,7 +80,6 @@ class ArchiveWriter:
 
     @property
     def is_open(self) -> bool:
-        """Whether a file is open."""
         return self._volume is not None
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:

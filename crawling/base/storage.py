@@ -89,9 +89,7 @@ class Storage(Protocol):
         """Delete a file, if there is one, and what a `put` of it that was killed has left."""
         ...
 
-    def delete_folder(self, folder: str) -> None:
-        """Delete a folder, if there is one, with its files."""
-        ...
+    def delete_folder(self, folder: str) -> None: ...
 
 
 class DirectoryStorage:
@@ -222,7 +220,6 @@ def _sync_folder(folder: Path) -> None:
 
 
 def storage() -> Storage:
-    """The storage of this installation."""
     return DirectoryStorage(Path(settings.ARCHIVE_DIR))
 
 

@@ -101,5 +101,4 @@ def root_markup(document: turbohtml.Document) -> RootMarkup:
 
 
 def is_root(name: str) -> bool:
-    """Whether a class makes its element a root."""
     return name in CLASSIC_ROOTS or (bool(ROOT.fullmatch(name)) and name not in HEIGHTS)

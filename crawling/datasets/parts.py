@@ -139,7 +139,6 @@ def remove_abandoned_parts() -> None:
 
 
 def links_written(run: Run) -> int:
-    """How many links the dataset has."""
     written = LinksPart.objects.filter(run=run, written_at__isnull=False)
     return written.aggregate(links=Sum("links"))["links"] or 0
 

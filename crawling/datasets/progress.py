@@ -71,8 +71,6 @@ def unread_runs() -> set[int]:
 
 @dataclass(frozen=True)
 class DatasetState:
-    """What is derived from a run's pages."""
-
     name: str
     #: pages of the run that are not in it yet; MOST_BEHIND: so many or more
     behind: int

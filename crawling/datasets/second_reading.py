@@ -124,8 +124,6 @@ def _read_part(run: Run, part: LinksPart, goes_on: Callable[[], bool]) -> int:
 
 @dataclass
 class ReadRows:
-    """What a second reading tells, of a page or of a part."""
-
     findings: list[FindingRow] = field(default_factory=list)
     structured: list[StructuredRow] = field(default_factory=list)
     #: a row for each page that was read

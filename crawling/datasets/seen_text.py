@@ -46,8 +46,6 @@ BROKEN_LINE = re.compile(r"[^\0]++")
 
 
 class SeenText(NamedTuple):
-    """The text of a page, and what was not read of it."""
-
     #: lines without empty ones, with one blank between words, in Unicode's form C
     text: str
     #: a sentence; empty: all was read

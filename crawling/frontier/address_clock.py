@@ -60,8 +60,6 @@ WHERE name = %s AND shift_id IS NULL AND due_at = %s
 
 
 class AddressTurn(NamedTuple):
-    """When the next request to an address may begin."""
-
     #: until the request may begin; if none was taken, until there are turns to take
     seconds: float
     #: whether a turn was taken

@@ -57,8 +57,6 @@ def fetched_seed(queue_id: int) -> str | None:
 
 
 class RunSeeds(NamedTuple):
-    """A run's seeds, and where they redirect to."""
-
     seeds: list[Address]
     targets: list[Address]
 

@@ -90,8 +90,6 @@ def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
 
 
 class QueuedUrl(NamedTuple):
-    """A URL in its place within its queue."""
-
     queue: int
     lane: int
     rank: float

@@ -80,8 +80,6 @@ COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa:
 
 
 class ClaimLimit(NamedTuple):
-    """How many URLs a queue may give."""
-
     queue_id: int
     n: int
 
@@ -210,8 +208,6 @@ class _LeasedRow:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedUrl:
-    """A URL in process."""
-
     queue_id: int
     id: int
     url: str
@@ -261,7 +257,6 @@ def count_waiting(shift: Shift, *, most: int, avoid: Collection[int] = ()) -> in
 def _due_hosts(
     shift: Shift, limit: int, soon_seconds: float, avoid: Collection[int]
 ) -> dict[str, Any]:
-    """The values of DUE_HOSTS."""
     return {
         "run": shift.process.run_id,
         "number": shift.process.number,

@@ -56,8 +56,6 @@ FROM {RESTING} WHERE q.id = resting.id
 
 
 class HostRequests(NamedTuple):
-    """What is noted of a host that was asked."""
-
     id: int
     at: datetime | None
     in_minute: int

@@ -84,8 +84,6 @@ WHERE run_id = %s GROUP BY run_id
 
 
 class QueueCount(NamedTuple):
-    """A host queue and how many of its URLs."""
-
     id: int
     n: int
 

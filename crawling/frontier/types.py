@@ -21,8 +21,6 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A URL that was found."""
-
     address: Address
     depth: int
     #: id of the URL row of the page that it was found on; None: a seed
@@ -45,8 +43,6 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An address that a rule kept out."""
-
     url: str
     rule: Rule
     sentence: str
@@ -60,8 +56,6 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """The stored facts of a document's content."""
-
     charset: str = ""
     title: str = ""
     author: str = ""
@@ -133,8 +127,6 @@ class PageTargetMarks(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UrlOutcome:
-    """What became of one try at a URL."""
-
     url_id: int
     state: UrlState
     status: int
@@ -174,8 +166,6 @@ class ArchiveLocation:
 
 @dataclass(eq=False, slots=True)
 class CapturedExchange:
-    """An exchange and further facts for the archive."""
-
     url: str
     #: None where it is no link's end
     depth: int | None

@@ -85,8 +85,6 @@ NAMES_LINKED = _NAMES_DUE.format(rank="-max(due.id)", first="q.id DESC")
 
 
 class DueName(NamedTuple):
-    """A name that is needed soon."""
-
     name: str
     due: float
     #: the lowest first: when it is due, or, of those that links were found to last, minus its queue

@@ -41,7 +41,6 @@ def pool_of(crawl: CrawlJob) -> Pool:
 
 
 def capacity_of(pool: Pool) -> dict[str, int]:
-    """Units that exist, by class."""
     return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
 
 

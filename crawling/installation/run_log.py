@@ -11,15 +11,12 @@ LONGEST = 2000
 
 
 class NewLogLine(NamedTuple):
-    """What happened, and to which URL if it was about one."""
-
     message: str
     level: Level = Level.INFO
     url: str = ""
 
 
 def write(run_id: int, message: str, *, level: Level = Level.INFO, url: str = "") -> None:
-    """Add one line."""
     write_all(run_id, [NewLogLine(message, level, url)])
 
 

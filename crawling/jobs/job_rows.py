@@ -22,7 +22,6 @@ def seen_jobs() -> QuerySet[BackgroundJob]:
 
 
 def open_jobs() -> QuerySet[BackgroundJob]:
-    """Those that are to be done."""
     return seen_jobs().filter(ended_at=None)
 
 

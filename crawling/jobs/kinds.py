@@ -85,8 +85,6 @@ NO_TIME = (
 
 @dataclass(frozen=True)
 class JobKind:
-    """A kind of background job."""
-
     #: in addresses, on the command line and in the table
     name: str
     #: in sentences: what it makes
@@ -136,7 +134,6 @@ class JobKind:
 
     @property
     def job(self) -> RowJob:
-        """What RQ has for one of its rows."""
         return RowJob(
             "job", RUN_JOB, seconds=self.seconds, queue=self.queue, at_front=self.at_front
         )
@@ -175,7 +172,6 @@ def register(kinds: Iterable[JobKind]) -> None:
 
 
 def job_kinds() -> Mapping[str, JobKind]:
-    """All kinds by name."""
     return _KINDS
 
 

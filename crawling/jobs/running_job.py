@@ -22,8 +22,6 @@ class JobWaits(CrawlError):
 
 
 class RunningJob:
-    """Gives what is asked for, and takes what is done."""
-
     def __init__(self, row: BackgroundJob, goes_on: GoesOn) -> None:
         self.row = row
         #: to be asked after each page or step: whether the work may go on

@@ -70,7 +70,6 @@ class MemoryLimit:
             self._set = wanted
 
     def end(self) -> None:
-        """Remove this process's limit."""
         if self._set:
             hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
             resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))

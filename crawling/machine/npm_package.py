@@ -17,8 +17,6 @@ class BadPackage(Exception):
 
 @dataclass(frozen=True)
 class NpmPackage:
-    """A program, and what is kept of its package."""
-
     #: its folder in STATE_DIR
     name: str
     version: str

@@ -38,8 +38,6 @@ MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """The most that a program may take."""
-
     memory_bytes: int
     #: of the processor; of tasks for each one. None: the time by the clock is enough
     cpu_seconds: int | None
@@ -54,8 +52,6 @@ class SandboxLimits:
 
 
 class ProgramLimit(Enum):
-    """What a program took too much of."""
-
     MEMORY = auto()
     TIME = auto()
     OUTPUT = auto()

@@ -121,8 +121,6 @@ VITALS = Vitals()
 
 @dataclass(frozen=True)
 class KillReason:
-    """Why a work process has to be killed."""
-
     why: str
     #: the URL that is known to be the cause, or None
     culprit: int | None = None

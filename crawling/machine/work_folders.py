@@ -20,8 +20,6 @@ from django.conf import settings
 
 @dataclass(frozen=True)
 class WorkFolder:
-    """A folder of one job."""
-
     path: Path
     #: descriptor that holds it; a program that inherits it holds the folder, too
     held_by: int

@@ -76,7 +76,6 @@ class Identity(models.Model):
 
     @property
     def networks(self) -> list[str]:
-        """The lines of `addresses`."""
         return self.addresses.split()
 
     @property

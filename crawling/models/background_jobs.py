@@ -138,5 +138,4 @@ class BackgroundJob(Cancellable):
         return (timezone.now() - self.began_at).total_seconds() / done * (of - done)
 
     def file(self, ending: str) -> str:
-        """The name of one of its files in the storage."""
         return f"{self.name}.{ending}"

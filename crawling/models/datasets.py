@@ -56,25 +56,20 @@ class LinksPart(models.Model):
 
     @property
     def collected_name(self) -> str:
-        """Of the file with what the shift collected."""
         return self.name.removesuffix("parquet") + "collected"
 
     @property
     def findings_name(self) -> str:
-        """Of the file with what a second reading of its pages found."""
         return self.name.removesuffix("parquet") + "findings.parquet"
 
     @property
     def texts_name(self) -> str:
-        """Of the file with the texts of its pages."""
         return self.name.removesuffix("parquet") + "texts.parquet"
 
     @property
     def structured_name(self) -> str:
-        """Of the file with the structured data of its pages."""
         return self.name.removesuffix("parquet") + "structured.parquet"
 
     @property
     def reading_names(self) -> tuple[str, str, str]:
-        """Of the files that a second reading of its pages writes."""
         return self.findings_name, self.texts_name, self.structured_name

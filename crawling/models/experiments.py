@@ -86,7 +86,6 @@ class Experiment(Cancellable):
         return reverse("experiments:experiment", args=[self.pk])
 
     def pool_name(self, policy: str) -> str:
-        """The name of the pool that one of its policies has to itself."""
         return f"experiment {self.pk}: {policy}"
 
 

@@ -239,7 +239,6 @@ WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
 def states_in_sql(states: Collection[RunState]) -> str:
-    """The list behind `IN` in SQL."""
     return "('" + "', '".join(states) + "')"
 
 

@@ -74,7 +74,6 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
 
 
 def as_markdown() -> str:
-    """The whole page."""
     inherited = {one.name for _, part, _ in SECTIONS for one in fields_of(part)}
     own = [one for one in FIELDS if one.name not in inherited]
     return "\n".join(

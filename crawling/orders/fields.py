@@ -56,8 +56,6 @@ MINUTES = FormUnit("seconds", "minutes", 60, "90")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """How people are asked for a field of an order."""
-
     #: for readers of the schema, of the documents and of the command line's help
     meaning: str
     #: beside the form's field; empty: the form asks in a way of its own, or not at all
@@ -92,8 +90,6 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class OrderField:
-    """A field of an order with its question."""
-
     name: str
     question: Question
     #: bool, int, float, str, list or dict, whatever limits are set on it
@@ -131,7 +127,6 @@ def _field(name: str, info: FieldInfo) -> OrderField:
 
 
 def _kinds(annotation: Any) -> tuple[type, type]:
-    """The kind of a field, and that of its values."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _kinds(inner[0])

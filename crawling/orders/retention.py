@@ -46,8 +46,6 @@ class Retention(BaseModel):
 
 @dataclass(frozen=True)
 class RetainedRun:
-    """An existing run."""
-
     number: int
     #: None while it goes on
     ended_at: datetime | None
@@ -60,8 +58,6 @@ class RetainedRun:
 
 @dataclass(frozen=True)
 class RunFate:
-    """The decision on a run."""
-
     number: int
     #: the moment by which it goes if nothing else happens, past if it goes now; None: it stays
     goes_at: datetime | None

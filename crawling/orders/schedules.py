@@ -134,7 +134,6 @@ class ScheduleTiming(BaseModel):
         )
 
     def upcoming(self, now: datetime, anchor: datetime, count: int) -> list[datetime]:
-        """The next times."""
         return list(islice(self.after(now, anchor), count))
 
     def latest(self, due_at: datetime, now: datetime, anchor: datetime) -> datetime:
@@ -225,7 +224,6 @@ def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[
 
 @cache
 def zones() -> frozenset[str]:
-    """The names of all time zones."""
     return frozenset(available_timezones())
 
 

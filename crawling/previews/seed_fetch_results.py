@@ -18,16 +18,12 @@ ANSWER_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class LinkRuling:
-    """Whether a crawl would follow a link, and if not, why."""
-
     url: str
     why_not: str
 
 
 @dataclass(frozen=True)
 class SeedTestFetch:
-    """The result of one seed."""
-
     url: str
     #: why it was not tried; then the rest is empty
     note: str = ""

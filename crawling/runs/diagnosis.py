@@ -84,8 +84,6 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Stall:
-    """The verdict."""
-
     cause: StallCause
     sentence: str
     #: what an operator can do about it; empty where there is nothing to do
@@ -94,7 +92,6 @@ class Stall:
 
     @property
     def is_trouble(self) -> bool:
-        """Whether it needs an operator."""
         return self.cause in (StallCause.STUCK, StallCause.NO_WORKER, StallCause.NO_SCHEDULER)
 
 

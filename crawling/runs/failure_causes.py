@@ -37,8 +37,6 @@ CROSS JOIN LATERAL (
 
 
 class UrlSample(NamedTuple):
-    """One URL of a cause, and the error that was stored with it."""
-
     id: int
     url: str
     error: str
@@ -56,7 +54,6 @@ class FailureCause:
 
     @property
     def sentence(self) -> str:
-        """The meaning of the status."""
         return explain(self.status)
 
     @property

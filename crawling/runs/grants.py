@@ -252,7 +252,6 @@ def paused_sentence(run: Run) -> str:
 
 
 def cancel_waiting(run: Run) -> None:
-    """Withdraw what the run's processes wait for."""
     waiting = Request.objects.filter(process__run_process__run=run, state=RequestState.WAITING)
     for request_id in waiting.values_list("pk", flat=True):
         cancel_request(request_id=request_id)

@@ -34,12 +34,10 @@ def use_by_pool() -> dict[int, dict[str, int]]:
 
 
 def sample_use() -> None:
-    """Add what is used now to the history of each pool."""
     note_use(use_by_pool())
 
 
 def with_use(cards: Sequence[PoolCard]) -> list[PoolCard]:
-    """The pools, with what is in use there."""
     used = use_by_pool() if cards else {}
     return [
         replace(

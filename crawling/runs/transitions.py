@@ -9,8 +9,6 @@ from crawling.models.jobs import ENDED_STATES, PAUSE_STATES, WORKING_STATES, Run
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
-    """What an operator may do to a run."""
-
     to: RunState
     allowed_from: frozenset[str]
     done: str

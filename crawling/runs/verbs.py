@@ -14,8 +14,6 @@ from crawling.runs.steering import abort, pause, resume, stop
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb as each door tells it."""
-
     do: Callable[..., Run]
     #: the class of the icon of its button
     icon: str

@@ -87,15 +87,11 @@ ABOUT_TO_ASK = "It is about to request resources for a shift."
 
 
 class WaitReason(NamedTuple):
-    """The state to show and its sentence."""
-
     state: str
     reason: str
 
 
 class IdleProcess(NamedTuple):
-    """A process of a run that has no shift."""
-
     run: int
     #: its id in the pool
     at_bank: int | None

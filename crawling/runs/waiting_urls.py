@@ -71,8 +71,6 @@ DONE = {
 
 @dataclass(frozen=True)
 class FrontierFilter:
-    """What is looked for."""
-
     place: str = WAITING
     #: all of its name
     host: str = ""
@@ -158,7 +156,6 @@ def _state(place: str) -> UrlState:
 
 
 def waiting_count(run: Run) -> int:
-    """How many wait in all."""
     return counts_of([run.pk])[run.pk].queued
 
 

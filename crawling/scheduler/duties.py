@@ -136,7 +136,6 @@ class IdleCapacity:
     _refused: dict[int, float] = field(default_factory=dict)
 
     def start_idle_crawls(self) -> None:
-        """Start what there is room for."""
         if not CrawlJob.objects.filter(idle_only=True).exists():
             return
         found = self._found() or self._found(anew=True)
@@ -191,7 +190,6 @@ def for_each(
 def _found(
     query: str, *, idle_only: bool = False, after: int = 0, most: int | None = None
 ) -> list[int]:
-    """The ids that a query finds."""
     values: dict[str, Any] = {"soon": SOON_SECONDS, "gate": gate_is_wanted()}
     values |= {"idle_only": idle_only, "after": after, "most": most}
     with connection.cursor() as cursor:

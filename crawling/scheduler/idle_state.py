@@ -41,7 +41,6 @@ class IdleState:
 
     @property
     def floor_seconds(self) -> float:
-        """How long to wait between two looks."""
         return IDLE_FLOOR_SECONDS if self.is_on else FLOOR_SECONDS
 
     def look(self) -> None:

@@ -76,8 +76,6 @@ PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError
 
 @dataclass
 class Duty:
-    """Something to be done every so many seconds."""
-
     do: Callable[[], object]
     every_seconds: float
     #: and while nothing is at work, no more often than this

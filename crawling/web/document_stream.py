@@ -38,7 +38,6 @@ class DocumentStream:
 
     @classmethod
     def of(cls, document: bytes) -> DocumentStream:
-        """A document that is in memory anyway."""
         return cls(BytesIO(document), len(document))
 
     def share(self) -> DocumentStream:
@@ -49,7 +48,6 @@ class DocumentStream:
         return self._size
 
     def start(self, most: int) -> bytes:
-        """Its first bytes."""
         if not self._size:
             return b""
         self.content.seek(0)

@@ -27,7 +27,6 @@ class Exchange:
 
     @property
     def size(self) -> int:
-        """Bytes of it."""
         return len(self.request) + len(self.head) + len(self.payload)
 
     def share(self) -> Exchange:

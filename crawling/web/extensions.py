@@ -23,8 +23,6 @@ class BadExtension(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One entry point of an installed package."""
-
     #: the group of the entry point
     group: str
     name: str

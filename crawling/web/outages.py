@@ -23,8 +23,6 @@ TIMES = ("since", "retry_at", "gives_up_at")
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """What is known of it after the latest try."""
-
     #: the first try that failed
     since: datetime
     #: how many failed in a row
@@ -47,7 +45,6 @@ class Outage:
         return self.row >= DOUBTFUL_ROW
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
         return {**asdict(self), **{name: getattr(self, name).isoformat() for name in TIMES}}
 
     @property

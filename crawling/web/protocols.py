@@ -18,8 +18,6 @@ MOST_PORT = 65_535
 
 @dataclass(frozen=True, slots=True)
 class SchemeFetcher:
-    """How the addresses of one scheme are fetched."""
-
     default_port: int
     #: takes a `FetchTask`, returns `Fetched`, and raises nothing for what a server does
     fetch: Callable[[Any], Any]

@@ -17,8 +17,6 @@ class BadProxy(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Where to connect and how to say who we are."""
-
     scheme: str
     host: str
     port: int

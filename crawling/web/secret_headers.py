@@ -24,7 +24,6 @@ USER_INFORMATION = re.compile(r"(?<=//)[^/?#]*@")
 
 
 def masked_url(url: str) -> str:
-    """A URL without its password."""
     return PASSWORD.sub(rf"\1:{MASK}@", url)
 
 
@@ -78,8 +77,6 @@ def origins_of(seeds: Iterable[Address]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Recipients:
-    """Which origins an order's secrets may be sent to."""
-
     #: of every secret: the order was typed as a whole
     origins: frozenset[str] = frozenset()
     #: of one secret: the origins for which it was given

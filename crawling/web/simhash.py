@@ -70,7 +70,6 @@ def _majority(features: np.ndarray) -> int:
 
 
 def is_alike(one: int, others: Sequence[int], most_bits: int = ALIKE_BITS) -> bool:
-    """Whether the text is like any of the others."""
     if not others:
         return False
     differing = np.bitwise_count(np.fromiter(others, np.int64, len(others)) ^ np.int64(one))

@@ -218,7 +218,6 @@ def succeeded(status: int) -> bool:
 
 
 def explain(status: int) -> str:
-    """A short sentence for any status, HTTP's or ours."""
     if status < 0:
         return FetchStatus(status).sentence
     return HTTP_SENTENCES.get(status) or f"HTTP status {status}"

@@ -48,8 +48,6 @@ LABELS = {
 
 
 class DataRow(NamedTuple):
-    """One thing that a page says."""
-
     kind: DataKind
     #: of an item its types; of an image `described`, `decorative` or `no text`; of a contact where
     #: it stands; of a feed its media type; of an entry the kind of its feed; of a problem the kind

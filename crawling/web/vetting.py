@@ -60,8 +60,6 @@ class DialPolicy:
 
 @dataclass(frozen=True)
 class Vetted:
-    """The addresses of a host that may be dialled."""
-
     #: in the order given, in the spelling to dial
     permitted: tuple[str, ...]
     #: a sentence that says why none is permitted

@@ -106,7 +106,6 @@ RULE_FORMS: dict[str, tuple[type[forms.ModelForm], str, str]] = {
 
 @authenticated(needs="crawling.change_identity", methods=("GET", "HEAD", "POST"))
 def identity_page(request: AuthenticatedRequest) -> HttpResponse:
-    """Show and set who crawls."""
     form = IdentityForm(request.POST or None, instance=identity())
     if request.method == "POST" and form.is_valid():
         try:
@@ -124,7 +123,6 @@ def identity_page(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_allowednetwork", methods=("GET", "HEAD", "POST"))
 def access(request: AuthenticatedRequest) -> HttpResponse:
-    """List the rules of access; add one."""
     asked = request.POST.get("kind", "")
     if asked and asked not in RULE_FORMS:
         raise Http404
@@ -150,7 +148,6 @@ def access(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_allowednetwork", methods=("POST",))
 def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
-    """Remove a rule of access."""
     if kind not in RULE_FORMS:
         raise Http404
     _need(request.user, "delete", kind)

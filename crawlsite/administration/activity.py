@@ -29,8 +29,6 @@ CHUNK = 1_000
 
 @dataclass(frozen=True)
 class Activity:
-    """One action."""
-
     at: datetime
     user: str
     action: str
@@ -40,7 +38,6 @@ class Activity:
     changes: list[str]
 
     def as_row(self) -> dict[str, Any]:
-        """As the file has it."""
         changes = "; ".join(self.changes)
         return {
             "at": self.at,
@@ -54,7 +51,6 @@ class Activity:
 
 @authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
 def activity(request: AuthenticatedRequest) -> HttpResponse:
-    """Show a page of the log."""
     rows = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
     if before := whole_number(request.GET.get("before", "")):
         rows = rows.filter(pk__lt=before)
@@ -117,7 +113,6 @@ def as_activity(row: LogEntry) -> Activity:
 
 
 def _message(row: LogEntry) -> tuple[str, list[str]]:
-    """The action and its changes."""
     try:
         said = json.loads(row.change_message)
     except ValueError:

@@ -26,7 +26,6 @@ from serving.access import AuthenticatedRequest, authenticated
 
 @authenticated(needs="crawling.change_team", methods=("GET", "HEAD", "POST"))
 def teams(request: AuthenticatedRequest) -> HttpResponse:
-    """List the teams; make one."""
     typed = {name: request.POST.get(name, "") for name in ("name", "members")}
     errors: dict[str, str] = {}
     if request.method == "POST":
@@ -49,7 +48,6 @@ def teams(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_team", methods=("POST",))
 def rule(request: AuthenticatedRequest) -> HttpResponse:
-    """Say on which crawls operators act."""
     is_own = request.POST.get("crawls") != "all"
     set_team_rule(own_crawls_only=is_own, by=request.user)
     messages.success(
@@ -63,7 +61,6 @@ def rule(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_team", methods=("GET", "HEAD", "POST"))
 def team(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """A team: rename it, replace its members, delete it."""
     row = get_object_or_404(Team, pk=pk)
     typed: dict[str, Any] = {
         "name": row.name,

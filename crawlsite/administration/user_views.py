@@ -59,7 +59,6 @@ def users(request: AuthenticatedRequest) -> HttpResponse:
 @never_cache
 @sensitive_variables("password")
 def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Change a user's role, lock or unlock the account, or reset the password."""
     user = get_object_or_404(accounts(), pk=pk)
     action = request.POST.get("action", "")
     try:

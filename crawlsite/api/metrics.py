@@ -21,8 +21,6 @@ from crawlsite.api.auth import Token
 
 
 class RunCollector(Collector):
-    """How many runs are in each state."""
-
     def collect(self) -> Iterator[Metric]:
         # no column but those of the index `runs_by_state`: it is read alone
         found = dict(Run.objects.order_by().values_list("state").annotate(number=Count("*")))

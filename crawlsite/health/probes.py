@@ -36,8 +36,6 @@ SOON = timedelta(days=3)
 
 @dataclass(frozen=True)
 class ComponentHealth:
-    """A part of the product as the overview shows it."""
-
     name: str
     is_fine: bool
     sentence: str

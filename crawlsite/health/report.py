@@ -74,8 +74,6 @@ class Server:
 
 @dataclass(frozen=True)
 class SystemReport:
-    """Everything that is known of the system."""
-
     at: datetime
     parts: list[ComponentHealth]
     servers: list[Server]
@@ -218,5 +216,4 @@ def _readiness() -> tuple[dict[str, str], int]:
 
 @authenticated(needs="crawling.view_crawljob")
 def health(request: AuthenticatedRequest) -> HttpResponse:
-    """Servers, queues, workers, disk, clock and versions."""
     return render_live(request, "health/health.html", "health/_health.html", {"report": report()})

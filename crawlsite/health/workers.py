@@ -22,8 +22,6 @@ from crawling.work.worker.own_jobs import RUN_SHIFT
 
 @dataclass(frozen=True)
 class CurrentTask:
-    """A worker's job: a crawl's shift, or another job by what it does."""
-
     what: str
     crawl: int | None
     since: datetime | None
@@ -31,8 +29,6 @@ class CurrentTask:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """A worker."""
-
     name: str
     queues: tuple[str, ...]
     host: str
@@ -51,8 +47,6 @@ class WorkerRow:
 
 @dataclass(frozen=True)
 class QueueRow:
-    """A queue."""
-
     name: str
     length: int
     #: when its first job was queued

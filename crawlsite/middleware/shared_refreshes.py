@@ -58,8 +58,6 @@ class RefreshAlarmsMiddleware:
 
 
 class CachedRefresh(NamedTuple):
-    """A rendered refresh."""
-
     #: when it was rendered, by the clock of its machine
     at: float
     #: seconds to render it

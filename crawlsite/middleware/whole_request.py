@@ -89,8 +89,6 @@ class IncomingRequest:
 
 
 class ChunksEnd:
-    """Looks for the end of a body in chunks."""
-
     def __init__(self, begin: int) -> None:
         #: where the next line begins that is still to be read
         self._at = begin

@@ -24,7 +24,6 @@ KEPT_SECONDS = 60
 
 
 def make_application() -> Callable[..., Iterable[bytes]]:
-    """What gunicorn serves."""
     keep_private()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()

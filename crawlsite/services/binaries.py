@@ -17,8 +17,6 @@ DEBIAN_POSTGRESQL = Path("/usr/lib/postgresql")
 
 @dataclass(frozen=True)
 class PostgresPrograms:
-    """One installation of PostgreSQL."""
-
     directory: Path
     major: int
 

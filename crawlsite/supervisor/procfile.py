@@ -76,8 +76,6 @@ def _check(host: str, port: int, variable: str) -> None:
 
 @dataclass(frozen=True)
 class Processes:
-    """The Procfile, read."""
-
     #: the commands to run once, in order
     release: list[list[str]]
     #: the words of each process, by its name

@@ -34,8 +34,6 @@ LOOK_SECONDS = 1.0
 
 
 class Stack:
-    """Everything that `make run` starts."""
-
     def __init__(self, environment: Environment, procfile: Path, signals: StopSignals) -> None:
         self.environment = environment
         self.signals = signals

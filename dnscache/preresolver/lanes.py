@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 @dataclass(order=True, slots=True)
 class LookupJob:
-    """A name to look up."""
-
     #: its place in line: when it will be needed, unless links found last go first
     rank: float
     name: str = field(compare=False)
@@ -52,7 +50,6 @@ class Lane:
 
     @property
     def busy(self) -> int:
-        """How many jobs are under way."""
         return self._busy
 
     @property

@@ -82,7 +82,6 @@ class LookupRate:
         self._took.append((now, seconds))
 
     def per_second(self, now: float) -> float:
-        """Return how many look-ups begin a second."""
         _forget_before(self._begun, now)
         return sum(names for _, names in self._begun) / min(
             MEASURED_SECONDS, max(1.0, now - self._since)

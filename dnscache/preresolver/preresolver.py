@@ -60,8 +60,6 @@ HEARTBEAT_KEPT = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class LaneState:
-    """How things stand: threads and names of both lanes, and the results so far."""
-
     main_threads: int
     main_depth: int
     slow_threads: int
@@ -123,7 +121,6 @@ class PreResolver:
 
     @property
     def under_way(self) -> int:
-        """How many look-ups are under way."""
         return self._main.busy + self._slow.busy
 
     def lanes(self) -> LaneState:

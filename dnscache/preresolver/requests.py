@@ -23,8 +23,6 @@ R = TypeVar("R")
 
 
 class TurnKind(Enum):
-    """How a request came to its turn."""
-
     HIT = auto()
     SWAPPED = auto()
     DIRECT = auto()
@@ -32,8 +30,6 @@ class TurnKind(Enum):
 
 @dataclass(slots=True)
 class Waiting(Generic[R]):
-    """A request in the queue, with the canonical name that it waits for."""
-
     request: R
     name: str
     since: float
@@ -52,7 +48,6 @@ class RequestQueue(Generic[R]):
         return len(self._queue)
 
     def submit(self, request: R, name: str, now: float) -> None:
-        """Append a request."""
         self._queue.append(Waiting(request, name, now))
 
     def next_for(self, is_cached: Callable[[str], bool], now: float) -> tuple[R, TurnKind] | None:

@@ -46,8 +46,6 @@ class DnsStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The outcome of one look-up."""
-
     status: DnsStatus
     addresses: tuple[str, ...] = ()
     canonical: str = ""
@@ -77,7 +75,6 @@ class DnsAnswer:
     fails: int = 0
 
     def is_fresh(self, now: float) -> bool:
-        """Whether the answer holds."""
         return now < self.fresh_until
 
     @property

@@ -138,8 +138,6 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The names on the way to a name."""
-
     first: str
     #: empty for a registered name itself
     second: str = ""

@@ -25,8 +25,6 @@ MOST_HOPS = 8
 
 
 class QueryStep(Enum):
-    """How far the last try brought the question."""
-
     SILENT = auto()
     FAILED = auto()
     ALIAS = auto()
@@ -41,8 +39,6 @@ _SILENCE = Reply(DnsStatus.TIMEOUT, error="no name server answered in time")
 
 @dataclass(slots=True)
 class DnsQuery:
-    """The state of one look-up."""
-
     #: the name to ask for now: at first the name itself, later what it is an alias of
     target: str
     rdtype: dns.rdatatype.RdataType

@@ -44,8 +44,6 @@ _Record = tuple[str, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class ParsedResponse:
-    """What a name server's response says."""
-
     #: other than NOERROR and NXDOMAIN: the server has said nothing at all
     rcode: int
     #: the name at the end of the aliases

@@ -208,7 +208,6 @@ class CachedAnswer(TreeNode):
         return tuple(self.packed.split())
 
     def touch(self, now: float) -> None:
-        """Count a hit."""
         self.hits = hits_after(self.hits, now - self.last_access)
         self.last_access = now
 
@@ -218,7 +217,6 @@ class CachedAnswer(TreeNode):
         return self.fresh_until - self.resolved_at
 
     def per_second(self, now: float) -> float:
-        """How often the name is asked for."""
         return rate(self.hits, now - self.last_access)
 
     def weight(self, now: float) -> float:
@@ -254,12 +252,10 @@ _REGIONS = {str(region.value): region for region in Region}
 
 
 def first_of(packed: str) -> str:
-    """Return the registered name of a row."""
     return packed.partition(SEPARATOR)[0]
 
 
 def region_of(packed: str) -> Region:
-    """Return the region of a row."""
     return _REGIONS[packed.split(SEPARATOR, 13)[12]]
 
 

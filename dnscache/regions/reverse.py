@@ -23,7 +23,6 @@ REASONS = {
 
 
 def reason_of(status: DnsStatus, fails: int) -> str:
-    """Say why a name is hard."""
     if status is DnsStatus.OK and fails:
         return "was good; asking again failed"
     return REASONS[status]

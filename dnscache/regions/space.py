@@ -28,8 +28,6 @@ THIRD_LEVEL_SHARE = 0.25
 
 
 class EvictionReason(StrEnum):
-    """Why an answer left."""
-
     FULL = "the cache was full"
     LIGHT = "light, and unused for long"
     OLD = "too old even to be served stale"
@@ -38,8 +36,6 @@ class EvictionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EvictedAnswer:
-    """What the history shows of an answer that left."""
-
     name: str
     region: Region
     weight: float
@@ -58,7 +54,6 @@ class CacheSpace:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
         self.forward, self.reverse = ForwardRegion(), ReverseRegion()
         self._pool: list[str] = []
         self._evictions_left = 0
@@ -122,7 +117,6 @@ class CacheSpace:
         return dropped
 
     def remove(self, name: str) -> None:
-        """Forget a name, if it is known."""
         entry = self.find(name)
         if entry is not None:
             self._leave(entry)

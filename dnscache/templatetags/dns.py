@@ -26,11 +26,9 @@ def threads(weight: float) -> str:
 
 @register.filter
 def reason(status: str) -> str:
-    """Why names of this status are hard."""
     return REASONS[DnsStatus(status)]
 
 
 @register.filter
 def unlocalized(number: float) -> str:
-    """A number for SVG."""
     return f"{number:g}"

@@ -11,8 +11,6 @@ NUMBERS = (int, float)
 
 @dataclass(frozen=True)
 class Column:
-    """What is told of a field."""
-
     #: in the description of the API
     meaning: str = ""
     #: its head on pages; empty: its name
@@ -31,8 +29,6 @@ class Column:
 
 
 class ListColumn(NamedTuple):
-    """A field of a row."""
-
     name: str
     kind: type
     told: Column

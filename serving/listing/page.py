@@ -16,8 +16,6 @@ LONGEST_FILTER, LONGEST_CURSOR = 300, 5000
 
 
 class ListHead(NamedTuple):
-    """The head of a column."""
-
     label: str
     #: what a click sorts by; empty: the list cannot be sorted by it
     sort: str

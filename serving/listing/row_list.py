@@ -37,8 +37,6 @@ class BadListRequest(ValueError):
 
 @dataclass(frozen=True)
 class ListFilter:
-    """What narrows a list."""
-
     name: str
     #: of the query, with `$name` for the value
     condition: str
@@ -63,8 +61,6 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class RowList(Generic[Row]):
-    """A list."""
-
     #: a frozen data class whose fields are the columns of the table
     row: type[Row]
     table: str

@@ -127,7 +127,6 @@ class CancellableOut(Schema):
 
 
 def cancelled_facts(row: Cancellable | None) -> dict[str, Any]:
-    """Of that schema; None: nothing was cancelled."""
     by = row and row.cancelled_by
     return {
         "cancelled_at": row and row.cancelled_at,
@@ -144,5 +143,4 @@ class InquiryOut(Schema):
 
 
 def open_inquiry(inquiry: Inquiry, result: str) -> dict[str, Any]:
-    """Of that schema."""
     return {"id": inquiry.pk, "state": inquiry.state, "result": result}

@@ -15,8 +15,6 @@ SPAN = {"since": "Since", "until": "Before"}
 
 
 class ColumnHead(NamedTuple):
-    """A column's head."""
-
     label: str
     #: what a click asks for; empty if the column cannot be sorted by
     sort: str
@@ -39,8 +37,6 @@ def column(
 
 
 class FilterChip(NamedTuple):
-    """One filter of a list."""
-
     label: str
     value: str
     #: of the list without it

@@ -176,7 +176,6 @@ def crawl_views(
 
 
 def _owners(crawls: Sequence[CrawlJob]) -> dict[int | None, str]:
-    """The names of the users who made them."""
     ids = {crawl.created_by_id for crawl in crawls if crawl.created_by_id is not None}
     return dict(User.objects.filter(pk__in=ids).values_list("pk", "username")) if ids else {}
 

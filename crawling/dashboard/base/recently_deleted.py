@@ -50,8 +50,6 @@ REMOVE_BY_ID: Mapping[str, Callable[..., None]] = {
 
 @dataclass(frozen=True)
 class DeletedRow:
-    """Something that can be restored."""
-
     kind: str
     id: int
     """of the crawl, the run or the deleted item"""

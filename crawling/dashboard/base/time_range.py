@@ -30,7 +30,6 @@ class TimeRange:
         return bool(self.since or self.until)
 
     def of(self, column: str) -> Q:
-        """The condition on a column of moments."""
         bounds = {f"{column}__gte": self.since, f"{column}__lt": self.until}
         return Q(**{name: moment for name, moment in bounds.items() if moment})
 

@@ -27,8 +27,6 @@ ACTIONS = (*RUN_ACTIONS, *TAGGING)
 
 
 class BulkResult(NamedTuple):
-    """How many crawls were changed, and a sentence for each that could not be."""
-
     changed: int
     refused: list[str]
 

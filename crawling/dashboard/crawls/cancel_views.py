@@ -26,7 +26,6 @@ HAS_NO_JOBS = "no job makes anything of it"
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponse:
-    """Cancel what a job is to make of a run."""
     found = kinds_of_runs().get(kind)
     if found is None:
         raise Http404(f"There are no jobs of the kind {kind}.")
@@ -38,7 +37,6 @@ def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpRespons
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
-    """Cancel a question that a background job answers."""
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     try:
         cancel_inquiry(inquiry, by=request.user)
@@ -50,7 +48,6 @@ def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
-    """Ask a question again that was cancelled."""
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     another = inquiry
     with errors_told(request, InquiriesBusy, SealBroken, WrongState):

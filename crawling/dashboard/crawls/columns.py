@@ -11,8 +11,6 @@ from crawling.dashboard.crawls.listing import Listing
 
 
 class CrawlColumn(NamedTuple):
-    """A column of the list."""
-
     label: str
     #: numbers are best seen with the largest first
     is_number: bool = True

@@ -20,8 +20,6 @@ SEEDS_TOLD = 10
 
 
 class CrawlListRow(NamedTuple):
-    """A crawl in the list, what can be done to it, and its pages a second."""
-
     crawl: CrawlJob
     view: CrawlView
     verbs: dict[str, Verb]
@@ -38,7 +36,6 @@ class CrawlListRow(NamedTuple):
 
     @property
     def settings(self) -> str:
-        """Those that decide most, in few words."""
         crawl = self.crawl
         depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
         workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []

@@ -45,8 +45,6 @@ class CrawlTotals:
 
 @dataclass(frozen=True)
 class Listing:
-    """One page of crawls."""
-
     crawls: Sequence[tuple[CrawlJob, CrawlView]]
     #: id of the crawl after which the next page begins; None at the end
     following: int | None

@@ -27,8 +27,6 @@ RECENT = timedelta(days=1)
 
 @dataclass(frozen=True)
 class ActiveCrawl:
-    """A crawl that is fetching, and how many pages a second."""
-
     crawl: CrawlJob
     view: CrawlView
     rate: float | None
@@ -36,8 +34,6 @@ class ActiveCrawl:
 
 @dataclass(frozen=True)
 class IdleCrawl:
-    """A crawl that waits or rests, and on what."""
-
     crawl: CrawlJob
     why: WaitReason
 

@@ -78,7 +78,6 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 def crawls_as_file(request: AuthenticatedRequest, kind: str) -> HttpResponseBase:
-    """All that the list finds, in its order, as a table or a JSON object a line."""
     return send(crawls_file(CrawlFilter.read(request.GET), kind))
 
 
@@ -119,7 +118,6 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _chosen(request: AuthenticatedRequest, action: str) -> list[CrawlJob]:
-    """The crawls ticked, or all found."""
     if request.POST.get("which") == "all":
         return chosen(
             action,
@@ -141,7 +139,6 @@ def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User)
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def keep_view(request: AuthenticatedRequest) -> HttpResponse:
-    """Save the list's address as a view of one's own, or forget one."""
     if forgotten := request.POST.get("forget", ""):
         if (view_id := whole_number(forgotten)) is not None:
             forget_view(request.user, view_id)
@@ -159,14 +156,12 @@ def keep_view(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 def deleted(request: AuthenticatedRequest) -> HttpResponse:
-    """List it, with buttons for what the user may restore."""
     rows = restorable_rows(request.user)
     return render(request, "crawling/deleted.html", {"rows": rows})
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def restore_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
-    """Restore it, or say why not."""
     try:
         with errors_told(request, WrongState):
             name = restore(kind, pk, by=request.user)

@@ -26,8 +26,6 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class HostFilter:
-    """Which hosts are wanted."""
-
     #: part of the name
     text: str = ""
     #: one of STATES; empty: any

@@ -32,8 +32,6 @@ LOOKED_AT = 2_000
 
 @dataclass(frozen=True)
 class HostSummary:
-    """A host and what is known of it."""
-
     host: Host
     addresses: Sequence[str]
     robots: str
@@ -165,7 +163,6 @@ def _hosts(wanted: HostFilter) -> Iterator[HostSummary]:
 
 
 def host_row(row: HostSummary) -> dict[str, Any]:
-    """A host for programs."""
     facts = {
         name: getattr(row, name)
         for name in (

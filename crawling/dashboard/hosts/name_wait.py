@@ -19,8 +19,6 @@ from dnscache.selectors import pinned_names
 
 @dataclass
 class NameWaitReason:
-    """Why a host waits."""
-
     host: str
     name: str
     entry: DnsEntry | None
@@ -38,7 +36,6 @@ class NameWaitReason:
 
 
 def why_waits(host: str) -> NameWaitReason:
-    """Return the reason why a host's name is not resolved, and the crawls that need it."""
     name = dns_name(host)
     wait = NameWaitReason(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
     # the hosts of one name differ by their ports

@@ -46,13 +46,11 @@ def hosts(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def hosts_as_file(request: AuthenticatedRequest, kind: str) -> HttpResponseBase:
-    """All that the list finds, as a table or a JSON object a line."""
     return send(hosts_file(HostFilter.read(request.GET), kind))
 
 
 @authenticated(needs="crawling.view_crawljob")
 def host(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """All that is known of one host, and the crawls that have met it."""
     found = get_object_or_404(Host.objects.select_related("shift__process__run__crawl"), pk=pk)
     return render(
         request,
@@ -98,7 +96,6 @@ def search(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="dnscache.view_dnsentry")
 def why(request: AuthenticatedRequest) -> HttpResponse:
-    """Say why the host `?host=` waits."""
     host = asked_text(request.GET, "host", most=LONGEST).lower()
     return render(
         request, "names/why.html", {"host": host, "wait": why_waits(host) if host else None}

@@ -42,8 +42,6 @@ MOST_CRAWLS = 50
 
 @dataclass(frozen=True, slots=True)
 class DecisionFact:
-    """One part of the answer."""
-
     #: rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget
     about: str
     #: goes on with the address or the moment, where one is given
@@ -56,8 +54,6 @@ class DecisionFact:
 
 @dataclass(frozen=True, slots=True)
 class UrlDecision:
-    """What one crawl says of a URL."""
-
     crawl: CrawlJob
     run: Run | None
     #: its state in the latest run; `kept out`, `never met` or `not started` where it has none

@@ -74,8 +74,6 @@ class UrlOccurrence:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is known of a URL."""
-
     url: str
     #: what DNS is asked for; empty if DNS need not be asked
     name: str

@@ -33,15 +33,12 @@ SILENT = timedelta(seconds=60)
 
 @dataclass(frozen=True)
 class JobRow:
-    """A background job, as a user sees it."""
-
     job: BackgroundJob
     label: str
     may_act: bool
 
     @property
     def may_run_again(self) -> bool:
-        """Whether the user may ask for the same again."""
         is_over = self.job.state in ("failed", "cancelled")
         return self.may_act and is_over and kind_of(self.job).is_run_again
 
@@ -102,7 +99,6 @@ COPIED = (
 
 
 def job_facts(row: JobRow) -> dict[str, Any]:
-    """For JSON."""
     job = row.job
     return {
         "id": job.pk,

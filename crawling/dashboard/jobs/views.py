@@ -49,7 +49,6 @@ def jobs(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Cancel one."""
     job = get_object_or_404(seen_jobs(), pk=pk)
     with errors_told(request, CrawlError):
         cancel_job(job, by=request.user)
@@ -58,7 +57,6 @@ def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def run_again(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Ask again for one that has failed, or was cancelled."""
     job = get_object_or_404(seen_jobs(), pk=pk)
     with errors_told(request, CrawlError):
         again = run_job_again(job, by=request.user)

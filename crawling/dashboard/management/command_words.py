@@ -60,8 +60,6 @@ def _options(parser: ArgumentParser) -> dict[str, Action]:
 
 
 class Commands:
-    """Adds commands with the arguments that all have."""
-
     def __init__(self, commands: Any) -> None:
         self._commands = commands
 

@@ -73,7 +73,6 @@ COMMANDS: dict[str, tuple[str, Callable[[CrawlJob, Options], object]]] = {
 
 
 def add_arguments(verb: str, parser: ArgumentParser) -> None:
-    """The options that only this verb has."""
     if verb in VERBS and VERBS[verb].may_keep:
         parser.add_argument(
             "--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long"
@@ -95,7 +94,6 @@ def add_arguments(verb: str, parser: ArgumentParser) -> None:
 
 
 def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
-    """A draft of the same order."""
     return clone_crawl(crawl, name=options["name"])
 
 

@@ -31,7 +31,6 @@ KINDS = (
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def blocklist(request: AuthenticatedRequest) -> HttpResponse:
-    """List what no crawl may fetch; with POST add to it."""
     errors: dict[str, str] = {}
     if request.method == "POST":
         errors = _add(request)
@@ -68,7 +67,6 @@ def _add(request: AuthenticatedRequest) -> dict[str, str]:
 
 @authenticated(needs="crawling.delete_blocklistentry", methods=("POST",))
 def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
-    """Take an entry off the list."""
     with errors_told(request, CrawlError):
         entry = remove_entry(number, by=request.user)
         messages.success(request, f"Crawls may fetch {entry.kind} {entry.text} again.")

@@ -201,7 +201,6 @@ def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str | bool)
 
 
 def form_of(request: HttpRequest) -> CrawlForm:
-    """The form as it was filled in, read as far as it can be."""
     form = CrawlForm(request.POST, request.FILES, capacity=_capacity_for(request.POST))
     form.is_valid()
     form.keep_lines()
@@ -306,13 +305,11 @@ def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
 
 @authenticated(needs="crawling.view_crawljob")
 def templates(request: AuthenticatedRequest) -> HttpResponse:
-    """List the templates with what they would crawl."""
     return render(request, "crawling/templates.html", {"rows": templates_for(request.user)})
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 def keep_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Keep the crawl's order under the name that is asked for."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     try:
         template = save_template(crawl, request.POST.get("template", ""), by=request.user)
@@ -327,7 +324,6 @@ def keep_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.delete_crawljob", methods=("POST",))
 def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Delete a template; it can be restored for a while."""
     template = get_object_or_404(OrderTemplate, pk=pk)
     remove_template(template, by=request.user)
     messages.success(request, f"The template {template.name} is deleted; crawls made from it stay.")

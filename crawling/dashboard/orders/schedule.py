@@ -19,8 +19,6 @@ UPCOMING, STARTS = 5, 20
 
 @dataclass(frozen=True)
 class Plan:
-    """A crawl's schedule and its starts."""
-
     #: the schedule's own fields
     timing: dict[str, Any]
     in_words: str
@@ -51,8 +49,6 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
 
 @dataclass(frozen=True)
 class ScheduledCrawl:
-    """A line of the list of all schedules."""
-
     crawl: int
     name: str
     in_words: str

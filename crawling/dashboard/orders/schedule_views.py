@@ -77,7 +77,6 @@ class ScheduleForm(forms.Form):
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def schedule(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show when the crawl starts by itself; set that, or remove it."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     plan = plan_of(crawl)
     form = ScheduleForm(request.POST or None, initial={**plan.timing} if plan else None)
@@ -110,7 +109,6 @@ def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) 
 
 @authenticated(needs="crawling.view_crawljob")
 def schedules(request: AuthenticatedRequest) -> HttpResponse:
-    """List all schedules, the next start first."""
     after = min(whole_number(request.GET.get("after", "")) or 0, MOST_SCHEDULES)
     rows, following = scheduled_crawls(after=after, limit=SHOWN)
     facts = {"rows": rows, "following": following, "after": after}

@@ -80,7 +80,6 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> Htt
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """The mistakes in the form's rules, and the estimate of the crawl's requests."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = EditForm(request.POST)
     form.is_valid()

@@ -67,7 +67,6 @@ def weight_of(page: Page) -> float:
 
 
 def row_of(page: Page) -> dict[str, Any]:
-    """Everything that is known of it, by name."""
     return {name: fact(page) for name, fact in FACTS.items()}
 
 
@@ -80,7 +79,6 @@ def list_extracted(
 
 
 def extracted_rows_file(run: Run, kind: str) -> Download:
-    """All rows, as csv or json."""
     return row_file(f"crawl-{run.crawl_id}-run-{run.number}", kind, _rows(run), COLUMNS)
 
 
@@ -93,7 +91,6 @@ def _rows(run: Run) -> Iterator[dict[str, str]]:
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
-    """The rows of the pages that the filter lets through, as csv or jsonl."""
     rows = map(row_of, in_time(wanted.of(run)))
     return row_file(_stem(run, wanted), kind, rows, tuple(FACTS))
 

@@ -40,8 +40,6 @@ class SimilarityKind(TextChoices):
 
 @dataclass(frozen=True)
 class SimilarPage:
-    """A page and the one it is like."""
-
     id: int
     url: str
     #: None where that may be no page of the run
@@ -123,7 +121,6 @@ def list_alike(
 
 
 def duplicates_file(run: Run, kind: SimilarityKind, ending: str) -> Download:
-    """All pages of a kind, as csv or jsonl."""
     return row_file(f"crawl-{run.crawl_id}-run-{run.number}-{kind}", ending, _rows(run, kind))
 
 

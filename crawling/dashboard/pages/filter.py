@@ -21,8 +21,6 @@ STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
 @dataclass(frozen=True)
 class PageFilter:
-    """Which pages are wanted."""
-
     #: part of the address or title, in any case; empty: any
     text: str = ""
     #: `404`, or `4xx` for all of a kind; empty: any

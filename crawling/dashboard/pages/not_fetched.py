@@ -32,8 +32,6 @@ HELD, COPY = "held", "copy"
 
 @dataclass(frozen=True, slots=True)
 class NotFetchedReason:
-    """Why addresses were not fetched."""
-
     #: its name in addresses
     key: str
     kind: str
@@ -52,8 +50,6 @@ class NotFetchedReason:
 
 @dataclass(frozen=True, slots=True)
 class NotFetched:
-    """An address that was not fetched."""
-
     #: the place after which a list continues
     id: int
     url: str

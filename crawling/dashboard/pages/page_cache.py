@@ -20,8 +20,6 @@ from serving.access import AuthenticatedRequest, authenticated
 
 @dataclass(frozen=True)
 class PopularPage:
-    """A page that several crawls request."""
-
     url: str
     #: how often it was wanted lately; it halves every hour
     count: float
@@ -71,5 +69,4 @@ MOST = 50
 
 @authenticated(needs="crawling.view_crawljob")
 def show(request: AuthenticatedRequest) -> HttpResponse:
-    """Show hit rate, requests saved and the pages that several crawls want most."""
     return render(request, "crawling/page_cache.html", {"cache": page_cache(most=MOST)})

@@ -34,8 +34,6 @@ CROSS JOIN LATERAL (
 
 @dataclass(frozen=True)
 class TrapView:
-    """A pattern, its counts, and the suspicion."""
-
     key: int
     pattern: str
     state: str
@@ -60,7 +58,6 @@ def list_traps(run: Run, *, after: int = 0, limit: int) -> tuple[list[TrapView],
 
 
 def undecided(run: Run, *, most: int) -> list[TrapView]:
-    """The patterns that wait for an operator's decision."""
     return _views(
         run,
         list(

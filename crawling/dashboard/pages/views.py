@@ -145,7 +145,6 @@ def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the files of a crawl's archive, the latest run's first."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     rows = (
         ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0)
@@ -175,13 +174,11 @@ def _charset_of(found: Page) -> str:
 
 @of_run(HAS_NO_PAGES)
 def rows(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """The rows of a run's pages, filtered as their list is."""
     return send(rows_file(run, asked_pages(request), kind))
 
 
 @of_run(HAS_NO_PAGES, needs="crawling.change_crawljob")
 def records(request: AuthenticatedRequest, run: Run) -> HttpResponseBase:
-    """What the archive has of a run's pages, filtered as their list is."""
     with errors_told(request, ArchiveTrouble):
         return send(warc_file(run, asked_pages(request)))
     return redirect(f"{reverse('crawling:pages', args=[run.crawl_id])}?run={run.number}")
@@ -189,7 +186,6 @@ def records(request: AuthenticatedRequest, run: Run) -> HttpResponseBase:
 
 @authenticated(needs="crawling.change_crawljob")
 def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase:
-    """A WARC file of one page."""
     with errors_told(request, ArchiveTrouble):
         return send(page_file(wanted_page(pk, url)))
     return redirect("crawling:page", pk, url)
@@ -256,7 +252,6 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 
 @authenticated(needs="crawling.view_crawljob")
 def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
-    """The text of one URL in two runs, once a background job has compared it."""
     job = get_object_or_404(CrawlJob, pk=pk)
     pages = [wanted_page(pk, one) for one in (old, new)]
     question, run = {"old": old, "new": new}, pages[1].run

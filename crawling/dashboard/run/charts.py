@@ -77,8 +77,6 @@ class TimeSeriesPoint(ChartCounts):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMinute(FetchCounts):
-    """What a run did in one minute."""
-
     minute: datetime
 
 
@@ -125,7 +123,6 @@ class TimeSeries:
 
 
 def chart_of_all(hours: int) -> TimeSeries:
-    """What all crawls together did in the last hours."""
     now = timezone.now()
     return _chart(now - timedelta(hours=hours), now, SPANS[hours], None, goes_on=True)
 
@@ -213,7 +210,6 @@ def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], i
 
 
 def chart_file(stem: str, chart: TimeSeries) -> Download:
-    """The numbers behind a chart as a table."""
     rows = (
         {"from": point.at, "minutes": chart.minutes}
         | {name: getattr(point, name) for name in CHARTED}

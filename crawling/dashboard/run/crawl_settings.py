@@ -23,8 +23,6 @@ UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": "
 
 @dataclass(frozen=True)
 class CrawlSettings:
-    """The settings of a crawl."""
-
     crawl: CrawlJob
     #: the latest; None before the first
     run: Run | None
@@ -47,7 +45,6 @@ class CrawlSettings:
 
     @property
     def rules_in_words(self) -> list[tuple[str, str]]:
-        """What filters and finer limits say, where they say anything."""
         order, thresholds = self.crawl.order, self.crawl.order.thresholds
         has_one = thresholds.max_error_percent or thresholds.min_free_bytes
         return [

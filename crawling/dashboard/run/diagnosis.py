@@ -37,7 +37,6 @@ def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Sta
 
 
 def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> RunFacts:
-    """What the verdict rests on, as of now."""
     rows = rows or rows_of(run)
     processes = [one.bank_process for one in rows.processes if one.bank_process]
     unclaimed = [one.pk for one in processes if one.lease_until is not None and not one.worker]

@@ -42,8 +42,6 @@ LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Le
 
 @dataclass(frozen=True)
 class LogFilter:
-    """Which lines are wanted."""
-
     #: the lowest
     level: Level = Level.INFO
     #: part of the line or of its URL, in any case
@@ -111,8 +109,6 @@ def _first_id(run: Run, moment: datetime) -> int:
 
 
 class LogRow(NamedTuple):
-    """A line with the words of a page."""
-
     pk: str
     level: str
     is_marked: bool
@@ -258,7 +254,6 @@ def settled_id(run: Run, now: datetime) -> int:
 
 
 def row_of(line: LogLine) -> dict[str, Any]:
-    """Everything that is known of it, by name."""
     return {
         "id": line.pk,
         "at": line.at,
@@ -287,12 +282,10 @@ def _text(at: datetime, level: int, message: str, url: str) -> str:
 
 
 def as_jsonl(lines: Iterable[LogLine]) -> Iterator[str]:
-    """A JSON object a line for each."""
     return lines_of(map(row_of, lines), "jsonl")
 
 
 def log_file(run: Run, wanted: LogFilter, kind: str) -> Download:
-    """All lines that the filter lets through, as txt or jsonl."""
     stem = f"crawl-{run.crawl_id}-run-{run.number}{'-some' if wanted else ''}-log"
     lines = whole_log(run, wanted)
     if kind == "txt":

@@ -62,8 +62,6 @@ SELECT
 
 @dataclass(frozen=True)
 class RunRows:
-    """A run's processes, shifts and counts."""
-
     run: Run
     #: by number, each with its process of the pool, if it has one there
     processes: Sequence[RunProcess]
@@ -121,8 +119,6 @@ class ContentCopies:
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """All of them."""
-
     hosts: HostNumbers
     copies: ContentCopies
     #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them

@@ -49,8 +49,6 @@ LINES = 50
 
 @dataclass(frozen=True)
 class StatusRow:
-    """How many URLs ended so."""
-
     state: str
     status: int
     urls: int
@@ -141,8 +139,6 @@ def duration(seconds: float, *, to: int = 1) -> str:
 
 @dataclass(frozen=True)
 class RunOverview:
-    """A run as its page shows it."""
-
     crawl: CrawlJob
     view: CrawlView
     #: what can be done to the crawl now; empty for a run that is not the latest
@@ -181,7 +177,6 @@ class RunOverview:
 
     @property
     def remaining(self) -> str:
-        """How long it may still take, of a run at work."""
         if self.rates is None or self.run is None or self.run.state not in WORKING_STATES:
             return ""
         counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)
@@ -230,12 +225,10 @@ class RunOverview:
 
     @property
     def has_processes(self) -> bool:
-        """Whether shifts shown are of several processes."""
         return any(shift.process.number for shift in self.shifts)
 
     @property
     def order_command(self) -> str:
-        """What would make a crawl like this one."""
         crawl, filters = self.crawl, self.crawl.order.filters
         options = {
             "--scope": crawl.scope if crawl.scope != Reach.HOST else None,
@@ -311,7 +304,6 @@ def _number_options() -> tuple[tuple[str, str, str, Any], ...]:
 
 
 def empty_page(crawl: CrawlJob) -> RunOverview:
-    """The page of a crawl that was never started."""
     return RunOverview(crawl, crawl_view(crawl), verbs=offered(["start"], has_run=False))
 
 

@@ -19,8 +19,6 @@ HIDEABLE = {"type": "Type", "size": "Size", "fetched": "Fetched"}
 
 @dataclass(frozen=True)
 class PageWindow:
-    """Pages of a run."""
-
     pages: Sequence[Page]
     #: where to continue before these; None: nothing is older
     older: int | None

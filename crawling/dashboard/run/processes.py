@@ -17,8 +17,6 @@ from crawling.models import Run, RunProcess, Shift
 
 @dataclass(frozen=True)
 class ResourceHolder:
-    """The holders of the scarce class."""
-
     label: str
     #: id of its crawl; None: no crawl, such as the DNS resolver
     crawl: int | None
@@ -26,8 +24,6 @@ class ResourceHolder:
 
 @dataclass(frozen=True)
 class ProcessHoldings:
-    """What one of a run's processes holds and waits for."""
-
     number: int
     process: int
     #: id of the pool, which its page's address has
@@ -97,8 +93,6 @@ def _holders(waits: Mapping[int, WaitRow]) -> dict[int, tuple[ResourceHolder, ..
 
 @dataclass(frozen=True)
 class FetchThreadRow:
-    """One fetch thread."""
-
     process: int
     number: int
     step: str

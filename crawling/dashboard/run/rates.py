@@ -20,8 +20,6 @@ MINUTE = timedelta(minutes=1)
 
 
 class MinuteBar(NamedTuple):
-    """A rectangle of the drawing, in its units."""
-
     x: str
     y: str
     width: str
@@ -42,7 +40,6 @@ class FetchRates:
 
     @property
     def until(self) -> datetime:
-        """The end of the last bar."""
         return self.minutes[-1][0] + MINUTE
 
     @property

@@ -23,8 +23,6 @@ TOLD = frozenset({RunState.FINISHED, RunState.STOPPED})
 
 @dataclass(frozen=True)
 class SharedPage:
-    """A page of a report."""
-
     page: Page
     url: str
 
@@ -35,8 +33,6 @@ class SharedPage:
 
 @dataclass(frozen=True)
 class SharedHost:
-    """A host of a report."""
-
     name: str
     queued: int
     done: int
@@ -44,8 +40,6 @@ class SharedHost:
 
 @dataclass(frozen=True)
 class SharedReport:
-    """What a share link shows of its crawl."""
-
     name: str
     #: some, without user names and passwords
     seeds: Sequence[str]
@@ -99,5 +93,4 @@ def shared_report(crawl: CrawlJob) -> SharedReport:
 
 
 def without_user(url: str) -> str:
-    """A URL without its user name and password."""
     return USER_INFORMATION.sub(f"{MASK}@", url)

@@ -47,7 +47,6 @@ class SiteDirectory:
         self.bytes += size or 0
 
     def enter(self, name: str) -> SiteDirectory:
-        """The directory of that name in this one."""
         if name not in self.inside:
             self.inside[name] = SiteDirectory(f"{self.path}{name}/", name)
         return self.inside[name]
@@ -70,7 +69,6 @@ class SiteDirectory:
 
     @property
     def more(self) -> int:
-        """How many directories in it are not shown."""
         return max(0, len(self.inside) - SHOWN_INSIDE)
 
 
@@ -135,7 +133,6 @@ def directory_of(url: str) -> str:
 
 
 def tree_file(stem: str, tree: SiteTree) -> Download:
-    """All directories of the two levels as a table."""
     return row_file(stem, "csv", map(directory_row, _flat(tree.root)))
 
 
@@ -146,5 +143,4 @@ def _flat(root: SiteDirectory) -> Iterator[SiteDirectory]:
 
 
 def directory_row(one: SiteDirectory) -> dict[str, Any]:
-    """A directory for programs."""
     return {name: getattr(one, name) for name in ("path", "urls", "fetched", "failed", "bytes")}

@@ -69,7 +69,6 @@ def digits(number: float, most: int) -> str:
 
 @register.filter
 def example(crawl: CrawlJob) -> bool:
-    """Whether the crawl is of the demo web."""
     return is_example(crawl)
 
 

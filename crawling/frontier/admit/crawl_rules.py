@@ -48,7 +48,6 @@ class KeptBlocklist:
         self._blocklist: Blocklist | None = None
 
     def current(self) -> Blocklist:
-        """As it is now."""
         version = blocklist_version()
         if self._blocklist is None or version != self._version:
             self._blocklist, self._version = current_blocklist(), version

@@ -33,7 +33,6 @@ FROM {SPENT} WHERE u.id = spent.id
 
 
 def ranking_of(run: Run) -> Ranking:
-    """How the run's URLs are ranked at this moment."""
     order, weights = run.crawl.visit_order, run.crawl.order.ordering
     level = (
         LambdaRow.objects.filter(run=run).values_list("level", flat=True).first()

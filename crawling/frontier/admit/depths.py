@@ -129,7 +129,6 @@ def _pieces(ways: dict[int, LinkPath]) -> Iterator[dict[int, LinkPath]]:
 
 
 def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) -> None:
-    """Shorten the ways to URLs that the run has."""
     cursor.execute(FIND_SEEN, [run.pk, list(ways)])
     met = []
     for row in read_rows(cursor, SeenUrl):

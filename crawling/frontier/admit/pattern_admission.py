@@ -19,8 +19,6 @@ from crawling.orders.scope.trap_gate import TrapGate
 
 
 class PatternAdmission(NamedTuple):
-    """How many URLs are new to the run, and how many of them a trap caught."""
-
     new: int = 0
     caught: int = 0
 

@@ -17,8 +17,6 @@ from crawling.orders.scope.trap_patterns import Pattern
 
 
 class PatternCounts(NamedTuple):
-    """A pattern, and how many of its pages were fetched and brought anything."""
-
     key: int
     pattern: str
     rule: str

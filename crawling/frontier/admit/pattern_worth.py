@@ -103,8 +103,6 @@ class KnownMarks:
 
 @dataclass(eq=False)
 class PatternWorth:
-    """What pages of one pattern brought lately."""
-
     pattern: Pattern
     texts: KnownTexts = field(default_factory=KnownTexts)
     #: whether each of the latest pages led to more of its kind, and whether it brought anything new
@@ -228,8 +226,6 @@ class KnownList:
 
 
 class FetchedPage:
-    """A page with a text, and what is to be known of it to judge its worth."""
-
     def __init__(self, outcome: UrlOutcome, answer: ServerAnswer, known: Collection[str]) -> None:
         self._outcome, self._known = outcome, known
         self.answer, self.key = answer, answer.text.key or b""

@@ -106,8 +106,6 @@ UNFINISHED = WAITING | {UrlState.IN_PROCESS}
 
 
 class Rediscovery(NamedTuple):
-    """A candidate and what the row of its URL says."""
-
     fingerprint: int
     candidate: Candidate
     depth: int

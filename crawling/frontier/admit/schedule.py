@@ -31,8 +31,6 @@ MOST_ROWS = 2_000
 
 
 class NewQueue(NamedTuple):
-    """A host, and the number of the process that it is placed on."""
-
     name: str
     number: int
     domain: str
@@ -100,8 +98,6 @@ FIND_SEEN = (
 
 
 class Scheduled(NamedTuple):
-    """What became of candidates."""
-
     #: URLs that the run had not seen
     new: int = 0
     #: the URLs that it had before
@@ -209,8 +205,6 @@ def _queues(
 
 @dataclass(kw_only=True)
 class _Scheduler:
-    """One call of `schedule_urls`."""
-
     cursor: CursorWrapper
     run_id: int
     ranking: Ranking

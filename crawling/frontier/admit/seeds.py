@@ -18,7 +18,6 @@ KEPT_OUT = (FetchStatus.FILTERED, FetchStatus.TAKEN_OUT)
 
 
 def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
-    """The known URLs of the run, with their state so far."""
     marks = [fingerprint(address.url) for address in addresses]
     wanted = {address.url for address in addresses}
     rows = Url.objects.filter(run=run, fingerprint__in=marks).values_list("url", "state")

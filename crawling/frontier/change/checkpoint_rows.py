@@ -31,8 +31,6 @@ from crawling.models import (
 
 @dataclass(frozen=True)
 class CheckpointTable:
-    """One file of a checkpoint."""
-
     name: str
     model: type[Model]
     #: one JSON object a row; `id` and what refers to an id are those of the server that wrote it

@@ -58,8 +58,6 @@ Loop = tuple[list[int], list[int]]
 
 
 class RedirectRow(NamedTuple):
-    """What a run has of an address."""
-
     url: str
     id: int
     state: str

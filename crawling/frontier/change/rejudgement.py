@@ -155,7 +155,6 @@ def rejudge_verdicts(
 
 
 def judge(row: Url, filters: UrlFilters) -> Ruling:
-    """The rules' verdict on a URL of the run."""
     return filters.judge(
         canonical_address(row.url),
         depth=row.depth,

@@ -62,7 +62,6 @@ def take_out(withdrawal_id: int, pages: Sequence[int]) -> None:
 
 
 def put_back(withdrawal_id: int) -> None:
-    """Let the pages of a withdrawal be pages again."""
     with connection.cursor() as cursor:
         cursor.execute(PUT_BACK, {"withdrawal": withdrawal_id})
 

@@ -32,7 +32,6 @@ def in_parts(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iter
 
 
 def links_of(outcome: UrlOutcome) -> int:
-    """How many links and refusals a page has."""
     return len(outcome.links) + len(outcome.refusals)
 
 

@@ -62,8 +62,6 @@ def _by_preference(host_key: str, processes: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class RequestsSpent:
-    """Requests that a host got."""
-
     #: the last of them; None: there were none
     at: datetime | None = None
     #: in the minute of the last, by UTC
@@ -72,7 +70,6 @@ class RequestsSpent:
     in_day: int = 0
 
     def plus_one(self, now: datetime) -> RequestsSpent:
-        """With a request more, which ends now."""
         return RequestsSpent(now, self._in_minute(now) + 1, self._in_day(now) + 1)
 
     def _in_minute(self, now: datetime) -> int:

@@ -11,8 +11,6 @@ SURE = 1.96
 
 @dataclass(frozen=True)
 class SampleShare:
-    """How many of a sample have a property."""
-
     #: how many have it
     hits: int
     #: drawn from all without regard to the property, or all of them
@@ -25,7 +23,6 @@ class SampleShare:
 
     @property
     def about(self) -> int:
-        """Of the whole."""
         return round(self.hits * self.total / self.looked_at) if self.looked_at else 0
 
     @property

@@ -11,8 +11,6 @@ from crawling.web.expressions import BadExpression, read_expression
 
 
 class BlocklistKind(StrEnum):
-    """What an entry of the blocklist covers."""
-
     HOST = "host"
     DOMAIN = "domain"
     PREFIX = "prefix"
@@ -20,8 +18,6 @@ class BlocklistKind(StrEnum):
 
 
 class BlocklistMatch(NamedTuple):
-    """One entry, by its number on the list."""
-
     number: int
     kind: BlocklistKind
     text: str

@@ -47,8 +47,6 @@ OF_THE_URL = frozenset({Rule.BLOCKLIST, Rule.SCHEME, Rule.EXCLUDE, Rule.INCLUDE}
 
 
 class Ruling(NamedTuple):
-    """The sentence of the deciding rule."""
-
     admits: bool
     rule: Rule
     sentence: str = ""
@@ -57,7 +55,6 @@ class Ruling(NamedTuple):
 
     @property
     def explanation(self) -> str:
-        """The rule that decided, in words."""
         return f"Rule {self.rule.number}, {self.rule.words}: {self.sentence}."
 
     @property

@@ -15,8 +15,6 @@ DEEPEST = 32_767
 
 
 class Reach(StrEnum):
-    """How far from its seeds a crawl may go."""
-
     HOST = "host"
     PATH = "path"
     DOMAIN = "domain"

@@ -33,7 +33,6 @@ class StatusPolicy(StrEnum):
 
 
 def handling(status: int) -> StatusPolicy:
-    """What this crawler does."""
     if is_redirect(status):
         return StatusPolicy.FOLLOW
     if status == NOT_MODIFIED_STATUS:
@@ -111,8 +110,6 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class StatusPolicyRow:
-    """One status."""
-
     status: int
     meaning: str
     #: what the book says; empty where the book does not name the status
@@ -137,7 +134,6 @@ def status_rows() -> Iterator[StatusPolicyRow]:
 
 
 def as_markdown() -> str:
-    """The table as the page of the documentation."""
     lines = [
         "# Statuses",
         "",

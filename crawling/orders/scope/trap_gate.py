@@ -36,8 +36,6 @@ class TrapState(StrEnum):
 
 
 class PatternRuling(NamedTuple):
-    """A link's pattern, and what becomes of the link."""
-
     #: under which its page is counted
     pattern: Pattern | None = None
     #: the pattern that it is quarantined for

@@ -156,7 +156,6 @@ def filter_patterns(address: Address) -> list[Pattern]:
 
 
 def values_in(address: Address) -> list[str]:
-    """The parameters of a URL with their values."""
     return [part for part in PARAMETERS.split(address.target.partition("?")[2]) if part]
 
 

@@ -11,8 +11,6 @@ from crawling.web.expressions import read_expression
 
 
 class UrlRuleKind(StrEnum):
-    """What a rule covers."""
-
     PAGE = "page"
     PATTERN = "pattern"
     HOST = "host"
@@ -37,7 +35,6 @@ class UrlRule(NamedTuple):
             raise BadEntry(str(error)) from error
 
     def covers(self, url: str) -> bool:
-        """Whether it concerns a canonical URL."""
         if self.kind is UrlRuleKind.PAGE:
             return url == self.text
         if self.kind is UrlRuleKind.PATTERN:

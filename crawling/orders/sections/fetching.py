@@ -319,7 +319,6 @@ class FetchingPart(BaseModel):
         return frozenset(name.lower() for name in self.headers) - OPEN_HEADERS
 
     def masked(self) -> dict[str, Any]:
-        """The fields as they may be shown."""
         shown = self.model_dump()
         shown["headers"] = {
             name: value if name.lower() in OPEN_HEADERS else MASK

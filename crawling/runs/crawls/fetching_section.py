@@ -24,7 +24,6 @@ LOGIN = "login_fields"
 
 
 def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
-    """The column of a crawl."""
     fields = FetchingPart.model_validate(part.model_dump(include=set(FetchingPart.model_fields)))
     secrets = {name: value for name in SECRET_FIELDS if (value := getattr(fields, name))}
     stored = fields.masked()

@@ -45,7 +45,6 @@ class RuleCheck:
 
 
 def filters_of_order(order: CrawlOrder) -> UrlFilters:
-    """The rules that would hold for a crawl of this order."""
     scope = Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth)
     return url_filters(scope, current_blocklist(), order)
 
@@ -138,8 +137,6 @@ def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleC
 
 @dataclass(frozen=True)
 class HostLoss:
-    """What a new rule takes from one host."""
-
     host: str
     #: how many of those looked at would go
     removed: int
@@ -150,8 +147,6 @@ class HostLoss:
 
 @dataclass(frozen=True)
 class RulesPreview:
-    """The waiting URLs that the rules would remove."""
-
     share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
     hosts: list[HostLoss] = field(default_factory=list)
     #: addresses with the rule that keeps each out

@@ -54,7 +54,6 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
 
 @transaction.atomic
 def revoke_share_link(link: ShareLink, *, by: User | None) -> None:
-    """Let a link open nothing any more."""
     note(by, link.crawl, "revoked a share link", {"link": (link.pk, None)})
     link.delete()
 

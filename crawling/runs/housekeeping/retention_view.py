@@ -41,8 +41,6 @@ GROUP BY 1, 2, r.id ORDER BY r.id LIMIT 1
 
 @dataclass(frozen=True)
 class DeletionLoss:
-    """Everything that is removed with deleted runs."""
-
     runs: int = 0
     urls: int = 0
     pages: int = 0
@@ -52,8 +50,6 @@ class DeletionLoss:
 
 @dataclass(frozen=True)
 class RunWithFate:
-    """A run of a crawl with the room it takes and its fate."""
-
     run: Run
     pages: int
     file_bytes: int
@@ -61,7 +57,6 @@ class RunWithFate:
 
 
 def loss_of(runs: Collection[int]) -> DeletionLoss:
-    """Counts of the runs with these ids."""
     counts = RunTotal.objects.filter(run__in=runs).aggregate(
         urls=Sum("discovered"), pages=Sum("fetched")
     )
@@ -112,7 +107,6 @@ def needed_by_others(runs: Collection[int]) -> str:
 
 
 def rules_of(crawl: CrawlJob) -> Retention:
-    """As they were set."""
     rules, _ = read_retention(crawl.retention)
     return rules or Retention()
 

@@ -116,8 +116,6 @@ def _body(event: str, facts: dict[str, Any], page: str, now: datetime) -> str:
 
 
 class OngoingState(NamedTuple):
-    """A lasting state: its key, its sentence, and its alert."""
-
     key: str
     sentence: str
     tell: Callable[[str], None]

@@ -79,7 +79,6 @@ class ListenerForm(forms.Form):
 
 @authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
 def listeners(request: AuthenticatedRequest) -> HttpResponse:
-    """List the listeners; make one."""
     form = ListenerForm(request.POST or None)
     made = _save(request, form, None) if request.method == "POST" else None
     if made:
@@ -98,7 +97,6 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
 def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show a listener's deliveries; change or remove the listener."""
     row = get_object_or_404(Listener, pk=pk)
     if "remove" in request.POST:
         return _remove(request, row)
@@ -129,7 +127,6 @@ def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
 
 @authenticated(needs="crawling.change_listener", methods=("POST",))
 def again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse:
-    """Send a delivery once more."""
     send_again(get_object_or_404(Delivery, pk=delivery, listener=pk), by=request.user)
     messages.success(request, "It is sent again within seconds.")
     return redirect("alerts:listener", pk=pk)
@@ -137,7 +134,6 @@ def again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse
 
 @authenticated(needs="crawling.change_listener", methods=("POST",))
 def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Send a test message."""
     with errors_told(request, WrongState):
         send_test(get_object_or_404(Listener, pk=pk), by=request.user)
         messages.success(request, "A test is sent within seconds; its result is listed below.")

@@ -36,8 +36,6 @@ MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253
 
 
 class MessageFormat(StrEnum):
-    """Of a webhook's body."""
-
     JSON = "json"
     SLACK = "slack"
     TEAMS = "teams"
@@ -53,7 +51,6 @@ def body_of(format_: str, facts_json: str) -> bytes:
 
 
 def subject_of(facts: Facts) -> str:
-    """One line: what happened, and to what."""
     what = str(facts["name"])
     if "run" in facts:
         what += f", run {facts['run']}"
@@ -199,7 +196,6 @@ def is_mailbox(url: str) -> bool:
 
 
 def mailbox(url: str) -> str:
-    """The address behind `mailto:`."""
     return url[7:].strip()
 
 

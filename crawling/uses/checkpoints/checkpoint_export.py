@@ -24,8 +24,6 @@ from crawling.runs.crawls.creation import order_of
 
 @dataclass(frozen=True)
 class CheckpointResult:
-    """What was written."""
-
     folder: Path
     at: datetime
     bytes: int
@@ -66,7 +64,6 @@ def forget_unfinished(folder: Path) -> None:
 
 
 def _beginning(folder: Path) -> str:
-    """Of the name of an unfinished one."""
     return f".{folder.name}."
 
 

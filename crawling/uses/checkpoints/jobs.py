@@ -26,8 +26,6 @@ from crawling.models.jobs import WORKING_STATES
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a job has kept."""
-
     job: BackgroundJob
     #: the moment whose state it holds; None: it was not taken
     taken_at: datetime | None = None

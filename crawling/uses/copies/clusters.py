@@ -143,7 +143,6 @@ def mebibytes(question: Mapping[str, Any]) -> int:
 
 
 def answer_clusters(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job finds for the page of copies."""
     runs = _runs(question)
     found = find_clusters(runs, near=question["near"], skip=question["skip"], most=question["most"])
     return asdict(found)

@@ -87,7 +87,6 @@ def _against(request: AuthenticatedRequest, run: Run) -> Run | None:
 
 
 def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """The text of the field, or of the file."""
     text, file = str(request.POST.get("text", "")), request.FILES.get("file")
     here = f"{reverse('crawling:copies', args=[run.crawl_id])}?run={run.number}"
     with errors_told(request, BadOrder, InquiriesBusy):

@@ -45,8 +45,6 @@ class Clusters:
 
 @dataclass(frozen=True)
 class PageWithText:
-    """A page that has passages of a supplied text."""
-
     id: int
     url: str
     title: str

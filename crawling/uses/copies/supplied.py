@@ -92,7 +92,6 @@ def _phrases(words: Sequence[str]) -> Iterator[str]:
 
 
 def answer_text(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job finds for the page of copies."""
     run = Run.objects.select_related("crawl").filter(pk=question["run"]).first()
     if run is None:
         raise CrawlError("The run was deleted meanwhile.")

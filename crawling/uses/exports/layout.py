@@ -19,8 +19,6 @@ MOST_IN_MEMORY, PIECE = 1024 * 1024, 64 * 1024
 
 @dataclass
 class Layout:
-    """What of an export is where."""
-
     #: names of the archive's files, by their ids, that it consists of or has records of
     files: dict[str, str] = field(default_factory=dict)
     #: ids of withdrawals whose records it leaves out though the files have them still

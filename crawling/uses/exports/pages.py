@@ -34,7 +34,6 @@ HAS_NOTHING = "nothing of it is archived"
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponse:
-    """The state of an export of a run, or of the crawl; a POST has it made."""
     run = _run(request, pk, export)
     if request.method == "POST":
         return _ask(request, run, export)
@@ -66,7 +65,6 @@ def _ask(request: AuthenticatedRequest, run: Run, export: JobKind) -> HttpRespon
 
 @authenticated(needs="crawling.change_crawljob")
 def file(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponseBase:
-    """The file of an export of a run, if it was made."""
     run = _run(request, pk, export)
     with errors_told(request, ArchiveTrouble):
         return send(export_file(state_of(run, export)))

@@ -55,7 +55,6 @@ class RunExport:
         )
 
     def is_outdated(self, runs: Iterable[Run]) -> bool:
-        """Whether these runs have archived more since."""
         newer = ArchiveFile.objects.filter(run__in=list(runs), committed_length__gt=0)
         lengths = dict(newer.values_list("pk", "committed_length"))
         known = self.layout.lengths
@@ -68,7 +67,6 @@ def result_of(layout: Layout, *, pages: int, size: int) -> Mapping[str, Any]:
 
 
 def stored_file(job: BackgroundJob) -> str:
-    """The name of what is stored."""
     return job.file("rest")
 
 

@@ -39,8 +39,6 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class PageTables:
-    """The tables of a page as far as they are read."""
-
     tables: list[StoredTable] = field(default_factory=list)
     #: tables behind them
     more: int = 0

@@ -79,5 +79,4 @@ def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run(HAS_NO_PAGES)
 def extracted_file(request: AuthenticatedRequest, run: Run, kind: str) -> StreamingHttpResponse:
-    """All that was taken out of a run's pages, as a file."""
     return send(extracted_rows_file(run, kind))

@@ -34,8 +34,6 @@ MOST_LENGTH = 300
 
 @dataclass(frozen=True)
 class RuleMatches:
-    """What a rule matches on a page."""
-
     name: str
     count: int
     #: the first of them
@@ -55,8 +53,6 @@ class TableSize:
 
 @dataclass(frozen=True)
 class PageMatches:
-    """A page, what each rule matches on it, and its tables."""
-
     id: int
     url: str
     rules: list[RuleMatches]
@@ -67,8 +63,6 @@ class PageMatches:
 
 @dataclass(frozen=True)
 class RulePreview:
-    """What rules match on the pages of a run that were looked at."""
-
     pages: list[PageMatches] = field(default_factory=list)
     #: values on all these pages, by rule
     counts: dict[str, int] = field(default_factory=dict)

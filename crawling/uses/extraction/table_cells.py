@@ -67,8 +67,6 @@ def fair_shares(wanted: Sequence[int], most: int) -> list[int]:
 
 
 class _TableReader:
-    """What is left of the limits of a page."""
-
     def __init__(self) -> None:
         self._bytes, self._text = MOST_BYTES, MOST_TEXT
 

@@ -224,7 +224,6 @@ class Captures:
             yield number, at, json.loads(facts), method, body, target
 
     def notes(self) -> int:
-        """How many captures are notes."""
         return int(self._rows.execute(NOTES).fetchone()[0])
 
     def close(self) -> None:

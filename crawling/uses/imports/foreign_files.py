@@ -86,7 +86,6 @@ class ForeignFile:
 
     @property
     def position(self) -> int:
-        """How many bytes of it are read."""
         return self._file.tell() if self._file and not self._file.closed else 0
 
     def answers(self) -> Iterator[ForeignAnswer]:

@@ -223,7 +223,6 @@ class ForeignRecords:
         return record
 
     def _take(self, record: ForeignRecord, length: int) -> None:
-        """Read its block."""
         digest = StatedDigest(record.get("warc-block-digest"))
         left = length
         while left:

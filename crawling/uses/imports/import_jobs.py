@@ -95,7 +95,6 @@ def cancel_import(import_id: int, *, by: User | None) -> BackgroundJob:
 
 
 def name_of(file: str) -> str:
-    """A crawl's name for a file's."""
     stem = Path(file).name
     ending = next((ending for ending in ENDINGS if stem.lower().endswith(ending)), "")
     ending = stem[len(stem) - len(ending) :]

@@ -41,8 +41,6 @@ class ImportTrouble(CrawlError):
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What an import has made."""
-
     run: Run
     pages: int
     #: how many records are not in the run, by the reason
@@ -151,7 +149,6 @@ def _translate(
 def _write(
     writer: CheckpointWriter, folder: Path, said: dict[str, Any], name: str, names: list[str]
 ) -> None:
-    """Complete the checkpoint of what was translated."""
     now = timezone.now().isoformat()
     parts = {part: _part(writer, folder, part) for part in TRANSLATED}
     parts |= {part: _rows(writer, part, []) for part in EMPTY}

@@ -21,8 +21,6 @@ from crawling.models import BackgroundJob
 
 @dataclass(frozen=True)
 class ArchiveImport:
-    """An import as pages and JSON tell it."""
-
     job: BackgroundJob
     #: waiting, reading, storing, imported, cancelled or failed
     state: str

@@ -18,8 +18,6 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class Moment:
-    """A date."""
-
     at: datetime
     #: how long the time is that it may mean: a year, or a microsecond
     lasts: timedelta

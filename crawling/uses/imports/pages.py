@@ -25,7 +25,6 @@ SHOWN = 50
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def imports(request: AuthenticatedRequest) -> HttpResponse:
-    """List them, the latest first; a POST asks for one."""
     errors: dict[str, str] = {}
     if request.method == "POST":
         errors = _ask(request)

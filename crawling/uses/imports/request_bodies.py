@@ -25,15 +25,12 @@ MOST_VALUES = 1000
 
 @dataclass(frozen=True)
 class AskedBy:
-    """Method and body of a request."""
-
     #: empty: GET, or nothing is known
     method: str = ""
     body: str = ""
 
 
 def asked_by(request: bytes) -> AskedBy:
-    """Read a request as it was sent."""
     found = METHOD.match(request)
     method = found[1].decode().upper() if found else "GET"
     if method == "GET":

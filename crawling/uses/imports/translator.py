@@ -69,8 +69,6 @@ OF_A_FURTHER_RECORD = (
 
 @dataclass
 class Translation:
-    """Takes answers, and writes them to the folder."""
-
     folder: Path
     names: list[str]
     #: of the first file; known beforehand, so that an import can be recognised
@@ -175,7 +173,6 @@ class Translation:
         self.files[-1]["committed_length"] = self._length
 
     def finish(self) -> None:
-        """Write the rows of all parts."""
         self._settle_revisits()
         if self._file:
             self._end_file()
@@ -195,7 +192,6 @@ class Translation:
         self._revisits.close()
 
     def _summary(self) -> dict[str, Any]:
-        """What is known of all of it."""
         said: dict[str, Any] = {"left_out": self.left_out, "remarks": self.remarks}
         said |= dict.fromkeys(("pages", "succeeded", "failed", "duplicate", "bytes"), 0)
         said |= {"statuses": {}, "first": None, "last": None, "seed": ""}

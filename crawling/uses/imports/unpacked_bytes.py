@@ -60,8 +60,6 @@ UNPACKABLE = (zlib.error, zstd.ZstdError)
 
 @dataclass(frozen=True)
 class Gap:
-    """Where the file cannot be unpacked."""
-
     offset: int
     why: str
     #: the file ends within a member, of which the beginning is as it was

@@ -130,7 +130,6 @@ def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
 
 
 def _crawled(crawl: CrawlJob, options: dict[str, Any]) -> Run:
-    """A run that has ended."""
     run = start_run(crawl)
     view, _ = follow(crawl, show=not options["json"])
     if view.state not in ENDED_STATES:

@@ -73,8 +73,6 @@ WRONG_PLAIN = {
 
 
 class UrlFailure(NamedTuple):
-    """That of a URL, for good."""
-
     pk: int
     url: str
     status: int

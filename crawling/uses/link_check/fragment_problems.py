@@ -74,8 +74,6 @@ WHERE fragment > behind ORDER BY page_id, fragment
 
 
 class _Redirect(NamedTuple):
-    """One that hands fragments on, and the page that it leads to in the end."""
-
     page_id: int
     url: str
     leads_to: str

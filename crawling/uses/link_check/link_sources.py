@@ -41,8 +41,6 @@ ANY = "true"
 
 @dataclass(frozen=True)
 class LinkSource:
-    """Where a link is."""
-
     page: str
     fragment: str
     element: str

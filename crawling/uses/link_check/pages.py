@@ -106,7 +106,6 @@ def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
-    """The kinds with their numbers, and the earlier run that this one is compared with."""
     counts, old, change = counts_of(run), _run_before(request, run), _change(request)
     if old is None or old.number > run.number:
         old = change = None
@@ -169,7 +168,6 @@ def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
 
 @of_run(NEVER_STARTED)
 def changes_file(request: AuthenticatedRequest, new: Run, kind: str) -> HttpResponseBase:
-    """Each link that was added or removed."""
     old = _run_before(request, new)
     if old is None:
         raise Http404("There is no other run to compare with.")

@@ -83,7 +83,6 @@ def _counted(run: Run, kind: ProblemKind) -> int | None:
 
 
 def countable(run: Run) -> Sequence[ProblemKind]:
-    """The kinds whose pages are read."""
     is_read = not unread_parts(run)
     return [kind for kind in ProblemKind if is_read or not kind.needs_reading]
 

@@ -102,8 +102,6 @@ SOURCES_TOLD = 3
 
 @dataclass(frozen=True)
 class LinkProblem:
-    """A problem of an address, or of the links to it."""
-
     kind: ProblemKind
     url: str
     #: a sentence
@@ -118,12 +116,10 @@ class LinkProblem:
 
     @property
     def some_sources(self) -> Sequence[LinkSource]:
-        """Those that a page tells."""
         return self.sources[:SOURCES_TOLD]
 
     @property
     def host(self) -> str:
-        """Of the address."""
         return host_of(self.url)
 
 

@@ -73,8 +73,6 @@ class LinkFound:
 
 @dataclass(frozen=True)
 class BrokenTarget:
-    """An address that links lead to and that could not be fetched."""
-
     id: int
     url: str
     status: int

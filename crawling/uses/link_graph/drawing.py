@@ -53,7 +53,6 @@ class DrawnNode:
 
     @property
     def words(self) -> str:
-        """Its name, for people."""
         if self.kind == NodeKind.REST:
             return f"{self.hosts:,} more hosts"
         return self.name or "other hosts"
@@ -72,7 +71,6 @@ class DrawnNode:
 
     @property
     def facts(self) -> str:
-        """Its numbers, for people."""
         hosts = f"{self.hosts:,} hosts, " if self.opens else ""
         pages = f"{self.pages:,} page{'' if self.pages == 1 else 's'}"
         return f"{hosts}{pages}, {self.in_links:,} links to it, {self.out_links:,} links from it"
@@ -117,8 +115,6 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """Two nodes of a drawing that links join."""
-
     one: int
     other: int
     #: in both directions
@@ -153,8 +149,6 @@ class HostDrawing:
 
 @dataclass(frozen=True)
 class FoundHost:
-    """A host whose name has what was searched for, and the drawing that shows it."""
-
     name: str
     pages: int
     in_links: int

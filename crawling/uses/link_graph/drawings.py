@@ -24,8 +24,6 @@ MOST_LINES = 600
 
 
 class NodeKind(StrEnum):
-    """What a node of a drawing stands for."""
-
     HOST = "host"
     DOMAIN = "domain"
     REST = "rest"
@@ -66,8 +64,6 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Hosts:
-    """The hosts of a graph."""
-
     names: Sequence[str]
     #: the registrable domain of each; empty: it has none
     domains: Sequence[str]

@@ -14,8 +14,6 @@ from crawling.uses.link_graph.graphs import LinkGraph, computed_graph, latest_at
 
 @dataclass(frozen=True)
 class GraphState:
-    """Of the graph that is shown, and of the job that is to compute another."""
-
     #: none, waiting, working, computed, cancelled or failed: of the latest job
     state: str
     #: why the latest job failed; empty unless it did

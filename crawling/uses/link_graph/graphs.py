@@ -37,12 +37,10 @@ class LinkGraph:
         return cls(job.run_id, job.name, job.machine, job.began_at, job.ended_at, **counts)
 
     def file(self, table: str) -> str:
-        """The name of the file with one of its tables."""
         return f"{self.name}.{table}.parquet"
 
 
 def computed_graph(run: Run) -> LinkGraph | None:
-    """The one that was computed last."""
     job = jobs_of(LINK_GRAPH, run).filter(ended_at__isnull=False, trouble="").first()
     return LinkGraph.of(job) if job else None
 

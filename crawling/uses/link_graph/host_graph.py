@@ -71,8 +71,6 @@ ORDER BY in_links + out_links DESC, given.host
 
 @dataclass(frozen=True)
 class HostEdges:
-    """The edges between hosts."""
-
     edges: Edges
     #: how many links each edge stands for
     links: np.ndarray

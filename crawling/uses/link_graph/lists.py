@@ -93,8 +93,6 @@ class GraphComponent:
 
 @dataclass(frozen=True)
 class PageRanks:
-    """What a link graph tells of a page."""
-
     in_links: int
     out_links: int
     pagerank: float

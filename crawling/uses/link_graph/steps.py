@@ -28,8 +28,6 @@ NOTHING: Mapping[str, np.ndarray] = {"nothing": np.empty(0, np.int64)}
 
 @dataclass(frozen=True)
 class Step:
-    """A part of the work."""
-
     #: what it writes, at the end
     file: str
     work: Callable[[], object]
@@ -54,7 +52,6 @@ def arrays_of(graph: LinkGraph, name: str) -> dict[str, np.ndarray]:
 
 
 def slice_file(graph: LinkGraph, table: str, number: int) -> str:
-    """The name of a file with some rows of a table."""
     return graph.file(f"{table}-{number:05}")
 
 

@@ -35,7 +35,6 @@ class InstallationRates:
     stored_percent: float | None
 
     def as_input(self) -> dict[str, float]:
-        """What was measured."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 

@@ -39,8 +39,6 @@ def planner(request: AuthenticatedRequest) -> HttpResponse:
 
 
 class PlanForm(forms.Form):
-    """The input of a plan, with a sentence at each field that is wrong."""
-
     def __init__(self, answers: dict[str, str], errors: dict[str, str]) -> None:
         filled = {one.name: plain(one.default) for one in FIELDS} | answers
         super().__init__(filled)
@@ -63,6 +61,5 @@ def _by_field(rates: InstallationRates) -> list[tuple[Any, float]]:
 
 
 def _command(answers: dict[str, str]) -> str:
-    """The options of `crawl plan` for these answers."""
     options = {one.name: one.question.option for one in FIELDS}
     return "".join(f" {options[name]} {text}" for name, text in answers.items())

@@ -172,8 +172,6 @@ def read_planned_crawl(
 
 @dataclass(frozen=True)
 class PlannedNeed:
-    """One figure of a plan."""
-
     key: str
     label: str
     value: float
@@ -196,8 +194,6 @@ class PlannedNeed:
 
 @dataclass(frozen=True)
 class CapacityPlan:
-    """The figures, and what makes the plan impossible as it stands; empty if nothing does."""
-
     needs: tuple[PlannedNeed, ...]
     obstacle: str = ""
 

@@ -48,8 +48,6 @@ class FreshnessFigures:
 
 @dataclass(frozen=True)
 class HostFreshness:
-    """Sums of the pages of a host, and means of what is expected of them."""
-
     host: str
     pages: int
     visits: float
@@ -61,8 +59,6 @@ class HostFreshness:
 
 @dataclass(frozen=True)
 class CrawlFreshness:
-    """What is expected of a crawl."""
-
     #: of the order; 0: it has no budget, and nothing is planned
     visits_a_day: int
     policy: str
@@ -71,7 +67,6 @@ class CrawlFreshness:
 
     @property
     def at_end(self) -> FreshnessFigures | None:
-        """When it was planned, at the end of a run."""
         return FreshnessFigures(**self.plan.at_end) if self.plan else None
 
     @property

@@ -48,8 +48,6 @@ ORDER BY u.fingerprint, u.url, r.number
 
 
 class RunAnswer(NamedTuple):
-    """A row of a page in one run."""
-
     fingerprint: int
     url: str
     host: str

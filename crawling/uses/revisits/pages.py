@@ -30,7 +30,6 @@ HOSTS = 50
 
 @authenticated(needs="crawling.view_crawljob")
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """What is expected of the crawl and its hosts, and its pages by `?sort=`."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     sort, text, host = _asked(request)
     after = asked_text(request.GET, "after", most=100)
@@ -59,7 +58,6 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def file(request: AuthenticatedRequest, pk: str, kind: str) -> HttpResponseBase:
-    """All pages that the list has, in its order."""
     crawl = get_object_or_404(CrawlJob, pk=int(pk))
     sort, text, host = _asked(request)
     return send(revisits_file(crawl, kind, sort, text=text, host=host))

@@ -22,8 +22,6 @@ WORDS = {
 
 @dataclass(frozen=True)
 class ValueCount:
-    """How many of the pages found have a value."""
-
     value: str
     label: str
     count: int
@@ -48,7 +46,6 @@ def labelled(result: SearchResult) -> dict[str, list[ValueCount]]:
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:
-    """A page that was found, for programs."""
     page = hit.page
     return {
         "crawl": page.run.crawl_id,

@@ -27,8 +27,6 @@ MOST_VALUES = 60_000
 
 @dataclass(frozen=True)
 class IndexView:
-    """The index at a moment."""
-
     schema: tantivy.Schema
     searcher: tantivy.Searcher
     #: the ids of the runs that it has pages of

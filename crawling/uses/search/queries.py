@@ -33,8 +33,6 @@ class BadQuery(BadOrder):
 
 @dataclass(frozen=True)
 class Term:
-    """A word, or the words of a phrase."""
-
     text: str
     is_phrase: bool = False
     is_excluded: bool = False

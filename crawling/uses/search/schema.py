@@ -22,7 +22,6 @@ FIELD_LANGUAGES = (*STEMMERS, OTHER)
 
 
 def field_of(part: str, language: str) -> str:
-    """The field of a part of a page in a language."""
     return f"{part}_{language if language in STEMMERS else OTHER}"
 
 

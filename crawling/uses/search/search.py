@@ -57,8 +57,6 @@ class SearchFilter:
 
 @dataclass(frozen=True)
 class Hit:
-    """A page that was found."""
-
     page: Page
     score: float
     snippet: Sequence[SnippetPart]

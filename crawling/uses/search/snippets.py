@@ -31,8 +31,6 @@ class SnippetPart:
 
 
 class SnippetWriter:
-    """Makes the snippets of the pages that a query finds."""
-
     def __init__(
         self,
         clauses: Iterable[Clause],
@@ -71,7 +69,6 @@ def shown_text(document: tantivy.Document) -> str:
 
 
 def _beginnings(clauses: Iterable[Clause]) -> Iterator[str]:
-    """Of the words of a query."""
     for clause in clauses:
         for term in clause:
             for word in () if term.is_excluded else searched_form(term.text).split():

@@ -34,8 +34,6 @@ MOST_DOUBLINGS = 11
 
 @dataclass
 class SourceSeeds:
-    """What became of addresses of a source."""
-
     added: int = 0
     #: a sentence for each address that is none, or lies outside the scope
     refused: list[str] = field(default_factory=list)
@@ -60,7 +58,6 @@ class SourceReading(NamedTuple):
 
 
 def due_sources() -> list[int]:
-    """The ids of sources that are due."""
     due = SeedSource.objects.filter(next_at__lte=timezone.now(), crawl__removal_asked_at=None)
     return list(due.order_by("next_at").values_list("pk", flat=True))
 

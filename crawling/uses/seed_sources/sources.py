@@ -23,8 +23,6 @@ LONGEST = 60 * 24 * 31
 
 
 class SeedSourceFields(NamedTuple):
-    """What a source is made of, as it was typed."""
-
     kind: str
     url: str = ""
     minutes: int = 60

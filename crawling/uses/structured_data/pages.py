@@ -77,7 +77,6 @@ def _found(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[
 
 
 def _stored(run: Run, addresses: set[str]) -> dict[str, int]:
-    """The ids of stored pages by their addresses."""
     if not addresses:
         return {}
     prints = [signed(fingerprint(address)) for address in addresses]
@@ -93,7 +92,6 @@ def _sources(run: Run) -> set[str]:
 
 @of_run(NEVER_STARTED)
 def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    """All rows, filtered as their list is; `?kind=` is that of the rows."""
     stem = f"crawl-{run.crawl_id}-run-{run.number}-structured-data"
     return send(structured_file(run, stem, kind, _filter(request)))
 

@@ -42,8 +42,6 @@ GROUP BY kind
 
 @dataclass(frozen=True)
 class StructuredRow:
-    """One thing that a page says for programs."""
-
     page: str
     kind: str
     type: str
@@ -74,8 +72,6 @@ class DataFilter:
 
 @dataclass(frozen=True)
 class DataCount:
-    """How many rows there are, and on how many pages."""
-
     name: str
     rows: int
     pages: int

@@ -24,8 +24,6 @@ COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url")
 
 
 class Answer(NamedTuple):
-    """What is stored of a URL in a run."""
-
     page: int
     is_there: bool
     #: SHA-256 of the content; None: not known

@@ -35,7 +35,6 @@ KINDS = (
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List watches, and events, the latest first; a POST makes a watch."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     errors: dict[str, str] = {}
     if request.method == "POST":
@@ -90,7 +89,6 @@ def _make(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, str]:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
-    """Remove a watch, or give its feed a new address."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):
         if "renew" in request.POST:

@@ -27,8 +27,6 @@ MOST_IGNORED, LONGEST_IGNORED = 20, 500
 
 
 class WatchFields(NamedTuple):
-    """What a watch is made of, as it was typed."""
-
     kind: str
     text: str
     selector: str = ""

@@ -33,7 +33,6 @@ FIELDS = ("kind", "text", "run", "reason", "at_once")
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List them, the latest first; a POST shows what one would concern, or withdraws."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     here: dict[str, Any] = {}
     if request.method == "POST":
@@ -97,7 +96,6 @@ def _run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
 
 @authenticated(needs="crawling.delete_crawljob", methods=("POST",))
 def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
-    """Undo one, or rewrite the files now."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):
         if "rewrite" in request.POST:

@@ -66,8 +66,6 @@ class CrawlCopies:
 
 @dataclass(frozen=True)
 class WithdrawalPreview:
-    """What a withdrawal would concern."""
-
     kind: str
     #: as it is kept
     text: str

@@ -25,8 +25,6 @@ SILENCING = frozenset({"nofollow", "none"})
 
 
 class HeadLink(NamedTuple):
-    """A link of an answer's head."""
-
     target: str
     #: words in small letters
     relations: frozenset[str]

@@ -37,7 +37,6 @@ def own_words(text: str, url: str, title: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """In small letters."""
     text = text.lower()
     return text.translate(NO_WORDS).split() if text.isascii() else WORD.findall(text)
 

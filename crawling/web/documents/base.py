@@ -61,8 +61,6 @@ MAX_TITLE_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """What a crawl's order says about reading."""
-
     #: links marked `nofollow`, and those of pages so marked, are left alone
     obey_nofollow: bool = False
     #: what a page is shown with (images, sheets, scripts, media) counts as a link, too
@@ -74,8 +72,6 @@ class ReadingRules:
 
 
 class ReaderMemory(Protocol):
-    """Memory for readers that take much of it."""
-
     @property
     def most(self) -> int:
         """The most bytes that one reader may have."""
@@ -85,9 +81,7 @@ class ReaderMemory(Protocol):
         """Whether the calling thread gets so many bytes now; it may have to wait for them."""
         ...
 
-    def release(self) -> None:
-        """Release the bytes of the calling thread."""
-        ...
+    def release(self) -> None: ...
 
 
 class UnlimitedMemory:
@@ -104,8 +98,6 @@ class UnlimitedMemory:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """A document as it came."""
-
     body: DocumentStream
     url: str
     content_type: str
@@ -117,8 +109,6 @@ class DocumentSource:
 
 
 class DocumentMetadata(NamedTuple):
-    """What a document says about itself beside its title."""
-
     author: str = ""
     description: str = ""
     language: str = ""
@@ -130,8 +120,6 @@ NO_METADATA = DocumentMetadata()
 
 
 class LinkNotes(NamedTuple):
-    """What is to be said of a document's links."""
-
     #: of a feed, a sitemap or a sheet: what is wrong with those that cannot be followed, and how
     #: many have it
     bad: Mapping[str, int] = {}
@@ -147,8 +135,6 @@ SITEMAP_ROOTS = ("urlset", SITEMAP_INDEX)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a document says."""
-
     title: str = ""
     charset: str = ""
     links: list[Address] = field(default_factory=list)

@@ -65,7 +65,6 @@ def _plain_letter(escape: re.Match[str]) -> str:
 
 
 def unescaped(escape: re.Match[str]) -> str:
-    """The character that an escape stands for."""
     if escape[1] is None:
         return escape[2]
     number = int(escape[1], 16)

@@ -46,8 +46,6 @@ TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+\-]*+/[a-z0-9][a-z0-9!#$&^_.+\-]*+")
 
 @dataclass(frozen=True, slots=True)
 class ContentReader:
-    """What reads documents of some types."""
-
     types: tuple[str, ...]
     read: Reader
 
@@ -96,7 +94,6 @@ FAMILIES: dict[str, Reader] = dict.fromkeys(("image", "audio", "video", "font"),
 
 @cache
 def readers() -> dict[str, Reader]:
-    """The reader of each content type."""
     return dict.fromkeys(MEDIA_TYPES, read_media) | {
         content_type: part.read
         for part in CONTENT_TYPES.parts.values()

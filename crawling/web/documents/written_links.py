@@ -94,8 +94,6 @@ ElementLinks = dict[tuple[str, str | None], LinkColumns]
 
 
 class WrittenLink(NamedTuple):
-    """A link as a document writes it."""
-
     #: its address, canonical and without the fragment
     target: str
     fragment: str
@@ -191,7 +189,6 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
 
 
 def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
-    """The first element of each address."""
     if not urls:
         return {}
     first = dict.fromkeys(urls, elements[0])  # in their order

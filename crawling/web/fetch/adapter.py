@@ -111,7 +111,6 @@ class PinnedSession(BaseAdapter):
         self.close()
 
     def close(self) -> None:
-        """Let every connection go."""
         self._lines.clear()
 
     def cut_off(self) -> None:

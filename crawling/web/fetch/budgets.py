@@ -105,7 +105,6 @@ class MemoryBudget:
             return True
 
     def end(self) -> None:
-        """End all waits."""
         with self._changed:
             self._is_ending = True
             self._changed.notify_all()

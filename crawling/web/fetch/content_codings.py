@@ -263,8 +263,6 @@ class DecodedBody:
 
 @dataclass(slots=True)
 class _OpenContent:
-    """One coding that is being taken off."""
-
     name: str
     decoder: _Decoder
     #: what was fed, as long as nothing has come out; None: something has, or it was too much

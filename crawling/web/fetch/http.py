@@ -77,8 +77,6 @@ class ReusedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The outcome of a request."""
-
     #: HTTP's, or a negative FetchStatus
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -145,7 +143,6 @@ class Fetched:
 
     @property
     def charset(self) -> str | None:
-        """The character set that the Content-Type names."""
         return stated_type(self.headers.get("Content-Type", "")).charset or None
 
 
@@ -175,7 +172,6 @@ class RequestOptions:
         return "GET" if self.body is None else "POST"
 
     def with_cookies(self, headers: Mapping[str, str], url: str) -> Mapping[str, str]:
-        """The headers, and the cookies that go to this URL."""
         cookie = self.cookies.header(canonical_address(url)) if self.cookies else ""
         return {**headers, "Cookie": cookie} if cookie else headers
 
@@ -299,7 +295,6 @@ def _without_document(
 
 
 def _exchange(body: ResponseBody, hidden: frozenset[str], *, is_whole: bool) -> Exchange:
-    """What was sent and received, to be kept."""
     return Exchange(
         masked_request(body.request, hidden),
         body.head,
@@ -373,6 +368,5 @@ def _is_open(status: int, headers: Mapping[str, str]) -> bool:
 
 
 def _stated_length(headers: Mapping[str, str]) -> int | None:
-    """What Content-Length says, if it says something."""
     stated = headers.get("Content-Length", "")
     return int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 19 else None

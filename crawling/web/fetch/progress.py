@@ -36,8 +36,6 @@ def report_step(step: FetchStep, url: str | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ThreadProgress:
-    """What a fetch thread does now."""
-
     step: FetchStep
     url: str
     #: seconds by the wall clock, which other machines understand

@@ -16,8 +16,6 @@ from crawling.web.document_stream import DocumentStream, new_spool
 
 @dataclass(frozen=True, slots=True)
 class FetchTask:
-    """One fetch."""
-
     address: Address
     #: the vetted address of a scheme that goes to a host
     dial: str

@@ -49,7 +49,6 @@ class TcpConnection:
         self._count = 0
 
     def send(self, request: bytes) -> None:
-        """Send all of a request."""
         view = memoryview(request)
         while view:
             self._wait(for_writing=True)

@@ -52,8 +52,6 @@ RECEIVED = slice(128, 136)
 
 
 class TransferLimits(NamedTuple):
-    """What one answer may take at the most."""
-
     #: for one whole answer: a server that sends a little every few seconds, be it headers or body,
     #: must not hold a thread for ever
     answer_seconds: float = 60.0
@@ -159,7 +157,6 @@ class ConnectionGate:
 
     @property
     def has_opened(self) -> bool:
-        """Whether the connection is new."""
         return bool(self._opened)
 
     def close(self) -> None:
@@ -179,8 +176,6 @@ class ConnectionGate:
 
 @dataclass(eq=False, slots=True)
 class AnswerHead:
-    """The head of an answer, line by line."""
-
     #: 0: the head is not complete
     status: int = 0
     lines: list[bytes] = field(default_factory=list)
@@ -255,7 +250,6 @@ class Transfer:
 
     @property
     def has_connected(self) -> bool:
-        """Whether it was over a new connection."""
         return self._gate.has_opened
 
     def run(self, curl: pycurl.Curl) -> None:

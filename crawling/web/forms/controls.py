@@ -93,8 +93,6 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class FormPage:
-    """A document with forms."""
-
     url: str
     #: what relative addresses start from
     base: str

@@ -176,7 +176,6 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
 
 
 def _nowhere(fetched: Fetched) -> str:
-    """Why a redirect leads nowhere."""
     if "Location" not in fetched.headers:
         return f"{explain(fetched.status)}, but the answer has no Location: it leads nowhere."
     if not fetched.location:

@@ -113,8 +113,6 @@ class CrawlPace:
 
 @dataclass
 class RobotsPolicy:
-    """How a crawl obeys robots.txt."""
-
     #: the crawler's name in robots.txt files
     token: str
     #: hosts whose robots.txt does not bind this crawl, because an administrator says why; the

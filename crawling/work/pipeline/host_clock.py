@@ -261,7 +261,6 @@ class HostAvailability:
         return seconds > self._patience * (1 + JITTER)
 
     def recover(self) -> None:
-        """The host has answered."""
         self.has_answered = True
         if self.outage:
             self.outage, self.is_kept, self.clock.closed_until = None, False, 0.0

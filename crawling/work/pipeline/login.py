@@ -95,8 +95,6 @@ def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> 
 
 @dataclass(frozen=True)
 class _Login:
-    """One try to log in."""
-
     visit: Visit
     context: FetchContext
     #: the host's address
@@ -193,7 +191,6 @@ class _Login:
 
 
 def _target(answer: Fetched, where: Address) -> Address | None:
-    """Where a redirect leads."""
     try:
         return read_address(answer.location, where.url) if answer.location else None
     except BadUrl:

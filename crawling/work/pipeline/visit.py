@@ -77,7 +77,6 @@ class HostRobots:
 
     @property
     def has_any(self) -> bool:
-        """Whether an origin of the host has rules."""
         return any(not rules.unavailable for rules in self.by_origin.values())
 
 

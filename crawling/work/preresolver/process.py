@@ -76,7 +76,6 @@ class PreResolverProcess:
         self._began = self._is_wanted = False
 
     def work(self, ending: StopEvent) -> None:
-        """Resolve ahead until stopped."""
         self._writer.start()
         try:
             while not ending.is_set():

@@ -37,8 +37,6 @@ OUTCOME_LOOKS = 100
 
 
 class SettledBatch(NamedTuple):
-    """What has become of a batch in the archive."""
-
     #: to be recorded: their documents, where they have one, are safe on the disk
     outcomes: list[UrlOutcome]
     #: of files, by their rows' ids, to be committed with them
@@ -89,7 +87,6 @@ class ArchiveStage:
 
     @property
     def has_file(self) -> bool:
-        """Whether a file is open."""
         return self._writer is not None and self._writer.is_open
 
     @property
@@ -237,7 +234,6 @@ def _too_late(outcome: UrlOutcome) -> UrlOutcome:
 
 
 def paused_by(trouble: str) -> str:
-    """The sentence for a run that cannot write its archive."""
     return (
         f"Paused because the archive cannot be written ({trouble}). Nothing is lost: what was "
         "not written will be fetched again. "

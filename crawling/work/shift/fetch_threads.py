@@ -129,7 +129,6 @@ class FetchThreadPool:
         return visit
 
     def _conclude(self, answer: UnreadAnswer, visit: Visit, number: int) -> None:
-        """Read an answer whose visit is given back."""
         claimed, began_at = answer.claimed, time.monotonic()
         with VITALS.in_hand(number, claimed.id), self.board.aside(number, claimed.url):
             self._hand_in(self._read(answer, visit), claimed)
@@ -162,7 +161,6 @@ class FetchThreadPool:
         return [claimed for claimed, _ in self._in_hand.copy().values()]
 
     def asked_for(self) -> list[ClaimedUrl]:
-        """The requested ones among them."""
         return [
             claimed for claimed, visit in self._in_hand.copy().values() if claimed not in visit.urls
         ]

@@ -54,7 +54,6 @@ class ShiftGrants:
         return {**dict.fromkeys(self.claim, 0), **held}
 
     def left(self, key: str) -> int:
-        """Units that may still be asked for."""
         return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
 
     def obey(self, claim: Mapping[str, int], threads: int) -> None:
@@ -122,7 +121,6 @@ class ShiftGrants:
             self._grows_after = time.monotonic() + REFUSED_SECONDS
 
     def reread(self) -> None:
-        """Read changes of Max."""
         self._max, _ = terms_of(self._process)
 
     def look(self) -> None:
@@ -183,7 +181,6 @@ class ShiftGrants:
         return not self.has_stage
 
     def give_back(self, amounts: Mapping[str, int], reason: str) -> None:
-        """Return a part of what is held."""
         self._check_holder()
         release_resources(
             process=self._process,

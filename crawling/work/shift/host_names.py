@@ -28,11 +28,9 @@ class HostNames:
             )
 
     def waiting(self) -> int:
-        """How many hosts wait for their names."""
         return self._thread.waiting
 
     def under_way(self) -> int:
-        """How many names are looked up at this moment."""
         return self._thread.under_way
 
     def write_counts(self) -> None:

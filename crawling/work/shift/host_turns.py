@@ -87,7 +87,6 @@ class HostTurns:
         return self._aside.pop(host_id, 0.0)
 
     def note_end(self, visit: Visit) -> None:
-        """The visit is over."""
         now, host = time.monotonic(), visit.host.host_id
         self._aside = {other: until for other, until in self._aside.items() if until > now}
         if visit.penalty_until > now:

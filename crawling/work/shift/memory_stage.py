@@ -38,7 +38,6 @@ class MemoryStage:
         self._limit.allow(self._grants.held["memory"] * MIB + beside)
 
     def end(self) -> None:
-        """Remove this process's limit."""
         self._limit.end()
 
     def units_for(self, threads: int) -> int:

@@ -82,7 +82,6 @@ class NameThread:
 
     @property
     def waiting(self) -> int:
-        """How many visits wait for an address."""
         return (
             self._asked.qsize()
             + len(self._requests)
@@ -91,7 +90,6 @@ class NameThread:
 
     @property
     def under_way(self) -> int:
-        """How many names are looked up at this moment."""
         return self._pre.under_way
 
     @property
@@ -171,5 +169,4 @@ class NameThread:
 
 
 def host_of(visit: Visit) -> str:
-    """The name of the host that a visit is to."""
     return canonical_address(visit.urls[0].url).hostname

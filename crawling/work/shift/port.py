@@ -102,7 +102,6 @@ class QueuedShiftPort:
 
     @property
     def names_at_work(self) -> int:
-        """How many names are looked up at this moment."""
         return self._look_ups.at_work
 
     def taken_robots(self) -> list[tuple[str, int, bytes]]:

@@ -249,8 +249,6 @@ def _slices(counts: Mapping[str, int]) -> Iterator[dict[str, int]]:
 
 
 class ShiftProgress:
-    """What pages show of a shift at work."""
-
     def __init__(self, shift: Shift, threads: FetchThreadPool, use: ResourceUse) -> None:
         self._shift, self._threads, self._use = shift, threads, use
         self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}

@@ -45,8 +45,6 @@ ASKED = tuple(
 
 
 class CrawlForm(OrderForm):
-    """Questions about a crawl, in an operator's words and units."""
-
     seeds = forms.CharField(
         label="Start URLs",
         required=False,
@@ -102,7 +100,6 @@ class CrawlForm(OrderForm):
             )
 
     def clean_seeds_file(self) -> list[str]:
-        """The file's lines."""
         file: UploadedFile | None = self.cleaned_data.get("seeds_file")
         if file is None:
             return []
@@ -174,7 +171,6 @@ class CrawlForm(OrderForm):
 
     @property
     def answers(self) -> dict[str, Any]:
-        """As typed, by field."""
         return {name: self.data.get(name, "") for name in self.fields}
 
 
@@ -221,5 +217,4 @@ class EditForm(OrderForm):
 
 
 def edit_answers(crawl: CrawlJob) -> dict[str, Any]:
-    """The form as the order stands."""
     return fill_in(ASKED, order_of(crawl), masked=True)

@@ -110,7 +110,6 @@ class OrderForm(forms.Form):
 
 
 def form_field(one: OrderField) -> forms.Field:
-    """The form's field for a field of an order."""
     question = one.question
     common: dict[str, Any] = {
         "label": question.label,
@@ -141,7 +140,6 @@ def number_field(*, mode: str = "numeric", **common: Any) -> forms.CharField:
 
 
 def lines_field(label: str, help_text: str, *, rows: int) -> forms.CharField:
-    """Text that is one entry a line."""
     return forms.CharField(
         label=label, help_text=help_text, required=False, strip=False, widget=_text_area(rows)
     )
@@ -175,7 +173,6 @@ def _read(one: OrderField, answer: Any) -> Any:
 
 
 def _format(one: OrderField, value: Any, *, masked: bool = False) -> Any:
-    """A value of the order, as the form has it."""
     question = one.question
     if one.kind is list:
         # of several choices none is left out
@@ -207,7 +204,6 @@ def lines(text: str) -> list[str]:
 
 
 def plain(value: object) -> str:
-    """A value as people type it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

@@ -30,8 +30,6 @@ QUESTIONS = {one.input: one.question for one in FIELDS}
 
 @dataclass(frozen=True)
 class FormSection:
-    """Questions that are folded away together."""
-
     key: str
     title: str
     #: what holds while nothing is set
@@ -107,8 +105,6 @@ SECTIONS = (
 
 @dataclass(frozen=True)
 class FieldRow:
-    """Fields that stand beside each other."""
-
     #: the class of the page's style
     width: str
     #: a sentence over them
@@ -118,8 +114,6 @@ class FieldRow:
 
 @dataclass(frozen=True)
 class FoldedSection:
-    """A section of one form."""
-
     section: FormSection
     fields: Sequence[forms.BoundField]
     #: the user had it open when the form was sent

@@ -13,7 +13,6 @@ from crawling.runs.crawls.creation import order_of
 
 
 def detail(crawl: CrawlJob) -> dict[str, Any]:
-    """A crawl with its dealings with the pool and the whole of its order."""
     run = crawl.runs.first()
     resources = [_dealings(one) for one in dealings_of(run)] if run else []
     return {

@@ -23,7 +23,6 @@ NEVER_STARTED = "there is nothing to tell of it yet"
 
 @authenticated(needs="crawling.view_crawljob")
 def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Pages, links found and bytes of a run over time."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     here: dict[str, object] = {"crawl": job, "run": run, "chart": None}
@@ -56,7 +55,6 @@ def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
 
 @of_run(NEVER_STARTED, needs="crawling.change_crawljob")
 def evidence(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """A ZIP file of what the verdict on a run rests on."""
     name = f"crawl-{run.crawl_id}-run-{run.number}-evidence.zip"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(evidence_of(run), content_type="application/zip", headers=headers)

@@ -137,7 +137,6 @@ def show_tree(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @of_run("it has no site tree yet")
 def tree_numbers(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
-    """The same as CSV."""
     return send(
         tree_file(f"crawl-{run.crawl_id}-run-{run.number}-tree", site_tree(run, _path(request)))
     )

@@ -66,7 +66,6 @@ def log(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 @of_run(NEVER_STARTED)
 def file(request: AuthenticatedRequest, run: Run, ending: str) -> HttpResponseBase:
-    """All lines that the filter lets through."""
     return send(log_file(run, LogFilter.read(request.GET), ending))
 
 

@@ -57,7 +57,6 @@ def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show what was ordered, with the ways to change it."""
     job = get_object_or_404(CrawlJob, pk=pk)
     return render(request, "crawling/settings.html", {"crawl": job, "page": settings_of(job)})
 

@@ -109,7 +109,6 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -
 
 @authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
 def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
-    """Show what is removed with the crawl, then delete it."""
     job = get_object_or_404(CrawlJob, pk=crawl)
     error = ""
     if request.method == "POST":
@@ -132,7 +131,6 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
 
 @authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
 def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
-    """Say what goes with one run, or why it has to stay; then delete it."""
     run = get_object_or_404(Run.objects.select_related("crawl"), crawl=pk, number=number)
     if request.method == "POST":
         with errors_told(request, WrongState):

@@ -54,7 +54,6 @@ def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def revoke(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
-    """Revoke a link of the crawl."""
     revoke_share_link(get_object_or_404(ShareLink, pk=number, crawl=pk), by=request.user)
     messages.success(request, "The share link is revoked.")
     return redirect("crawling:share", pk=pk)

@@ -39,7 +39,6 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
 def _confirm(
     request: AuthenticatedRequest, job: CrawlJob, word: str, sentence: str
 ) -> HttpResponse:
-    """Ask whether it is meant."""
     facts = {
         "crawl": job,
         "word": word,
@@ -52,7 +51,6 @@ def _confirm(
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
-    """Change how many fetches each of the crawl's workers may have at a time."""
     job = get_object_or_404(CrawlJob, pk=crawl)
     with errors_told(request, CrawlError):
         job = edit_crawl(
@@ -75,7 +73,6 @@ def _wish(verb: Verb, keep_minutes: str) -> dict[str, float]:
 
 @authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
 def owner(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show whose the crawl is; a POST hands it over."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     typed = {
         "owner": request.POST.get("owner", crawl.created_by.username if crawl.created_by else ""),

@@ -23,8 +23,6 @@ KEPT = (
 
 
 class DirectoryOnDisk(list[ZipInfo]):
-    """In the place of the list of a `ZipFile`, which adds to it, counts it, and reads it once."""
-
     def __init__(self, file: IO[str]) -> None:
         super().__init__()
         self._file, self._count = file, 0

@@ -146,7 +146,6 @@ class MirrorPackage:
 
     @property
     def _of(self) -> str:
-        """What it is a mirror of."""
         return "The latest pages" if self.is_of_crawl else f"Run {self.run.number}"
 
     def _start_page(self) -> bytes:

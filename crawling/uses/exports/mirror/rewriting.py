@@ -32,8 +32,6 @@ MOST_NESTED = 3
 
 
 class DocumentLinks:
-    """Rewrites the links of one document."""
-
     def __init__(self, paths: FilePaths, url: str, path: str) -> None:
         self._paths, self._url, self._path = paths, url, path
         self._base = url

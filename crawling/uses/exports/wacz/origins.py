@@ -24,7 +24,6 @@ def site() -> str:
 
 
 def origin_of(run_id: int) -> str:
-    """The origin of the player for one run."""
     parts = urlsplit(site())
     return urlunsplit(parts._replace(netloc=f"run-{run_id}.{parts.netloc}"))
 

@@ -217,8 +217,6 @@ class WaczPackage:
 
 @dataclass(frozen=True)
 class _Line:
-    """What the index says of a record."""
-
     url: str
     date: str
     digest: str

@@ -1,4 +1,4 @@
-"""What a pool refuses to do.
+"""Refusals of a pool.
 
 Doors catch the root, `AllocationError`; the docstring is the message.
 """

@@ -1,6 +1,6 @@
 """Forms for limits.
 
-What they ask is shown first, as the pool would answer it, and done once confirmed.
+A form first shows the pool's answer to the change, and makes the change once it is confirmed.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class LimitsForm(forms.Form):
 
     @abstractmethod
     def preview(self) -> LimitsPreview:
-        """What the pool would answer now."""
+        """The pool's answer if it were asked now."""
 
     @abstractmethod
     def make_change(self, override: Override | None) -> None:
@@ -122,7 +122,7 @@ class PoolForm(LimitsForm):
 
     @abstractmethod
     def limits(self) -> PoolLimits:
-        """What is to change."""
+        """The limits that are to change."""
 
     def preview(self) -> LimitsPreview:
         return preview_limits(pool=self.pool.pk, limits=self.limits())
@@ -148,8 +148,7 @@ class CapacityForm(PoolForm):
 
 
 class TurnsForm(PoolForm):
-    """What a pool lays down for turns: the bypass limit, and the units reserved for urgent
-    starts."""
+    """A pool's rules for turns: the bypass limit, and the units reserved for urgent starts."""
 
     LIMIT = "bypass.limit"  # no key of a class has a dot
 
@@ -243,7 +242,7 @@ class ProcessForm(LimitsForm):
 
     @abstractmethod
     def limits(self) -> ProcessLimits:
-        """What is to change."""
+        """The limits that are to change."""
 
     def preview(self) -> LimitsPreview:
         return preview_process(process=self.process.pk, limits=self.limits())

@@ -76,6 +76,6 @@ def was_cut_off(error: BaseException | None) -> bool:
 
 
 def sqlstate(error: BaseException | None) -> str | None:
-    """What PostgreSQL called an error; None: it was not there to call it anything."""
+    """PostgreSQL's code of an error; None: the server was not there to name it."""
     cause = error.__cause__ if error else None
     return getattr(cause, "sqlstate", None)

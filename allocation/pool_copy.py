@@ -1,6 +1,6 @@
 """Copy a live pool into a state to try things on.
 
-What becomes of the copy changes nothing in the pool.
+A change of the copy changes nothing in the pool.
 """
 
 from __future__ import annotations

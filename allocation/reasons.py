@@ -35,8 +35,8 @@ class Party:
 
 @dataclass(frozen=True)
 class Parties:
-    """Who stands for the rows and the columns of a State, in their order; and who keeps units
-    without being a row of it.
+    """The processes and classes of the rows and columns of a State, in their order; and the
+    processes that keep units without being a row of it.
     """
 
     rows: tuple[Party, ...]
@@ -338,8 +338,8 @@ def _stuck(after: State, parties: Parties, row: int, work: Vector) -> StuckProce
 def _blockers(
     holders: Iterable[Party], measures: Sequence[UnitWords], short: Iterable[int]
 ) -> tuple[Blocker, ...]:
-    """Those of `holders` that hold some of the classes that are short, for each class the largest
-    holder first.
+    """The `holders` with units of the classes that are short, for each class the largest holder
+    first.
     """
     found = [
         (

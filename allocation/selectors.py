@@ -184,7 +184,8 @@ def _read(
 
 
 def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
-    """Those who wait, each with its `place`; or the first, and whom `wanted` names further back.
+    """The waiting requests, each with its `place`; or the first, and those further back that
+    `wanted` names.
 
     Only for the latter all who wait are read, to count who is before them.
     """
@@ -212,7 +213,9 @@ def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
 
 
 def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
-    """Those of these processes that wait, each pool's in turn; without reasons, which cost more."""
+    """The waiting ones of these processes, each pool's in turn; without reasons, which cost
+    more.
+    """
     waiting = Request.objects.filter(process__in=_ids(process_ids), state=RequestState.WAITING)
     return list(waiting.order_by("pool", "turn", "seq").values_list("process_id", flat=True))
 
@@ -236,7 +239,7 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
 
 
 def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
-    """Those of these processes that wait, by pool."""
+    """The waiting ones of these processes, by pool."""
     waiting = Request.objects.filter(process__in=_ids(wanted), state=RequestState.WAITING)
     asking: dict[int, set[int]] = defaultdict(set)
     for pool, process in waiting.order_by("pool").values_list("pool_id", "process_id"):
@@ -250,8 +253,8 @@ def _ids(ids: Iterable[int]) -> RawSQL:
 
 
 def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
-    """What these processes hold, by process id and in class order; one that holds nothing is left
-    out.
+    """The units of these processes, by process id and in class order; a process that holds nothing
+    is left out.
     """
     rows = list(
         Process.objects.filter(pk__in=list(process_ids), holding=True)

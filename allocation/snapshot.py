@@ -1,4 +1,4 @@
-"""What a pool looks like at one moment: frozen values for pages, commands and programs."""
+"""A pool at one moment: frozen values for pages, commands and programs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SafeStep:
 
 @dataclass(frozen=True)
 class HolderRelease:
-    """What a process would give back if it paused now."""
+    """The units that a process would release if it paused now."""
 
     process: int
     label: str

@@ -1,4 +1,4 @@
-"""What the services take and answer: frozen values, no rows."""
+"""Arguments and answers of the services: frozen values, no rows."""
 
 from __future__ import annotations
 

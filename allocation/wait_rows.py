@@ -71,7 +71,7 @@ def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -
 
 @dataclass(frozen=True)
 class FirstByShare:
-    """Who is first in turn, of those whom no reservation holds off."""
+    """The first requests in turn, of those that no reservation holds off."""
 
     #: in turn
     requests: Sequence[Request]
@@ -270,7 +270,7 @@ class _PoolLine:
         return estimate_starts(self.available, self.tenants, self.waiters, **self.rules)
 
     def release(self, number: int, classes: Sequence[ResourceClass]) -> tuple[HolderRelease, ...]:
-        """Whose release would end that wait, and what it would be."""
+        """The releases that would end that wait, each with its holder."""
         waiters = self.waiters[: number + 1]
         costs = {
             one.id: sum(map(_part, one.allocation, self.capacity))

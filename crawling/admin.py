@@ -1,6 +1,6 @@
 """Crawling in the admin site.
 
-Who we are and where we may go is edited here; the rest is to be looked at.
+The identity and the rules of access are edited here; the rest is to be looked at.
 """
 
 from __future__ import annotations

@@ -21,7 +21,9 @@ class CrawlingConfig(AppConfig):
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:
-    """What commands say as they start. Those that skip the checks need not look for packages."""
+    """Faulty packages, which commands report as they start. Commands that skip the checks need not
+    look for packages.
+    """
     from crawling.runs.extensions import warnings
 
     return warnings()

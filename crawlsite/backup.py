@@ -197,15 +197,15 @@ def _copied(cursor: Any, table: str, columns: list[str]) -> Iterator[bytes]:
 
 
 def migrations_done() -> list[str]:
-    """What the database has been migrated to."""
+    """The migrations that the database has had."""
     return sorted(".".join(done) for done in MigrationRecorder(connection).applied_migrations())
 
 
 def restore(folder: Path) -> BackupManifest:
     """Load a back-up into this installation, all of it or nothing. Raises BackupTrouble.
 
-    What was at work then is taken up as after a crash: leases that have run out give back what they
-    held, and runs go on.
+    Work that went on then is taken up as after a crash: leases that have run out give back what
+    they held, and runs go on.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)

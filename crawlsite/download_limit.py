@@ -48,7 +48,7 @@ def _refused(response: StreamingHttpResponse) -> StreamingHttpResponse:
 
 
 class CountedStream:
-    """What is sent.
+    """The stream that is sent.
 
     Its place is free once the answer is closed, whether it was sent to the end or its reader left.
     """

@@ -52,8 +52,8 @@ def locked_out(
 
 class AccountBackend(ModelBackend):
     """Django's own, in fewer queries, as every page asks: a user comes with the preferences, and
-    permissions of one's own come with those of groups, and with the rule of teams. Those that are
-    withheld are left out: of an operator what concerns the crawls of all, and what acts on the
+    permissions of one's own come with those of groups, and with the rule of teams. Permissions that
+    are withheld are left out: of an operator what concerns the crawls of all, and what acts on the
     crawl of a request (`crawlsite.middleware.crawl_permissions`).
     """
 

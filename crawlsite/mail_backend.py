@@ -40,7 +40,7 @@ class _DeadlineSMTPSSL(_DeadlineSMTP, smtplib.SMTP_SSL):
 
 
 class EmailBackend(smtp.EmailBackend):
-    """What EMAIL_BACKEND names."""
+    """EMAIL_BACKEND names this class."""
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:

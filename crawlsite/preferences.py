@@ -207,7 +207,7 @@ def page(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _given(request: HttpRequest) -> dict[str, Any]:
-    """What the form says; a column that is not ticked is hidden."""
+    """The fields of the form; a column that is not ticked is hidden."""
     given: dict[str, Any] = {name: request.POST.get(name, "") for name in (*FEW, "time_zone")}
     given["time_zone"] = given["time_zone"].strip()
     for name in NUMBERS:

@@ -28,8 +28,8 @@ def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None
     """Take from other accounts what they may do with directories and all in them.
 
     The outer directories are closed first: so no file can be reached after the first moment. One
-    that was closed before is not looked into, but for the places themselves. What is another
-    account's stays (`open_to_others` tells).
+    that was closed before is not looked into, but for the places themselves. A place of another
+    account stays (`open_to_others` tells).
     """
     waiting = deque(place for place in places if place.is_dir())
     for place in waiting:
@@ -42,7 +42,7 @@ def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None
 
 
 def open_to_others(places: Iterable[Path]) -> list[Path]:
-    """Those that other accounts can enter, by the permissions of all directories above."""
+    """The places that other accounts can enter, by the permissions of all directories above."""
     return [place for place in places if place.exists() and _is_reachable(place)]
 
 

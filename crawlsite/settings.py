@@ -169,8 +169,8 @@ RQ_QUEUES = {
     for name in ("shifts", "experiments", "background", "idle", "imports")
 }
 
-# Counts of the API's requests and refreshes of pages, which all web processes share. What a Redis
-# loses here is a minute's count.
+# Counts of the API's requests and refreshes of pages, which all web processes share. A Redis that
+# is lost here loses a minute's count.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",

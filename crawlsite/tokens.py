@@ -128,7 +128,7 @@ def revocable_tokens(user: User) -> QuerySet[ApiToken]:
 
 
 def by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
-    """Those that were used last first, and at the end those that never were."""
+    """The tokens that were used last first, and at the end those that never were."""
     return tokens.order_by(F("last_used_at").desc(nulls_last=True), "user__username", "name")
 
 

@@ -1,4 +1,4 @@
-"""What DNS said, one row a name. Only `store.py` and `services.py` write here."""
+"""The answers of DNS, one row a name. Only `store.py` and `services.py` write here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DnsEntry(models.Model):
     """
 
     class Status(models.TextChoices):
-        """Those of `answers.DnsStatus` that come from DNS."""
+        """The statuses of `answers.DnsStatus` that come from DNS."""
 
         OK = answers.DnsStatus.OK.value, "has addresses"
         NXDOMAIN = answers.DnsStatus.NXDOMAIN.value, "no such name"
@@ -144,7 +144,7 @@ class DnsFlush(models.Model):
     """An order to forget, kept until every process has seen it."""
 
     class Scope(models.TextChoices):
-        """What to forget; `value` says which name or domain."""
+        """The names to forget; `value` says which name or domain."""
 
         NAME = "name", "one name"
         DOMAIN = "domain", "a registered name with all below it"

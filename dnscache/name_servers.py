@@ -1,4 +1,4 @@
-"""What each name server may be asked, by all processes together, and what it was asked.
+"""The limit of each name server for all processes together, and the questions that it was asked.
 
 The row of a server is its token bucket. The pre-resolver takes tokens before asking, by the batch,
 in the thread that keeps the database. A lookup with a waiting caller, or a further try, is not held

@@ -94,7 +94,7 @@ class DnsServer(models.Model):
 
 
 class DnsServerMinute(models.Model):
-    """What a name server was asked in one minute, by all processes.
+    """The questions to a name server in one minute, by all processes.
 
     Only `dnscache.name_servers` writes here.
     """

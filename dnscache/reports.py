@@ -156,8 +156,8 @@ class NameBranchOut(Schema):
 
 
 class CacheViewOut(Schema):
-    """Whose cache it is; `machine` is null while no pre-resolver is running, and then nothing is
-    listed.
+    """The cache of one machine; `machine` is null while no pre-resolver is running, and then
+    nothing is listed.
     """
 
     machine: str | None

@@ -1,4 +1,4 @@
-"""What callers get for a host."""
+"""The resolution that callers get for a host."""
 
 from __future__ import annotations
 

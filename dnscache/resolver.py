@@ -196,8 +196,8 @@ class Resolver:
         return found
 
     def _known(self, names: Collection[str]) -> dict[str, DnsAnswer]:
-        """What was the last answer: usually the stored one, but a writer that writes behind may not
-        have stored it yet.
+        """The last answers: usually the stored ones, but a writer that writes behind may not have
+        stored one yet.
         """
         known = {name: entry.answer for name in names if (entry := self.memory.space.find(name))}
         for name, answer in store.read(names).items():

@@ -1,4 +1,4 @@
-"""What pages and programs read of the cache."""
+"""The cache as pages and programs read it."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def hard_names(
 
 
 def _behind(last: DnsEntry, sort: str) -> Q:
-    """What comes after the name by one of SORTS, names that are as high by the alphabet."""
+    """The names behind the given one by one of SORTS, names that are as high by the alphabet."""
     column, is_falling = SORTS[sort].removeprefix("-"), SORTS[sort].startswith("-")
     value = getattr(last, column)
     is_level = Q(**{column: value}) & Q(name__gt=last.name)

@@ -1,4 +1,4 @@
-"""What operators do to the cache, and the log in which administrators read who did it."""
+"""The acts of operators on the cache, and the log in which administrators read who did them."""
 
 from __future__ import annotations
 

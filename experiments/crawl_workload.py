@@ -1,4 +1,4 @@
-"""What the crawls of an experiment on shifts claim, and what is on the site of each.
+"""The claims of the crawls of an experiment on shifts, and the contents of each site.
 
 Pure: a seed in, the same crawls out, for every policy.
 """

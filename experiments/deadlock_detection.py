@@ -1,4 +1,6 @@
-"""Who is truly deadlocked, and not just slow. Pure: numbers in, names out."""
+"""The detection of processes that are truly deadlocked, and not just slow. Pure: numbers in, names
+out.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ def deadlocked(
     """Return the waiters whose requests cannot be met even when all who can finish have given
     everything back.
 
-    `allocation` is what each holds; `waiting` the amounts that waiters request. Who does not wait
-    is at work and will finish; a waiter that could be served is taken to finish after that.
-    (Coffman, Elphick and Shoshani, 1971, section 4.)
+    `allocation` is what each holds; `waiting` the amounts that waiters request. A process that does
+    not wait is at work and will finish; a waiter that could be served is taken to finish after
+    that. (Coffman, Elphick and Shoshani, 1971, section 4.)
     """
     nothing = (0,) * len(available)
     work = available

@@ -1,4 +1,4 @@
-"""What a new experiment is asked for, by its page, JSON and the command line."""
+"""The questions about a new experiment, for its page, JSON and the command line."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def make_checked(
 
 
 def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, str]:
-    """What shifts cannot do, in a sentence for each field."""
+    """The settings that shifts cannot have, in a sentence for each field."""
     if kind != ExperimentKind.SHIFTS:
         return {}
     mistakes = {}
@@ -103,7 +103,7 @@ def start_experiment(*, by: User, **asked: Any) -> Experiment:
 
 
 def choice_of(policies: Sequence[str]) -> str:
-    """What to ask for to get these policies; empty: nothing gives them."""
+    """The choice that gives these policies; empty: none does."""
     given = tuple(policies)
     return next((name for name, means in CHOICES.items() if means == given), "")
 

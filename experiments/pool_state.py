@@ -1,4 +1,4 @@
-"""What an experiment reads of its pool: who is deadlocked, and which grants were unsafe."""
+"""An experiment's view of its pool: deadlocked processes, and unsafe grants."""
 
 from __future__ import annotations
 

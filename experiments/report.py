@@ -160,7 +160,7 @@ FirstTries = dict[str, list[FirstAttempt]]
 
 
 def first_tries(experiment: Experiment) -> FirstTries:
-    """What figure 3 is drawn from."""
+    """The data of figure 3."""
     tries: FirstTries = {}
     rows = ExperimentRequest.objects.filter(FIRST, experiment=experiment).order_by("number")
     columns = ("policy", "number", "round", "started_at", "waited_seconds", "outcome")

@@ -46,8 +46,8 @@ def run_experiment(experiment: Experiment, workload: Workload | None = None) -> 
     """Run an experiment that is queued, with its own workload unless another is given; False if
     another worker has it, or if it was stopped.
 
-    However this ends, the experiment is marked finished or broken off, and nothing stays held. What
-    cannot be removed in time the scheduler has removed later.
+    However this ends, the experiment is marked finished or broken off, and nothing stays held.
+    Crawls that cannot be removed in time are removed later by the scheduler.
     """
     if not store.start_experiment_row(experiment):
         return False
@@ -91,8 +91,8 @@ def _run_shifts(experiment: Experiment) -> None:
 
 
 def run_queued(experiment_id: int) -> str:
-    """What RQ runs. Harmless when run twice: only the first takes the experiment up, and what a
-    killed one has left is removed.
+    """RQ calls this function. Harmless when run twice: only the first takes the experiment up, and
+    what a killed one has left is removed.
     """
     connections.close_all()  # a connection from before the fork belongs to the parent
     experiment = Experiment.objects.get(pk=experiment_id)

@@ -169,7 +169,7 @@ class ShiftPolicyRun:
 
 
 def note_of(experiment: Experiment) -> str:
-    """What the networks that an experiment allows are known by."""
+    """The note of the networks that an experiment allows."""
     return f"{experiment}, while it runs"
 
 

@@ -20,7 +20,7 @@ HTML, PDF, TEXT = "text/html; charset=utf-8", "application/pdf", "text/plain"
 
 
 class SyntheticPage(NamedTuple):
-    """What is answered for a path, and after how many seconds."""
+    """The answer for a path, and the seconds before it."""
 
     status: int
     content_type: str

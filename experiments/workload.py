@@ -1,4 +1,4 @@
-"""What the requests of an experiment will ask for and fetch.
+"""The pages and units that the requests of an experiment will ask for.
 
 Pure: a seed in, the same workload out, for every policy.
 """

@@ -1,4 +1,4 @@
-"""Who may call a view or an endpoint: logged in, with which permission, by which method.
+"""The guards of views and endpoints: logged in, with which permission, by which method.
 
 Permissions are Django's, as `app.codename`; `crawlsite/administration/accounts.py` gives them to
 roles.
@@ -88,7 +88,7 @@ def withhold(user: User, permissions: dict[str, str]) -> None:
 
 
 def withheld(user: User | AnonymousUser) -> dict[str, str]:
-    """What was withheld, each with a sentence that says who has it."""
+    """The withheld permissions, each with a sentence that says who has it."""
     found: dict[str, str] = getattr(user, WITHHELD, {})
     return found
 

@@ -46,7 +46,7 @@ def bounded_count(rows: QuerySet[M]) -> int:
 
 
 def bounded(counted: int) -> int:
-    """What was counted up to MOST_NUMBERED + 1."""
+    """The count, which was broken off at MOST_NUMBERED + 1."""
     return counted if counted <= MOST_NUMBERED else BoundedCount(MOST_NUMBERED)
 
 

@@ -25,7 +25,7 @@ def asked_text(query: Mapping[str, Any], name: str, *, most: int = LONGEST_TEXT)
 
 
 def page_sent_from(request: HttpRequest) -> str:
-    """Its path and query, as the browser names it; "" if it is none of ours."""
+    """The path and query of the sending page, as the browser names it; "" if it is none of ours."""
     sent_from = urlsplit(request.headers.get("Referer", ""))
     is_ours = url_has_allowed_host_and_scheme(sent_from.geturl(), {request.get_host()})
     return sent_from._replace(scheme="", netloc="").geturl() if is_ours else ""

@@ -1,6 +1,4 @@
-"""What the API's schemas are made of: ninja's, without its detour by attributes where there are
-keys.
-"""
+"""The base of the API's schemas: ninja's, without its detour by attributes where there are keys."""
 
 from __future__ import annotations
 

@@ -102,8 +102,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What was imported and collected stays to the end: no look for garbage needs to go through it
-    again. Looks at what tests make took a twentieth of their time.
+    """Imported modules and collected tests stay to the end: no look for garbage needs to go through
+    them again. Looks at what tests make took a twentieth of their time.
     """
     gc.freeze()
     gc.set_threshold(50_000)
@@ -111,7 +111,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """What is frozen as the interpreter ends is taken for a leak by some extension modules."""
+    """Some extension modules take frozen objects for a leak as the interpreter ends."""
     gc.unfreeze()
 
 

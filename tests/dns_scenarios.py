@@ -1,4 +1,4 @@
-"""What the scripted name server answers, by the first label of the name asked for.
+"""The answers of the scripted name server, by the first label of the name asked for.
 
 | first label | answer |
 |---|---|

@@ -24,7 +24,7 @@ FORKS.set_forkserver_preload(["tests.imported"])
 class Program:
     """`manage.py` with these words, started.
 
-    What it prints is added to the file `log`. To be handled like a Popen.
+    The program's output is added to the file `log`. To be handled like a Popen.
     """
 
     def __init__(self, words: list[str], env: dict[str, str], log: Path) -> None:

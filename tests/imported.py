@@ -1,4 +1,6 @@
-"""What programs of ours import as they start, imported: `tests.forked` forks them from here."""
+"""The modules that programs of ours import as they start, imported: `tests.forked` forks them from
+here.
+"""
 
 from __future__ import annotations
 

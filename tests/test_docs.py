@@ -1,4 +1,4 @@
-"""What the documents say of the code is so."""
+"""The documents tell the truth about the code."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def rows(text: str, heading: str) -> list[list[str]]:
 
 
 def code_in(text: str) -> list[str]:
-    """What stands in backticks, in fences, or indented as code."""
+    """The pieces in backticks, in fences, or indented as code."""
     return (
         re.findall(r"`([^`\n]+)`", text)
         + re.findall(r"^ {4,}(\S.*)$", text, re.M)

@@ -1,4 +1,4 @@
-"""What holds on every page, each in full and before there is anything; those that need a browser
+"""The promises of every page, each in full and before there is anything; those that need a browser
 are in `tests/browser`.
 """
 

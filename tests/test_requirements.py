@@ -1,4 +1,6 @@
-"""What is installed is what was looked at: each version is pinned, with the hashes of its files."""
+"""The installed packages are those that were looked at: each version is pinned, with the hashes of
+its files.
+"""
 
 from __future__ import annotations
 

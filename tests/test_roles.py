@@ -1,4 +1,4 @@
-"""Who may ask for which address.
+"""The roles that may ask for each address.
 
 A new page or endpoint needs its row in ROUTES, or the first test fails.
 """
@@ -846,9 +846,7 @@ def test_whatever_a_page_changes_a_program_of_that_role_can_change():
 
 
 def misfits(ask, role: Role, asked: Callable[[Role], bool]) -> list[str]:
-    """Who asks for whatever `asked` says of its least role, and should have been answered
-    otherwise.
-    """
+    """The addresses at which a role was answered otherwise than `asked` says of its least role."""
     found = []
     for route, methods in ROUTES.items():
         for method in (method for method, least in methods.items() if asked(least)):

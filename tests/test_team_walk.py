@@ -205,7 +205,7 @@ def crawl(teams, tmp_path) -> CrawlJob:
 
 @pytest.fixture
 def values(crawl, teams, tmp_path) -> dict[str, object]:
-    """What stands for the names in paths, of things that the crawl has."""
+    """The values for the names in paths, of things that the crawl has."""
     link, _ = create_share_link(crawl, days=7, by=teams["ada"])
     watch = create_watch(crawl, WatchFields("host", "a.test"), by=teams["ada"])
     source = create_source(crawl, SeedSourceFields("feed", f"{SEED}feed.xml"), by=teams["ada"])

@@ -1,4 +1,4 @@
-"""What others made lies here as they released it."""
+"""The files of others lie here as they were released."""
 
 from __future__ import annotations
 

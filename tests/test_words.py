@@ -30,7 +30,7 @@ SQL = re.compile(r"\b(SELECT|UPDATE|INSERT|DELETE|CREATE|ALTER|WHERE|FROM)\b")
 
 @cache
 def banned() -> dict[str, str]:
-    """What stands for each word that was replaced."""
+    """The replaced words, each with the words that stand for it."""
     lines = (ROOT / "tests/banned_words.txt").read_text().splitlines()
     pairs = (line.split(" -> ", 1) for line in lines if line and line[0] != "#")
     return dict(pairs)
@@ -137,7 +137,7 @@ def test_messages_say_no_word_that_was_replaced(room):
 
 
 def texts_of_schema(node: object, where: str = "") -> Iterator[tuple[str, str]]:
-    """Its sentences and tags, each with its place."""
+    """The sentences and tags of the schema, each with its place."""
     if isinstance(node, list):
         for each in node:
             yield from texts_of_schema(each, where)

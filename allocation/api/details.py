@@ -1,4 +1,4 @@
-"""What a pool shows, as the endpoints answer it."""
+"""A pool as the endpoints answer it."""
 
 from __future__ import annotations
 

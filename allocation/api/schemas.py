@@ -1,4 +1,4 @@
-"""What the endpoints of pools take and answer."""
+"""Requests and answers of the endpoints of pools."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

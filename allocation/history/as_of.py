@@ -136,7 +136,7 @@ def _then(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
 
 
 def _labels(processes: Iterable[int]) -> dict[int, str]:
-    """What they are called; the ledger outlives the rows it names."""
+    """The processes' names; the ledger outlives the rows it names."""
     wanted = [one for one in processes if one]
     names = dict(Process.objects.filter(pk__in=wanted).values_list("pk", "label"))
     return {one: names.get(one, f"process {one}") for one in wanted}

@@ -126,7 +126,7 @@ def _compare(what: str, recorded: object, found: object) -> Iterator[AuditFindin
 
 
 def _open_grants(pool: Pool) -> dict[int, Vector]:
-    """What each process holds, by its grants alone."""
+    """The units that each process holds, by its grants alone."""
     held: dict[int, Vector] = {}
     for process, remaining in Grant.objects.filter(
         process__pool=pool, released_at=None

@@ -173,7 +173,7 @@ def _sample(
     *,
     used: tuple[float | None, ...],
 ) -> UtilisationSample:
-    """What stood at the end of an interval; nothing before the first event."""
+    """The state at the end of an interval; empty before the first event."""
     units = capacity or []
     return UtilisationSample(
         at,

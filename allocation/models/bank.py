@@ -102,7 +102,7 @@ class ResourceClass(models.Model):
 
 
 class Share(models.Model):
-    """What a group of processes has of a pool: a reserve and a limit by class.
+    """The share of a group of processes in a pool: a reserve and a limit by class.
 
     The pool knows the group by an opaque `ref`. Written under the pool's lock, as decisions read it
     there; `allocation.rules.shares` says what the numbers mean.
@@ -138,7 +138,7 @@ class Share(models.Model):
 class ProcessState(models.TextChoices):
     """Whether a process may still ask.
 
-    What it does at the moment follows from its grants and requests.
+    Its activity at the moment follows from its grants and requests.
     """
 
     ACTIVE = "active"

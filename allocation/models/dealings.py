@@ -1,4 +1,4 @@
-"""What passes between a process and its pool: requests, grants, releases."""
+"""Dealings between a process and its pool: requests, grants, releases."""
 
 from __future__ import annotations
 

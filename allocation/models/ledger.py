@@ -158,7 +158,7 @@ class WaitCount(models.Model):
 
 
 class UseMinute(models.Model):
-    """What was used of a pool in one minute: sums of samples, in the order of the pool's classes.
+    """The use of a pool in one minute: sums of samples, in the order of the pool's classes.
 
     An entry is null where the use of a class is not measured.
     """
@@ -240,7 +240,7 @@ class MatrixCell(models.Model):
 
 
 class Conservation(models.Model):
-    """What is missing of a class.
+    """The units of a class that are missing.
 
     A view whose two last columns are all zero, or units leaked. One row a class.
 

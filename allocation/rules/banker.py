@@ -104,7 +104,7 @@ class State:
 
     @cached_property
     def need(self) -> Matrix:
-        """What each process may still ask for: maximum - allocation."""
+        """The units that each process may still ask for: maximum - allocation."""
         return tuple(
             minus(most, held) for most, held in zip(self.maximum, self.allocation, strict=True)
         )

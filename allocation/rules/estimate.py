@@ -276,7 +276,7 @@ def _sentence(
 def _holders_of_missing(
     waiter: WaitingRequest, available: Vector, tenants: Sequence[HoldingProcess]
 ) -> list[HoldingProcess]:
-    """Those that hold units of the classes that fall short; where none does, and the grant is only
+    """The holders of units of the classes that fall short; where none does, and the grant is only
     not safe yet, any may be the one that makes it so.
     """
     short = [

@@ -1,4 +1,5 @@
-"""Whose turn it is: who may be granted what is free and safe while others have waited longer. Pure.
+"""The turns of a pool: which process may be granted free and safe units while others have waited
+longer. Pure.
 
 A strict queue deadlocks: its head waits for units of a holder that stands behind it. So turns bind
 only processes that hold nothing, and nothing here ever refuses one that holds something; a holder
@@ -92,8 +93,8 @@ class QueuedRequest:
 
 @dataclass(frozen=True)
 class TurnRules:
-    """What a pool lays down: its bypass limit, and the units of each class that are left to urgent
-    starts.
+    """A pool's rules for turns: its bypass limit, and the units of each class that are left to
+    urgent starts.
     """
 
     limit: int
@@ -121,7 +122,7 @@ def refusal(
 
 
 def kept_back(rules: TurnRules, asker: QueuedRequest) -> Vector:
-    """What must stay free beside a request of one that holds nothing."""
+    """The units that must stay free beside a request of a process that holds nothing."""
     none = (0,) * len(rules.capacity)
     if asker.holds:
         return none

@@ -110,8 +110,8 @@ class Proof:
         self._judge_evidence(entry, found)
 
     def _judge_evidence(self, entry: LedgerEntry, found: BankVerdict) -> None:
-        """What is recorded with a wait: who could have finished had it been granted; after an
-        unsafe one, all that could.
+        """Check the evidence recorded with a wait: the processes that could have finished had it
+        been granted; after an unsafe one, all that could.
         """
         bank = self.bank
         if found is BankVerdict.WAIT_UNAVAILABLE:

@@ -1,4 +1,6 @@
-"""What would make an unsafe state safe again, and whose release would end a wait. Pure."""
+"""Remedies: changes that would make an unsafe state safe again, and releases that would end a wait.
+Pure.
+"""
 
 from __future__ import annotations
 

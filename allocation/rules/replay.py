@@ -99,8 +99,8 @@ class LedgerReplay:
         self.counts[entry.kind] = self.counts.get(entry.kind, 0) + 1
 
     def state(self, process: int | None = None) -> tuple[State, list[int]]:
-        """Who holds something and may finish, with `process` among them if one is given, and who
-        stands for the rows.
+        """The state of the processes that hold something and may finish, with `process` among them
+        if one is given, and the process of each row.
         """
         rows = [
             one

@@ -16,12 +16,14 @@ from allocation.rules.banker import State, fits, plus
 
 
 def recursive_global(state: State) -> list[int]:
-    """Who can finish; each step looks at all processes from the first on."""
+    """The processes that can finish; each step looks at all of them from the first on."""
     return _recursive(state, lambda covered: range(len(state.need)))
 
 
 def recursive_uncovered(state: State) -> list[int]:
-    """Who can finish; each step looks only at those not covered yet, from the first on."""
+    """The processes that can finish; each step looks only at those not covered yet, from the first
+    on.
+    """
     left = dict.fromkeys(range(len(state.need)))
 
     def uncovered(covered: list[int]) -> Iterable[int]:

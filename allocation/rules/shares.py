@@ -43,7 +43,7 @@ class ShareUse:
     members: tuple[Member, ...]
 
     def claimed(self, share: int) -> Vector:
-        """What those of a share claim that hold something."""
+        """The sum of the claims of a share's processes that hold something."""
         return self._sum(share, (one.maximum for one in self.members if one.share == share))
 
     def held(self, share: int) -> Vector:
@@ -53,7 +53,7 @@ class ShareUse:
         return [one.label for one in self.members if one.share == share]
 
     def room(self, share: int | None) -> Vector | None:
-        """What one that starts may claim at most; None where it has no share.
+        """The largest claim with which one more process may start; None where it has no share.
 
         Negative where a limit was lowered beneath what is claimed.
         """
@@ -63,12 +63,14 @@ class ShareUse:
         return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
 
     def unused(self, share: int) -> Vector:
-        """What it does not hold of its reserve."""
+        """The part of its reserve that the share does not hold."""
         entries = zip(self.terms[share].reserved, self.held(share), strict=True)
         return tuple(max(0, reserved - held) for reserved, held in entries)
 
     def set_aside(self, own: int | None) -> Vector:
-        """What the other shares do not hold of their reserves; empty where there are no shares."""
+        """The parts of their reserves that the other shares do not hold; empty where there are no
+        shares.
+        """
         others = [self.unused(share) for share in self.terms if share != own]
         return reduce(plus, others) if others else ()
 

@@ -1,4 +1,6 @@
-"""What must hold before limits change. Each raises the refusal that says what is wrong."""
+"""Conditions that must hold before limits change. Each raises the refusal that says what is
+wrong.
+"""
 
 from __future__ import annotations
 

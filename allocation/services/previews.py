@@ -1,4 +1,4 @@
-"""What a change of limits would do.
+"""The effects of a change of limits that is not made.
 
 The change is made by the same code as in earnest, and rolled back.
 """
@@ -43,7 +43,7 @@ DRY = Override(by="preview", reason="to see who would be stuck")
 
 @bank_transaction
 def preview_limits(*, pool: int, limits: PoolLimits) -> LimitsPreview:
-    """What `change_limits` would do now. Nothing changes."""
+    """The effect of `change_limits` if it were called now. Nothing changes."""
     return _tried(
         pool, lambda: put_limits(pool, limits, DRY), CapacityWouldBeUnsafe, limits.capacity
     )
@@ -51,7 +51,7 @@ def preview_limits(*, pool: int, limits: PoolLimits) -> LimitsPreview:
 
 @bank_transaction
 def preview_process(*, process: int, limits: ProcessLimits) -> LimitsPreview:
-    """What `change_process` would do now. Nothing changes."""
+    """The effect of `change_process` if it were called now. Nothing changes."""
     pool = Process.objects.filter(pk=process).values_list("pool_id", flat=True).first()
     if pool is None:
         raise UnknownProcess(process=process)
@@ -60,7 +60,7 @@ def preview_process(*, process: int, limits: ProcessLimits) -> LimitsPreview:
 
 @bank_transaction
 def preview_share(*, share: int, limits: ShareLimits) -> LimitsPreview:
-    """What `change_share` would do now. Nothing changes."""
+    """The effect of `change_share` if it were called now. Nothing changes."""
     pool = Share.objects.filter(pk=share).values_list("pool_id", flat=True).first()
     if pool is None:
         raise UnknownShare(share=share)
@@ -119,7 +119,7 @@ class _PoolLimits:
         return cls(row.version, keys, capacity, available, rules_of(row), claims, use)
 
     def misfits(self, capacity: Mapping[str, int]) -> tuple[str, ...]:
-        """Who claims more than there would be."""
+        """The labels of the claims that are more than there would be."""
         most = {self.keys.index(key): units for key, units in capacity.items() if key in self.keys}
         return tuple(
             claim.label
@@ -128,7 +128,7 @@ class _PoolLimits:
         )
 
     def at_once(self, available: Vector) -> set[int]:
-        """Who could get all it may still ask for without a wait."""
+        """The processes that could get their whole Need without a wait."""
         return {pk for pk, claim in self.claims.items() if self._gets_all_at_once(claim, available)}
 
     def _gets_all_at_once(self, claim: _Claim, available: Vector) -> bool:

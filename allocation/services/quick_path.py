@@ -69,7 +69,9 @@ def quick_release(
 
 
 def _is_plain(amounts: Mapping[str, int], *numbers: int) -> bool:
-    """Whether the server can read them at all. What it can't is for others to refuse, in words."""
+    """Whether the server can read them at all. A request that it cannot read is refused elsewhere,
+    in words.
+    """
     if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
         return False
     is_whole = all(type(units) is int and 0 <= units < 2**31 for units in amounts.values())

@@ -1,4 +1,4 @@
-"""What is used of a pool: samples that the owner of its processes takes, kept as sums by minute."""
+"""The use of a pool: samples that the owner of its processes takes, kept as sums by minute."""
 
 from __future__ import annotations
 

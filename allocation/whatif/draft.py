@@ -167,7 +167,7 @@ class FieldFault:
 
 
 class BadDraft(ValueError):
-    """What was typed is no state.
+    """The typed text is no state.
 
     `faults` has the reasons, field by field; `draft` is the draft to show, if it differs from the
     input.
@@ -221,7 +221,7 @@ def read_draft(draft: Draft) -> Sandbox:
 
 
 def read_request(draft: Draft, sandbox: Sandbox) -> tuple[int, Vector]:
-    """Who requests, as a row of the state, and how much. Raises BadDraft."""
+    """The process that requests, as a row of the state, and the amounts. Raises BadDraft."""
     reader = _Reader()
     if draft.process not in sandbox.processes:
         reader.faults.append(FieldFault("process", "Who requests? Choose a process."))

@@ -1,4 +1,4 @@
-"""What each button of the page does to the state that was typed. Pure."""
+"""The moves of the page's buttons, each from one typed state to the next. Pure."""
 
 from __future__ import annotations
 

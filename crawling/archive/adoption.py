@@ -27,7 +27,8 @@ WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
 OURS = re.compile(NAME)
 MACHINE = r"^[A-Za-z0-9._]{1,64}$"
 
-#: Rows come from another server. Those that could lead to a file that is not a copy of theirs.
+#: Rows come from another server. This finds rows that could lead to a file that is not a copy of
+#: theirs.
 STRANGE_FILES = """
 SELECT line->>'name' FROM staged
 WHERE (line->>'name' ~ %(name)s AND line->>'machine' ~ %(machine)s
@@ -45,7 +46,7 @@ WHERE (p.archive_offset >= 0 AND p.archive_length > 0
     AND p.archive_length <= f.committed_length - p.archive_offset) IS NOT TRUE LIMIT 1
 """
 
-#: They are complete: new records go into files of their own. The name says whose they are; the
+#: The rows are complete: new records go into files of their own. The name says whose they are; the
 #: namespace, of which records have their ids, stays.
 ADD_FILES = """
 INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length,

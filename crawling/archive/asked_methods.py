@@ -12,7 +12,7 @@ PLAIN = str.maketrans(
 
 
 def method_query(url: str, method: str, body: str) -> str:
-    """What is added to the URL, or to its key; nothing for GET."""
+    """The addition to the URL, or to its key; nothing for GET."""
     if not method:
         return ""
     mark = "&" if "?" in url else "?"

@@ -109,7 +109,7 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
     """The answer that a page was, byte by byte; None: it may not serve another crawl, has more than
     `most` bytes, or the archive has it no more.
 
-    original: the page in whose record the payload is. What does not have the digest of the page is
+    original: the page in whose record the payload is. A document without the digest of the page is
     not handed out.
     """
     if page.bytes > most:

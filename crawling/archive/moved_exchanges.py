@@ -54,12 +54,12 @@ class MovedExchanges:
     _holders: dict[bytes, Original] = field(default_factory=dict)
 
     def old_ranges(self) -> list[tuple[int, int]]:
-        """What they are to leave. Raises ArchiveTrouble."""
+        """The places that the exchanges are to leave. Raises ArchiveTrouble."""
         begins = [(one.page.archive_offset or 0, one.page) for one in self.moved]
         return [(begin, begin + sum(map(len, exchange_of(page)))) for begin, page in begins]
 
     def pieces(self, offset: int) -> Iterator[bytes]:
-        """Their records, of which the first begins there. Raises ArchiveTrouble."""
+        """The records of the exchanges, of which the first begins there. Raises ArchiveTrouble."""
         for one in self.moved:
             answer = record_id(self.row.namespace, offset)
             for record in ArchiveIterator(

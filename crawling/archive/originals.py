@@ -165,7 +165,7 @@ class Originals:
                 self._known.setdefault(digest, found)
 
     def get(self, digest: bytes, size: int) -> StoredPayload | None:
-        """What is known of a payload of that size; of a small one nothing."""
+        """The known record of a payload of that size; None for a small one."""
         found = self._known.get(digest) if self.seeks(size) else None
         if found:
             self._known.move_to_end(digest)
@@ -182,7 +182,7 @@ class Originals:
             self._knows_all = False
 
     def of_url(self, url: str) -> StoredPayload | None:
-        """What an answer that says "not modified" unasked is about."""
+        """The record that an answer which says "not modified" unasked refers to."""
         return self._found(OF_THE_URL, self._run.pk, signed(fingerprint(url)), url)
 
     def of_page(self, page: int) -> StoredPayload | None:

@@ -128,7 +128,7 @@ def _further_with_payload(page: Page) -> Page | None:
 
 
 def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
-    """What an import has of the URLs of these pages beside them, as pages that are no rows, in the
+    """An import's further records of the URLs of these pages, as pages that are no rows, in the
     order of the files, by the pages' ids.
     """
     found: dict[int, list[Page]] = defaultdict(list)
@@ -231,7 +231,9 @@ def _line(record: Any, place: dict[str, str], method: str, body: str) -> str:
 
 
 def _search_key(url: str) -> str:
-    """What a URL is looked up by; an address without a host, as notes have, by itself."""
+    """The key by which a URL is looked up; an address without a host, as notes have, is its own
+    key.
+    """
     has_host = url.partition(":")[2].startswith("//")
     return surt(canonical_address(url)) if has_host else url
 

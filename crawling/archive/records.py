@@ -46,7 +46,9 @@ class Payload:
 
 @dataclass(frozen=True)
 class Capture:
-    """What is said of an exchange in the headers of its records, in lines that are made once."""
+    """The statements about an exchange in the headers of its records, in lines that are made
+    once.
+    """
 
     url: str
     began_at: datetime
@@ -209,8 +211,8 @@ def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> War
 def metadata(
     identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]
 ) -> WarcRecord:
-    """What the crawl knew of the fetch that the exchange does not say, and where the document
-    leads: all of them are the link graph.
+    """The facts of the fetch that the exchange does not have, and the links of the document: all of
+    them are the link graph.
     """
     lines = f"{capture.target}WARC-Concurrent-To: {answer}\r\n"
     depth = "" if capture.depth is None else f"linksFromSeed: {capture.depth}\r\n"

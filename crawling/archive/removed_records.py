@@ -1,4 +1,4 @@
-"""What takes the place of removed records. Pure.
+"""Fillers in the place of removed records. Pure.
 
 Each takes exactly their room, so that all other records of the file stay where they are: offsets
 and the ids that follow from them hold. It is one gzip member with one record, stored uncompressed:

@@ -47,8 +47,8 @@ def files_here(run: Run) -> list[ArchiveFile]:
 
 
 def referring_runs(runs: Collection[int]) -> set[int]:
-    """Those of these runs whose records refer to payloads in archives of other runs: their files
-    are not complete by themselves.
+    """The runs of these whose records refer to payloads in archives of other runs: their files are
+    not complete by themselves.
     """
     references = Page.objects.filter(run=OuterRef("pk"), payload_from__isnull=False)
     found = Run.all_objects.filter(Exists(references), pk__in=runs)

@@ -35,8 +35,8 @@ class WarcVolume:
         self, run: Run, *, sought: str, is_alone: Callable[[], bool], facts: Mapping[str, str]
     ) -> None:
         self._facts = facts
-        # What a file begins with says nothing of exceptions that were made since; it is said again
-        # before the first record under them.
+        # The first record of a file says nothing of exceptions that were made since; it is said
+        # again before the first record under them.
         self._must_say = facts.get("robots", OBEYED) != OBEYED
         remove_abandoned()
         self._slot = Slot(run.pk, this_machine())

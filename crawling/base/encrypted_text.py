@@ -22,12 +22,12 @@ class SealBroken(CrawlError):
 
 
 def seal(secrets: Any) -> str:
-    """What JSON can hold, as text that only this site's SECRET_KEY opens."""
+    """Data that JSON can hold, as text that only this site's SECRET_KEY opens."""
     return _box(_keys()).encrypt(json.dumps(secrets).encode()).decode()
 
 
 def unseal(text: str) -> Any:
-    """What was sealed. Raises SealBroken."""
+    """The data that were sealed. Raises SealBroken."""
     try:
         return json.loads(_box(_keys()).decrypt(text.encode()))
     except InvalidToken as error:

@@ -1,4 +1,4 @@
-"""What can go wrong in crawling, as sentences that operators read."""
+"""Errors of crawling, as sentences that operators read."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Storage(Protocol):
         ...
 
     def append(self, name: str, length: int) -> StoredFile:
-        """Continue a file, or begin it, behind its first bytes. What was behind them is cut off.
+        """Continue a file, or begin it, behind its first bytes. The bytes behind them are cut off.
 
         Raises ArchiveTrouble if it has fewer.
         """

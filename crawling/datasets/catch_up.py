@@ -107,7 +107,7 @@ def _keep(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
 
 
 def _answer(run: Run, page: Page) -> tuple[Document, str]:
-    """What a stored page says, and where it redirects. Raises ArchiveTrouble."""
+    """The document of a stored page, and where it redirects. Raises ArchiveTrouble."""
     redirect = ""
     if is_redirect(page.status) and page.final_url != page.url.url:
         redirect = with_fragment(page.final_url, stored_location(page))

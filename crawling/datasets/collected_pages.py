@@ -1,4 +1,4 @@
-"""What the crawl collects of links, as a file: quick to write, and read once."""
+"""The links that a crawl collects, as a file: quick to write, and read once."""
 
 from __future__ import annotations
 

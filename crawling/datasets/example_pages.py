@@ -17,8 +17,8 @@ from crawling.web.documents.html import TYPES
 from crawling.web.documents.registry import read_document
 from crawling.web.topics import MOST_TEXT
 
-#: Run by run, so that each look is one step down the index of a run's fingerprints. What a crawl
-#: was shown for its login or headers is for that crawl alone.
+#: Run by run, so that each look is one step down the index of a run's fingerprints. A page that a
+#: crawl was shown for its login or headers is for that crawl alone.
 FIND = """
 SELECT p.url_id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)

@@ -50,7 +50,9 @@ class MicroformatsReader(TaskSandbox):
         super().__init__(PROGRAM, limits=LIMITS)
 
     def items(self, document: turbohtml.Document, base: str) -> list[FoundItem]:
-        """Those that are no property of another; base: what relative URLs start from."""
+        """The items that are no property of another; base: the URL from which relative ones
+        start.
+        """
         html, left_out = root_markup(document)
         found = []
         if left_out:

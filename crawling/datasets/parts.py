@@ -74,7 +74,7 @@ def parts_restored() -> None:
 
 
 def collected_parts() -> QuerySet[LinksPart]:
-    """What shifts have collected on this machine and no job has written yet."""
+    """The parts that shifts have collected on this machine and no job has written yet."""
     return LinksPart.objects.filter(
         written_at=None, collected_at__isnull=False, run__isnull=False, machine=this_machine()
     )
@@ -95,7 +95,7 @@ def forget_lost(run_id: int) -> None:
 
 
 def _forget(parts: QuerySet[LinksPart]) -> None:
-    """Their pages are without a part then, and their files go."""
+    """The pages of the parts are without a part then, and the files go."""
     ids = list(parts.select_for_update(of=("self",)).values_list("pk", flat=True))
     Page.objects.filter(run__links_parts__in=ids, links_part__in=ids).update(links_part=None)
     LinksPart.objects.filter(pk__in=ids).update(run=None)

@@ -24,7 +24,7 @@ ROWS = 1_000
 
 
 def no_rows(columns: Sequence[str]) -> str:
-    """What takes the place of files that a run does not have."""
+    """A query without rows, in the place of files that a run does not have."""
     return ", ".join(
         f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
     )
@@ -121,7 +121,7 @@ def _links_of(run: Run, before: Run | None = None) -> Iterator[duckdb.DuckDBPyCo
 
 
 def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> str:
-    """What a view ends with that has no rows of withdrawn pages of these runs."""
+    """The end of a view that has no rows of withdrawn pages of these runs."""
     withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
     gone = list(withdrawn.values_list("url", flat=True))
     connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})

@@ -136,7 +136,7 @@ class ReadRows:
 
 
 def _kept(part: LinksPart) -> ReadRows:
-    """What an earlier reading of the part that was broken off has read."""
+    """The rows of an earlier reading of the part that was broken off."""
     if any(storage().size(name) is None for name in part.reading_names):
         return ReadRows()
     return ReadRows(
@@ -153,7 +153,7 @@ def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
 
 
 def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
-    """What is found on a page; a page without a text has an empty row, since it was read."""
+    """The findings on a page; a page without a text has an empty row, since it was read."""
     findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
     is_feed, has_text = page.content_type in MAY_BE_FEEDS, _has_text(page.content_type)
     if has_text or is_feed or page.content_type in LISTS:

@@ -1,4 +1,4 @@
-"""What a reader sees of a stored page, in a form in which white space, markup and the coding of
+"""The text of a stored page for a reader, in a form in which white space, markup and the coding of
 characters make no difference.
 """
 
@@ -53,7 +53,7 @@ class SeenText(NamedTuple):
 
 
 def seen_text(page: Page, selector: str = "") -> SeenText:
-    """What a reader sees of a stored page.
+    """The text of a stored page for a reader.
 
     selector: of HTML, only those of elements that it selects; of other types, none.
 

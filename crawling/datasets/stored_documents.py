@@ -59,8 +59,8 @@ def html_pages(run: Run) -> QuerySet[Page]:
 
 
 def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What extraction rules, CSS selectors by name, match on a stored HTML page, as the crawl would
-    extract it. Raises ArchiveTrouble, also where a rule would take too long.
+    """The matches of extraction rules, CSS selectors by name, on a stored HTML page, as the crawl
+    would extract them. Raises ArchiveTrouble, also where a rule would take too long.
     """
     return extracted_from(stored_tree(run, page), rules)
 

@@ -1,4 +1,4 @@
-"""What a reader would see different between two stored pages, line by line."""
+"""The differences between two stored pages for a reader, line by line."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
 
 
 def _between(old: Sequence[Item], new: Sequence[Item], old_at: int, new_at: int) -> list[Match]:
-    """What is equal at both ends of a gap, and in its middle if that is short."""
+    """The lines that are equal at both ends of a gap, and in its middle if that is short."""
     head = _equal(old, new)
     tail = _equal(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
     inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]

@@ -1,7 +1,7 @@
 """Removes the links of withdrawn pages from the parts of the dataset.
 
-What the second reading found lies beside a part under its name; it is read again when it is asked
-for.
+The findings of the second reading lie beside a part under its name; it is read again when it is
+asked for.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """The frontier: the URLs of each run, those that wait, are in process or are done, in PostgreSQL.
 This package alone reads and writes what waits to be fetched.
 
-What it consists of. A URL is a row, once a run, found by its fingerprint; its state says what has
-become of it. The URLs of a run on one host are a queue, which counts those that wait and is due at
-a time. Within a queue URLs stand in the order of visits: by lane, rank and age. Each queue belongs
-to one process of the run (`serving_numbers`, `place_anew`).
+Contents. A URL is a row, once a run, found by its fingerprint; its state says what has become of
+it. The URLs of a run on one host are a queue, which counts those that wait and is due at a time.
+Within a queue URLs stand in the order of visits: by lane, rank and age. Each queue belongs to one
+process of the run (`serving_numbers`, `place_anew`).
 
 A host is a row that all runs share. A shift leases hosts, and no other shift fetches from a leased
 one, whichever run it belongs to. The row also has the host's delay and how often it was asked
 today. Hosts at one address take turns there by the clock of the address
 (`crawling.frontier.address_clock`). So politeness holds across crawls.
 
-Who calls what.
+Callers.
 
 - A run begins with its seeds (`schedule_urls`). Users add others (`add_seeds`).
 - A shift leases due hosts (`lease_hosts`), takes URLs from their queues (`claim_urls`), and keeps
@@ -25,16 +25,16 @@ Who calls what.
 - Edited orders, operators and checkpoints change what waits by `crawling.frontier.change`, a batch
   at a time beside running shifts.
 
-What holds, also after kill -9 at any moment. A run has a URL once. A URL is done once: its outcome,
-page, links and counts are committed together, once the archive has the exchange. One that was in
-process and not recorded is fetched again. A run counts no more pages than its limit, and a host is
-leased by one shift. A shift's id is the token in each WHERE: what a lost shift still sends finds
-nothing.
+Promises, which hold also after kill -9 at any moment. A run has a URL once. A URL is done once: its
+outcome, page, links and counts are committed together, once the archive has the exchange. One that
+was in process and not recorded is fetched again. A run counts no more pages than its limit, and a
+host is leased by one shift. A shift's id is the token in each WHERE: what a lost shift still sends
+finds nothing.
 
-Locks. What locks more than one row locks the run's row first (`locked_run`), then hosts, then URLs;
-so two processes of a run never deadlock, and limits on the whole run hold exactly. Hosts are leased
-with SKIP LOCKED, without waiting. Questions (`counts_of`, `limit_reached`, `is_complete`) write
-nothing.
+Locks. A transaction that locks more than one row locks the run's row first (`locked_run`), then
+hosts, then URLs; so two processes of a run never deadlock, and limits on the whole run hold
+exactly. Hosts are leased with SKIP LOCKED, without waiting. Questions (`counts_of`,
+`limit_reached`, `is_complete`) write nothing.
 
 Other rooms import the names of this page from here, and all else from its module. A name is loaded
 when it is asked for: to import `crawling.frontier.rules` is to import this module, and those rules

@@ -42,7 +42,7 @@ def seconds_until_due(process: RunProcess) -> float | None:
 
 
 def contested(host_ids: Collection[int], run_id: int) -> set[int]:
-    """Those of the hosts that another run at work needs, too."""
+    """The hosts of these that another run at work needs, too."""
     others = HostQueue.objects.filter(
         host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES
     ).exclude(run=run_id)
@@ -66,7 +66,7 @@ def seeds_of(run_id: int) -> RunSeeds:
 
 
 def seeds_of_runs(run_ids: Collection[int]) -> dict[int, RunSeeds]:
-    """Those of each of these runs, in one query."""
+    """The seeds of each of these runs, in one query."""
     rows = Url.objects.filter(run__in=run_ids, depth=0).values_list("run_id", "url", "redirects")
     found = {run: RunSeeds([], []) for run in run_ids}
     for run, url, redirects in rows:

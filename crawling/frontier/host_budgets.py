@@ -62,7 +62,7 @@ WHERE q.id = ANY(%(queues)s)
 
 
 class QueueUse(NamedTuple):
-    """What was had of a queue's host and of its domain."""
+    """The pages, bytes and requests of a queue's host and of its domain."""
 
     id: int
     host: str
@@ -87,9 +87,7 @@ def limits_hosts(budget: BudgetPart) -> bool:
 
 
 def uses_of(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
-    """What was had of each of these queues of the run. It holds while the caller has the run's
-    lock.
-    """
+    """The use of each of these queues of the run. It holds while the caller has the run's lock."""
     budget = run.crawl.order.budget
     values = {
         "run": run.pk,
@@ -146,7 +144,9 @@ def close_exhausted_queues(run: Run, uses: Iterable[QueueUse]) -> None:
 
 
 def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None:
-    """What the URLs of an exhausted queue end with, and what was had; None: it may give more."""
+    """The status of the URLs of an exhausted queue, and the limit that it has reached; None: it may
+    give more.
+    """
     if use.is_spent:
         return FetchStatus.HOST_BUDGET, f"{use.host}: {use.pages:,} pages, {use.bytes:,} bytes"
     if budget.domain_max_pages and use.domain and use.domain_pages >= budget.domain_max_pages:
@@ -155,7 +155,7 @@ def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None
 
 
 def softly_spent_hosts(run: Run, names: Collection[str]) -> set[str]:
-    """Those of the hosts that have reached a soft limit of the run."""
+    """The hosts of these that have reached a soft limit of the run."""
     limits = run.crawl.order.budget.host_soft
     if not any(limits) or not names:
         return set()

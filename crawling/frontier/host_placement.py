@@ -71,7 +71,7 @@ def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
 
 
 def moved_away(host_ids: Collection[int], process: RunProcess) -> set[int]:
-    """Those of the hosts that another process of the run is to serve now."""
+    """The hosts of these that another process of the run is to serve now."""
     queues = HostQueue.objects.filter(host__in=host_ids, run=process.run_id).exclude(
         process_number=process.number
     )

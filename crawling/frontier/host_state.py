@@ -1,4 +1,4 @@
-"""What is kept of hosts from shift to shift: robots.txt files, so that each is asked for once a day
+"""The state of hosts that shifts hand on: robots.txt files, so that each is asked for once a day
 and not once a crawl (a cache of fixed size, SEEDS W6); the cookies of a run's hosts; and the hosts
 that let nothing be fetched, by run.
 """
@@ -159,7 +159,9 @@ def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) ->
 
 
 def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
-    """What a run's log says of an answer; holds_on: of an earlier one that it does not replace."""
+    """The line of a run's log about an answer; holds_on: of an earlier one that it does not
+    replace.
+    """
     address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
     if holds_on:
         return NewLogLine(
@@ -211,7 +213,7 @@ def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -
 
 
 class KeptSession(NamedTuple):
-    """What an earlier shift knew of a host, or of another of its domain or address."""
+    """The session of an earlier shift with a host, or with another of its domain or address."""
 
     is_own: bool
     #: as `HostSession.dump`
@@ -246,7 +248,7 @@ def keep_sessions(shift: Shift, sessions: Mapping[int, dict[str, Any]]) -> None:
 
 
 class OutageChange(NamedTuple):
-    """What a shift found of a host; outage None: it answers again."""
+    """The state of a host that a shift has found; outage None: the host answers again."""
 
     queue_id: int
     name: str

@@ -61,7 +61,7 @@ def keep_own_robots(
 ) -> None:
     """Store the answers of a run's shift, as (origin, status, body), and log them.
 
-    What is no answer is not stored: an earlier one holds on, or the host waits.
+    A failure is not stored: an earlier answer holds on, or the host waits.
     """
     lines = [robots_line(*answer, holds_on=_keep(run_id, revision, *answer)) for answer in answers]
     write_all(run_id, lines)

@@ -251,7 +251,7 @@ def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
 
 
 #: A minute is summed up once it is this long over, and again until the next few are: a batch
-#: commits late where the machine is busy. What charts reach back to is a day.
+#: commits late where the machine is busy. Charts reach back to a day at most.
 SUM_UP_MINUTES = f"""
 INSERT INTO crawling_minutetotal (minute, {", ".join(CHARTED)})
 SELECT minute, {sums_of(CHARTED)} FROM crawling_runcount

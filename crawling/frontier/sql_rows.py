@@ -49,7 +49,7 @@ class SentRows(Generic[Row]):
         return f"{self._arrays} WITH ORDINALITY AS {self._name}({self.names}, place)"
 
     def values(self, rows: Iterable[Row], **others: Any) -> dict[str, Any]:
-        """What the statement is executed with: the rows, and its other values by name."""
+        """The parameters of the statement: the rows, and its other values by name."""
         columns = list(zip(*rows, strict=True)) or [()] * len(self._fields)
         arrays = {
             f"{self._name}.{field}": list(column)

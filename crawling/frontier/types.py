@@ -76,7 +76,7 @@ NO_SUMMARY = DocumentSummary()
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """What a server answered; becomes the page's row, whose fields say what each is."""
+    """The answer of a server; becomes the page's row, whose fields say what each is."""
 
     status: int
     final_url: str
@@ -107,8 +107,9 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """What a page leads to, also what is not followed, for
-    `crawling.web.documents.written_links.links_in`."""
+    """The links of a page, also those that are not followed, for
+    `crawling.web.documents.written_links.links_in`.
+    """
 
     url: str
     base: str

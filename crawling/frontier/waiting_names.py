@@ -58,7 +58,7 @@ SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
     )))
 """
 
-#: What is settled beyond the look-ahead, or rests, is left out before anything is limited: a
+#: Names that are settled beyond the look-ahead, or rest, are left out before anything is limited: a
 #: thousand dead names must not hide one that is alive. `share` are those of one machine of several.
 _NAMES_DUE = f"""
 SELECT due.dns_name, extract(epoch FROM min(due.at))::float8, {{rank}}::float8

@@ -1,4 +1,4 @@
-"""What administrators set for all crawls: the identity that is sent with each request, and where
+"""Settings of administrators for all crawls: the identity that is sent with each request, and where
 crawls may go beyond the public internet.
 """
 
@@ -31,7 +31,7 @@ ACCESS_RULES: dict[str, type[AccessRule]] = {
 
 
 def allowed_networks() -> list[AllowedRange]:
-    """What administrators have allowed beyond public addresses."""
+    """The addresses that administrators have allowed beyond the public ones."""
     rows = AllowedNetwork.objects.all()
     return [AllowedRange(ip_network(row.network), row.port_from, row.port_to) for row in rows]
 
@@ -54,7 +54,7 @@ def proxy_of(text: str | None) -> Proxy | None:
 
 
 def shared_networks() -> list[Network]:
-    """Whose addresses keep no clock."""
+    """The networks that keep no clock of addresses."""
     return [ip_network(text) for text in SharedNetwork.objects.values_list("network", flat=True)]
 
 

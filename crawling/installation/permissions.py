@@ -1,9 +1,9 @@
-"""Who may act on a crawl: its owner, the members of its team, and administrators.
+"""The users who may act on a crawl: its owner, the members of its team, and administrators.
 
 Acting is all that takes more than a viewer's permissions: to change, run, clone, share or delete a
 crawl, and to take its files. Reading is for all users. A crawl with neither owner nor team is for
-all operators. What stops or changes the crawls of all, as the blocklist does, acts on the crawls of
-others, too: administrators do it. Administrators may let all operators act on all crawls
+all operators. An act that stops or changes the crawls of all, as the blocklist does, acts on the
+crawls of others, too: administrators do it. Administrators may let all operators act on all crawls
 (`TeamRule`).
 """
 
@@ -45,7 +45,7 @@ def lifted_rule() -> QuerySet[TeamRule, tuple[str, str]]:
 
 
 def withheld_from(granted: Collection[str], *, rule_is_lifted: bool) -> dict[str, str]:
-    """What does not count of these permissions of a user, each with who has it."""
+    """The permissions of these that do not count for a user, each with who has it."""
     if rule_is_lifted or ADMINISTER in granted:
         return {}
     return dict.fromkeys(OF_ALL.intersection(granted), OF_ADMINISTRATORS)
@@ -87,7 +87,7 @@ def within_reach(user: User | None) -> Q:
 
 
 def acted_on(user: User | None, crawls: Collection[int]) -> set[int]:
-    """Those of the crawls with these ids that the user may act on. At most one query."""
+    """The crawls with these ids that the user may act on. At most one query."""
     if _acts_on_all(user):
         return set(crawls)
     found = CrawlJob.all_objects.filter(within_reach(user), pk__in=crawls)
@@ -106,7 +106,7 @@ def require_act(user: User | None, crawl: CrawlJob) -> None:
 
 
 def refusal(crawl: CrawlJob) -> str:
-    """Who acts on a crawl, for a user who may not."""
+    """The sentence that names the users who act on a crawl, for a user who may not."""
     owner = [f"its owner {crawl.created_by}"] if crawl.created_by else []
     team = [f"the members of the team {crawl.team}"] if crawl.team else []
     who = ", ".join([*owner, *team])

@@ -1,7 +1,7 @@
 """A user cancels a background job.
 
 The row ends at once, so its job stores nothing more. A job that waits leaves the queue; the worker
-of one that works ends it within seconds. What either has left is removed.
+of one that works ends it within seconds. The files and rows that either has left are removed.
 """
 
 from __future__ import annotations

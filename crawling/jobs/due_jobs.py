@@ -55,7 +55,7 @@ def ask_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
 
 
 def _taken(kind: JobKind, subjects: Collection[str]) -> set[str]:
-    """Those that have an open job, or one that has ended just now."""
+    """The subjects that have an open job, or one that has ended just now."""
     now = timezone.now()
     failed = Q(ended_at__gt=now - PAUSE) & ~Q(trouble__in=("", GONE))
     ended = Q(ended_at__gt=now - REST) | failed

@@ -17,7 +17,7 @@ from crawling.models import BackgroundJob
 
 
 def seen_jobs() -> QuerySet[BackgroundJob]:
-    """Those that are not forgotten, and whose run, if they have one, is not deleted."""
+    """The jobs that are not forgotten, and whose run, if they have one, is not deleted."""
     return BackgroundJob.objects.filter(is_forgotten=False, run__removal_asked_at=None)
 
 
@@ -26,8 +26,8 @@ def open_jobs() -> QuerySet[BackgroundJob]:
 
 
 def wanted(job: BackgroundJob) -> QuerySet[BackgroundJob]:
-    """Its row, as long as it is to be done, and by this machine. It joins no other table: an update
-    that has waited for the row's lock looks at these columns again.
+    """The job's row, as long as it is to be done, and by this machine. It joins no other table: an
+    update that has waited for the row's lock looks at these columns again.
     """
     return BackgroundJob.objects.filter(pk=job.pk, name=job.name, ended_at=None, is_forgotten=False)
 
@@ -45,5 +45,5 @@ def end_job(
 
 
 def file_name(kind: str, number: int) -> str:
-    """What the names of a job's files begin with; it is never used again."""
+    """The beginning of the names of a job's files; it is never used again."""
     return f"{kind}{number}/{uuid.uuid4().hex}"

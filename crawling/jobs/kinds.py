@@ -18,7 +18,7 @@ from crawling.models import BackgroundJob
 
 
 class JobEvent(Enum):
-    """What happens to pages that a job has read."""
+    """An event of pages that a job has read."""
 
     #: their run is deleted for good
     DELETED = "deleted"
@@ -31,7 +31,7 @@ class JobEvent(Enum):
 
 
 class JobEffect(Enum):
-    """What such an event does to a job of a kind."""
+    """The effect of such an event on a job of a kind."""
 
     #: nothing: no text or address of a page can be learned from it, or it shows what pages show now
     KEEP = "keep"
@@ -42,7 +42,7 @@ class JobEffect(Enum):
 
 
 class JobScope(Enum):
-    """What a job is for. Of a kind, one job at a time is open for a run, or for a crawl."""
+    """The subject of a job. Of a kind, one job at a time is open for a run, or for a crawl."""
 
     RUN = "run"
     CRAWL = "crawl"
@@ -62,7 +62,7 @@ KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 
 @dataclass(frozen=True)
 class DueJob:
-    """What is due though no user has asked for it."""
+    """A job that is due though no user has asked for it."""
 
     #: one job at a time is open for it
     subject: str
@@ -71,7 +71,7 @@ class DueJob:
     spec: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: What work returns: the result; None: it ended since others wait, and goes on later.
+#: The result of work; None: it ended since others wait, and goes on later.
 JobResult = Mapping[str, Any] | None
 BROKEN_OFF = (
     "It was broken off {} at the same place. The worker's log says why; its machine may have too "
@@ -176,7 +176,7 @@ def job_kinds() -> Mapping[str, JobKind]:
 
 
 def kinds_of_runs() -> Mapping[str, JobKind]:
-    """Those that users ask for to make something of a run, or of its crawl."""
+    """The kinds that users ask for to make something of a run, or of its crawl."""
     return {
         name: kind
         for name, kind in _KINDS.items()

@@ -1,4 +1,4 @@
-"""What happens to background jobs and their files when pages that they have read are deleted or
+"""The fate of background jobs and their files when pages that they have read are deleted or
 withdrawn, or their files are gone.
 """
 
@@ -85,7 +85,7 @@ def _checked(kind: JobKind, job: BackgroundJob) -> bool:
 
 
 def forget_older(kind: JobKind, job: BackgroundJob) -> None:
-    """Those that a job of the kind takes the place of."""
+    """Forget the jobs whose place a job of the kind takes."""
     if job.run is not None:
         whose = Q(run__crawl=job.run.crawl_id) if kind.is_of_crawl else Q(run=job.run)
         forget(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))

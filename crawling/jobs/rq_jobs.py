@@ -1,8 +1,8 @@
 """The queues of RQ, their workers, and jobs that stand for a row: queued once, found again,
 removed.
 
-What RQ itself says of a job is not enough: Redis may have lost it, or a killed worker may have left
-it behind.
+The statement of RQ about a job is not enough: Redis may have lost it, or a killed worker may have
+left it behind.
 """
 
 from __future__ import annotations
@@ -181,8 +181,9 @@ def is_in_hand(job: Job) -> bool:
 def waits(queue: Queue, job: Job) -> bool:
     """Whether a worker will come to the job: it is in the queue, or was taken off it just now.
 
-    What the job says of itself is not enough, since a worker that is killed before it begins
-    changes nothing of that."""
+    The job's own statement is not enough, since a worker that is killed before it begins changes
+    nothing of that.
+    """
     if job.get_status() != JobStatus.QUEUED:
         return False
     if queue.get_job_position(job.id) is not None:

@@ -42,7 +42,7 @@ HELD_AS = "job-{}"
 
 
 def run_job(job_id: int) -> str:
-    """What RQ runs; returns what became of it. Harmless when run twice."""
+    """RQ calls this function; it returns the result of the job. Harmless when run twice."""
     connections.close_all()  # a connection from before the fork belongs to the parent
     job = open_jobs().filter(pk=job_id).first()
     if job is None:
@@ -167,8 +167,8 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
 
 
 def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
-    """What became of a job whose work raised this. A fault of ours is raised again: RQ keeps its
-    traceback, and the next attempt may succeed.
+    """The result of a job whose work raised this error. A fault of ours is raised again: RQ keeps
+    its traceback, and the next attempt may succeed.
     """
     match error:
         case JobGone():
@@ -212,7 +212,7 @@ def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
 
 
 def _gone(kind: JobKind, job: BackgroundJob) -> str:
-    """What it works on is gone, or it is cancelled, forgotten, or done by another machine."""
+    """The job has lost its subject, or is cancelled, forgotten, or done by another machine."""
     end_job(job, trouble=GONE)
     _clear(kind, job)
     return GONE

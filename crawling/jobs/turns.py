@@ -15,8 +15,8 @@ from crawling.jobs.rq_jobs import do_users_wait, is_background_wanted
 from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 from crawling.machine.priority import hurry, let_shifts_go_first
 
-#: It asks again at its next turn. While it waits it must not become the one that others may pass no
-#: more.
+#: The job asks again at its next turn. While it waits it must not become the one that others may
+#: pass no more.
 WAIT_SECONDS = 2.0
 #: between two looks whether another process waits
 LOOK_SECONDS = 0.5

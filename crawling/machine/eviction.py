@@ -1,4 +1,4 @@
-"""What a process remembers of the latest things that it met: dictionaries of bounded size."""
+"""The memory of a process for the latest things that it met: dictionaries of bounded size."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def prefer_oom_kill() -> None:
 
 
 def resident_bytes() -> int:
-    """What this process has in memory; 0: unknown on this system."""
+    """The bytes of this process in memory; 0: unknown on this system."""
     try:
         return int(os.pread(_statm(os.getpid()), 200, 0).split()[1]) * PAGE_BYTES
     except OSError:
@@ -107,7 +107,7 @@ def give_back_free_memory() -> None:
 
 
 class ReleasedMemory:
-    """What large documents have left free; for the thread that has READER_TURN."""
+    """The memory that large documents have left free; for the thread that has READER_TURN."""
 
     def __init__(self) -> None:
         self._least = 0
@@ -130,7 +130,7 @@ def await_free_memory() -> None:
 
 
 def _data_bytes() -> int:
-    """What RLIMIT_DATA counts of this process; 0: unknown on this system."""
+    """The bytes of this process that RLIMIT_DATA counts; 0: unknown on this system."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

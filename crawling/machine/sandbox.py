@@ -1,5 +1,5 @@
-"""Programs of our own that work on what strangers wrote. What is too much in it ends the program,
-and nothing else.
+"""Programs of our own that work on what strangers wrote. A file that takes too much ends the
+program, and nothing else.
 
 A program has an empty environment, a session of its own, and limits of memory, time, output and
 files that it sets before it reads anything (`sandbox_program`). It ends with the process that
@@ -72,7 +72,7 @@ class ProgramEnd:
 
 
 class ProgramSandbox:
-    """Runs a module whose main part calls `sandboxed`. What strangers wrote is no argument."""
+    """Runs a module whose main part calls `sandboxed`. Strangers' text is no argument."""
 
     def __init__(
         self, module: str, *arguments: str, limits: SandboxLimits, folder: Path | None = None
@@ -100,7 +100,7 @@ class ProgramSandbox:
         kept_open: Sequence[int] = (),
     ) -> ProgramEnd:
         """Run it once, and pass each line of its output to `note`; where there is none for so long,
-        the last one again, or an empty one. What `note` raises ends the program.
+        the last one again, or an empty one. An error that `note` raises ends the program.
         """
         until = time.monotonic() + self._limits.seconds
         with TemporaryFile() as errors:

@@ -94,8 +94,8 @@ def _is_anothers(process: list[str]) -> bool:
 
 
 def _locked_file(path: Path, worker: str) -> int:
-    """It gets its name after it is locked, so that it is never seen unlocked while its process
-    lives.
+    """The file gets its name after it is locked, so that it is never seen unlocked while its
+    process lives.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"new-{os.getpid()}")
@@ -107,7 +107,7 @@ def _locked_file(path: Path, worker: str) -> int:
 
 
 def _process_above() -> list[str]:
-    """Its number and its start; nothing where it has just been killed."""
+    """The number and the start of the process; empty where it has just been killed."""
     pid = os.getppid()
     try:
         return [str(pid), str(psutil.Process(pid).create_time())]

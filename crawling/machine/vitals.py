@@ -1,5 +1,5 @@
-"""What a work process shows of itself in memory that the worker above it can read, whatever state
-it is in; and by it, whether that process stands still, and which URL makes it.
+"""The signs of a work process in memory that the worker above it can read, whatever state it is in;
+and by them, whether that process stands still, and which URL makes it.
 
 A parser that holds the interpreter's lock stops every thread of the process, the one that renews
 the lease included. So that process cannot report itself: the worker looks at this page of memory
@@ -107,7 +107,7 @@ class Vitals:
         return at, is_asking
 
     def hands(self) -> list[UrlInHand]:
-        """What the threads have in hand, or had when the process ended."""
+        """The URLs that the threads have in hand, or had when the process ended."""
         found = (
             UrlInHand(*SLOT.unpack_from(self._memory, SLOTS_AT + number * SLOT.size))
             for number in range(MOST_SLOTS)
@@ -131,7 +131,7 @@ class KillReason:
 
 
 def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
-    """What is wrong with the process; None: nothing, or nothing yet.
+    """The fault of the process; None: none, or none yet.
 
     A document may cost half a lease of processor time. Where the interpreter stands still, a third
     of a lease is enough for the one that uses the processor: the lease, which was renewed at most a

@@ -1,4 +1,4 @@
-"""Who the crawler says it is, and where beyond the public internet it may go."""
+"""The identity of the crawler, and the addresses beyond the public internet where it may go."""
 
 from __future__ import annotations
 

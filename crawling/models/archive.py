@@ -26,8 +26,8 @@ MOST_COMMITTED = 2**40
 class ArchiveFile(models.Model):
     """One WARC file.
 
-    What is beyond `committed_length` was cut off by a crash: no page points there, and the next
-    opening cuts it away.
+    The bytes beyond `committed_length` were cut off by a crash: no page points there, and the next
+    opening cuts them away.
 
     It belongs to a slot of a machine, which one shift at a time has by a lock in the file system.
     Without a run it is to be removed.

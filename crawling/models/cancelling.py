@@ -1,5 +1,5 @@
-"""That a user wants no more what a user asked for. Who cancels it writes these columns, and ends
-the row with them: `crawling.jobs.cancel`, and `crawling.cancelling` of experiments.
+"""That a user wants no more what a user asked for. The cancelling functions write these columns,
+and end the row with them: `crawling.jobs.cancel`, and `crawling.cancelling` of experiments.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class ExperimentPolicy(models.TextChoices):
 
 
 class ExperimentKind(models.TextChoices):
-    """What makes the requests: threads of the experiment, by agreement, or shifts of crawls that
+    """The maker of the requests: threads of the experiment, by agreement, or shifts of crawls that
     the experiment orders, which the pool's classes bind as any other.
     """
 

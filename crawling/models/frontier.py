@@ -1,4 +1,4 @@
-"""What waits to be fetched, by host. Written by `crawling.frontier` only."""
+"""The URLs that wait to be fetched, by host. Written by `crawling.frontier` only."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class CookieJar(models.Model):
 class UrlState(models.TextChoices):
     """discovered = the sum of all six (DESIGN's counts).
 
-    What is quarantined waits for an operator's word, not for a fetch thread.
+    A URL in quarantine waits for an operator's word, not for a fetch thread.
     """
 
     QUEUED = "q", "queued"

@@ -36,7 +36,7 @@ QUESTIONS: dict[str, str] = {}
 
 
 class _Inquiries(models.Manager["Inquiry"]):
-    """Those that are not forgotten."""
+    """The inquiries that are not forgotten."""
 
     def get_queryset(self) -> models.QuerySet[Inquiry]:
         return super().get_queryset().filter(kind__in=tuple(QUESTIONS), is_forgotten=False)

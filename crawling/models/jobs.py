@@ -194,7 +194,9 @@ class CrawlJob(models.Model):
 
     @property
     def order(self) -> StoredOrder:
-        """What its columns of JSON say; other code reads none of them by the name of a field."""
+        """The order in the columns of JSON; other code reads none of them by the name of a
+        field.
+        """
         return StoredOrder(self)
 
     @property
@@ -214,7 +216,7 @@ class CrawlJob(models.Model):
 
 
 class RunState(models.TextChoices):
-    """What is stored; that a run *waits* follows from the pool and is added on reading
+    """The stored state; that a run *waits* follows from the pool and is added on reading
     (`selectors`).
     """
 

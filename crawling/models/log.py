@@ -1,4 +1,4 @@
-"""What happened in a run, a line each, for operators to read.
+"""The events of a run, a line each, for operators to read.
 
 Written by `crawling.installation.run_log` only.
 """

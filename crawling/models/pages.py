@@ -289,7 +289,7 @@ class RunTotal(models.Model):
 
 
 class RunCount(models.Model):
-    """What a process of a run did in one minute."""
+    """The counts of a process of a run in one minute."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="counts", db_index=False)
     process_number = models.PositiveSmallIntegerField()

@@ -8,7 +8,7 @@ from crawling.models.jobs import CrawlJob
 
 
 class RevisitPlan(models.Model):
-    """What was planned for a crawl after a run, and what is expected of it."""
+    """The plan for a crawl after a run, and its expectations."""
 
     crawl = models.OneToOneField(
         CrawlJob, models.CASCADE, primary_key=True, related_name="revisit_plan"

@@ -1,4 +1,4 @@
-"""What people have laid down for crawls: edits of orders, the blocklist, exceptions from
+"""Rules that people have laid down for crawls: edits of orders, the blocklist, exceptions from
 robots.txt.
 
 Written by `crawling.runs.crawls` and `crawling.runs`.
@@ -50,7 +50,7 @@ class OrderRevision(models.Model):
 
 
 class BlocklistEntry(models.Model):
-    """What no crawl may fetch.
+    """An entry of the list of URLs that no crawl may fetch.
 
     Rows are never changed but to be removed, and then stay: so their numbers name a state of the
     list.

@@ -1,4 +1,5 @@
-"""What operators save: when a crawl starts by itself, orders to start from, views of the list.
+"""Settings that operators save: when a crawl starts by itself, orders to start from, views of the
+list.
 
 Each is written by one module of `crawling.runs.crawls`: `schedules`, `templates`, `saved_views`.
 """

@@ -1,4 +1,5 @@
-"""What was kept out of a run, by which rule, and patterns that are watched as possible traps.
+"""The URLs that were kept out of a run, by which rule, and patterns that are watched as possible
+traps.
 
 Written by `crawling.frontier` only.
 """

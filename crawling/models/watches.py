@@ -12,7 +12,7 @@ from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 
 
 class PageEvent(models.TextChoices):
-    """What became of a page since an earlier run."""
+    """The change of a page since an earlier run."""
 
     CHANGED = "changed", "page changed"
     GONE = "gone", "page gone"

@@ -1,1 +1,1 @@
-"""What an operator may order, as rules without a database."""
+"""The orders that an operator may give, as rules without a database."""

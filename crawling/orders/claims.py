@@ -72,7 +72,7 @@ def _share(usual: int, units: int | None, capacity: int) -> int:
 
 
 def usual_claim(capacity: Mapping[str, int]) -> dict[str, int]:
-    """What a crawl claims of a pool unless its order says otherwise: no more than the part of a
+    """The claim of a crawl on a pool unless its order says otherwise: no more than the part of a
     worker, so that every worker can have a crawl.
     """
     workers = max(1, capacity.get("worker", 1))

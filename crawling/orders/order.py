@@ -1,4 +1,4 @@
-"""What an operator may ask of a crawl, and the sentence for each mistake.
+"""The order that an operator may give, and the sentence for each mistake.
 
 Every door (page, JSON, command) reads orders here.
 """

@@ -43,7 +43,7 @@ class Order(StrEnum):
 
     @property
     def LABEL(self) -> str:
-        """What it does, in an operator's words."""
+        """The effect of the order, in an operator's words."""
         return LABELS[self]
 
     def rank(self, _url: str, depth: int) -> float:
@@ -149,8 +149,8 @@ class LambdaPage:
 class Ranking:
     """Ranks for the URLs of one run.
 
-    What links give to a URL is its gain: in best-first their number, in OPIC the credit that they
-    carry, in a focused crawl the greatest similarity to the topic that they let expect.
+    The gain of a URL comes from the links to it: in best-first their number, in OPIC the credit
+    that they carry, in a focused crawl the greatest similarity to the topic that they let expect.
     """
 
     #: the name of an order of visits
@@ -191,7 +191,7 @@ class Ranking:
 
     @property
     def endowment(self) -> float:
-        """What a seed has gained before anything links to it."""
+        """The gain of a seed before anything links to it."""
         if self.order == Order.FOCUSED:
             return 1.0
         return START_CREDIT if self.order == Order.OPIC else 0.0

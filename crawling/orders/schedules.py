@@ -28,7 +28,7 @@ CRON_FIELDS = 5
 
 
 class CatchUp(StrEnum):
-    """What to do about starts that were missed while no scheduler ran."""
+    """The policy for starts that were missed while no scheduler ran."""
 
     ONCE = "once"
     SKIP = "skip"
@@ -154,8 +154,8 @@ class ScheduleTiming(BaseModel):
 
 
 class DueStart(NamedTuple):
-    """What is to be done about times that have come: the last of them, whether a run is to start
-    for it, and the time after.
+    """The consequence of times that have come: the last of them, whether a run is to start for it,
+    and the time after.
     """
 
     at: datetime

@@ -1,4 +1,4 @@
-"""What people type as seeds and tags.
+"""Seeds and tags as people type them.
 
 Seeds are one address a line, each once; all mistakes are reported at once.
 """

@@ -83,6 +83,7 @@ def read_part(part: type[Part], column: Mapping[str, Any]) -> Part:
 
 @cache
 def _usual(part: type[BaseModel]) -> dict[str, Any]:
-    """What each field is where an order says nothing. Pydantic takes up to half a millisecond to
-    find the defaults of what it does not check."""
+    """The value of each field where an order says nothing. Pydantic takes up to half a millisecond
+    to find the defaults of what it does not check.
+    """
     return part().model_dump()

@@ -1,4 +1,4 @@
-"""What the worker of the background jobs runs for an inquiry: the foreign bytes are read here."""
+"""The work of background jobs on an inquiry: the foreign bytes are read here."""
 
 from __future__ import annotations
 

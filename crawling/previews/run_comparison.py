@@ -152,7 +152,7 @@ class ChangeFilter:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known of two runs so far; None is known by a job later."""
+    """The comparison of two runs so far; a job finds later what is None."""
 
     summary: ComparisonSummary | None
     rows: Sequence[PageDifference] | None
@@ -185,7 +185,7 @@ def compare_runs(old: Run, new: Run, wanted: ChangeFilter, *, by: User | None) -
 
 
 def answer_comparison(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job finds: the summary, or the differences that the question wants."""
+    """The job's answer: the summary, or the differences that the question wants."""
     old, new, wanted = question["old"], question["new"], question["wanted"]
     if wanted is None:
         return {"summary": asdict(_summary(old, new))}

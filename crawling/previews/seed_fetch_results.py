@@ -1,4 +1,4 @@
-"""What a test fetch says of each seed, and the clock that it keeps for each host."""
+"""The results of a test fetch for each seed, and the clock that it keeps for each host."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def request_test_fetch(
 
 
 def _without_claim(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What is claimed for a crawl matters to none of its fetches."""
+    """The fields without the claim, which matters to none of a crawl's fetches."""
     return {key: value for key, value in fields.items() if key != "claim"}
 
 
@@ -159,7 +159,7 @@ OTHER_SCHEME = "Not tried: only http and https are tried here. The crawl itself 
 
 
 class _TestFetchRound:
-    """What the threads share, one a host; each keeps its host's delay."""
+    """The state that the threads share, one a host; each keeps its host's delay."""
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ def await_names(seeds: Sequence[str], *, by: User | None) -> None:
 
 
 def look_up_names(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """What the job does: the cache has the addresses then. Raises NoUnits."""
+    """Do the work of the job: the cache has the addresses then. Raises NoUnits."""
     names = question["names"][:MOST_NAMES]
     wanted = {"dns_slots": min(len(names), MOST_SLOTS)}
     moment = temporary_grant(

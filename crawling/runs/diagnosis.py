@@ -19,7 +19,7 @@ GRANTED = "Its resources are reserved; the next free worker starts its shift."
 
 
 class StallCause(StrEnum):
-    """What keeps a run from fetching; `FETCHING` and `STARTING`: nothing does."""
+    """The cause that keeps a run from fetching; `FETCHING` and `STARTING`: there is none."""
 
     FETCHING = "fetching"
     STARTING = "about to start"
@@ -60,7 +60,7 @@ class NextHost:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What is known of a run that has not ended."""
+    """The facts of a run that has not ended."""
 
     state: str
     #: the cause of its pause, in a sentence

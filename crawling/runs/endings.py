@@ -1,4 +1,6 @@
-"""What a run says of its end: what it fetched, and what its limits and its traps kept out."""
+"""The sentences about a run's end: its pages, and the URLs that its limits and its traps kept
+out.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def in_vain(run: Run) -> str:
 
 
 def ending_of(run: Run) -> str:
-    """What to say of a run with nothing left to fetch: whether limits kept anything out."""
+    """The sentence for a run with nothing left to fetch: whether limits kept anything out."""
     kept_out = set(run.verdict_counts.values_list("rule", flat=True))
     if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
         return (

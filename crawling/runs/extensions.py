@@ -1,4 +1,4 @@
-"""What packages add to the crawler, and what a crawl needs of it."""
+"""The parts that packages add to the crawler, and the needs of a crawl for them."""
 
 from __future__ import annotations
 

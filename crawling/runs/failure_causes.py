@@ -67,7 +67,7 @@ class FailureCause:
 
     @property
     def reason(self) -> str:
-        """What was stored with the first sample; it may say more than the status."""
+        """The sentence stored with the first sample; it may say more than the status."""
         return (self.samples[0].error if self.samples else "") or self.sentence
 
     @property

@@ -62,7 +62,7 @@ UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHE
 
 
 def share_limits(pool: Pool, team: str) -> dict[str, int]:
-    """What a team may claim of a pool, by class; classes without a limit are left out."""
+    """The limits of a team's claims on a pool, by class; classes without a limit are left out."""
     share = Share.objects.filter(pool=pool, ref=f"{TEAM_REF}{team}").first() if team else None
     if share is None:
         return {}

@@ -104,7 +104,7 @@ class ClosedAddress:
 
 
 def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
-    """What an administrator would have to allow before the seeds can be fetched.
+    """The addresses that an administrator would have to allow before the seeds can be fetched.
 
     Of names only those are considered whose addresses are known: see `unknown_names`. seeds: in
     canonical form.
@@ -150,7 +150,7 @@ def _host_of(address: Address) -> HostName | None:
 
 
 def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """What name servers have said of names; a name without an address has none."""
+    """The addresses of names as name servers have said; a name without an address has none."""
     since = time.time() - KNOWN_FOR
     known = store.read(names)
     return {

@@ -46,7 +46,7 @@ UNTAKEN = ""
 
 
 class FetchThreadLine(NamedTuple):
-    """What a fetch thread does, and since when, in seconds of the epoch."""
+    """The step of a fetch thread, and since when, in seconds of the epoch."""
 
     number: int
     step: str
@@ -59,7 +59,7 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
 
     None: the run needs none, or this epoch had one already.
 
-    What an earlier shift of the process left in process goes back to its queues first.
+    URLs that an earlier shift of the process left in process go back to its queues first.
     """
     with locked_run(process.run_id) as run:
         if run.state not in WORKING_STATES:
@@ -239,7 +239,7 @@ def continue_shift(process: RunProcess) -> None:
 
 def _go_on(run: Run, process: RunProcess) -> None:
     if run.state == RunState.PAUSED:
-        # It may have been settled before its units were back.
+        # The run may have been settled before its units were back.
         Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
     if run.state in WORKING_STATES:
         ask_for_shift(process)

@@ -52,7 +52,7 @@ def after(word: str, state: RunState) -> RunState | None:
 
 
 def told_before(word: str, *, queued: int, in_hand: int) -> str:
-    """What a stop or an abort keeps and loses, before it is confirmed."""
+    """The effects of a stop or an abort, before it is confirmed."""
     if not queued and not in_hand:
         return "All pages are kept, and the queue is empty, so the run cannot be resumed."
     fetches = "1 fetch under way is" if in_hand == 1 else f"{in_hand:,} fetches under way are"
@@ -65,7 +65,7 @@ def told_before(word: str, *, queued: int, in_hand: int) -> str:
 
 
 def told_before_start(*, number: int, queued: int) -> str:
-    """What a new run loses of a run that was stopped."""
+    """The losses of a run that was stopped by a new run."""
     return (
         f"A new run begins with the seeds. All pages of run {number} are kept, but it cannot be "
         f"resumed any more, and its {_urls(queued)} {'is' if queued == 1 else 'are'} not fetched "

@@ -1,5 +1,5 @@
-"""What an operator does to a crawl by one word. Buttons, endpoints, the actions on many crawls and
-commands are made of this; `crawling.runs.transitions` has the states that allow it.
+"""The acts of an operator on a crawl, by one word each. Buttons, endpoints, the actions on many
+crawls and commands are made of this; `crawling.runs.transitions` has the states that allow it.
 """
 
 from __future__ import annotations

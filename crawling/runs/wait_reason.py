@@ -167,7 +167,7 @@ def wait_reasons(
 
 
 def _without_shift(runs: Sequence[Run]) -> list[IdleProcess]:
-    """Their processes: of ten times as many as runs, so no objects are made of them."""
+    """The processes of these runs: of ten times as many as runs, so no objects are made of them."""
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
     processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).order_by("pk")
     rows = processes.values_list("run_id", "bank_process_id", "bank_process__lease_until")

@@ -138,7 +138,7 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
 
 
 def _others(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
-    """What is not waiting: few in number, or found along an index of its own."""
+    """The URLs that do not wait: few in number, or found along an index of its own."""
     found = (
         taken_out(run)
         if wanted.place == TAKEN_OUT

@@ -1,4 +1,4 @@
-"""What the scheduler does about runs: starts what is due, repairs what a crash left, counts the
+"""The scheduler's work on runs: starts what is due, repairs what a crash left, counts the
 workers.
 """
 
@@ -101,7 +101,7 @@ IDLE_AT_A_TIME = 100
 
 
 class Progress(Enum):
-    """What a duty returns that may leave something for its next turn."""
+    """The result of a duty that may leave something for its next turn."""
 
     DONE = "nothing is left"
     PENDING = "its next turn is due in its usual rhythm, whether a crawl works or not"

@@ -1,4 +1,4 @@
-"""Who leads: of several schedulers only the one that holds a lock in PostgreSQL."""
+"""The leader among several schedulers is the one that holds a lock in PostgreSQL."""
 
 from __future__ import annotations
 

@@ -58,8 +58,9 @@ def deliver(
 ) -> Progress:
     """Deliver what is undelivered of these kinds, each message at least once.
 
-    What fails stays to be delivered, and others do not wait for it: not those behind it, and not
-    those of other runs for a lock that its run waits for. Raises the first failure at the end.
+    A message that fails stays to be delivered, and others do not wait for it: not those behind it,
+    and not those of other runs for a lock that its run waits for. Raises the first failure at the
+    end.
     """
     failures: dict[str, Exception] = {}
 

@@ -1,4 +1,4 @@
-"""What makes two spellings one URL, and which host a URL belongs to (SEEDS W11; WHATWG URL
+"""The canonical spelling of a URL, and the host that it belongs to (SEEDS W11; WHATWG URL
 Standard).
 """
 

@@ -1,6 +1,6 @@
 """Places of the crawler that installed packages can add to, found by their entry points.
 
-What the crawler brings is written down as entry points, too, and goes the same way.
+The crawler's own parts are written down as entry points, too, and go the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Part = TypeVar("Part")
 
 
 class BadExtension(Exception):
-    """What an entry point names is not what is needed in its place; the message says why."""
+    """An entry point names an object that does not fit its place; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Extension:
 
     @property
     def kind(self) -> str:
-        """What it adds: the group's last word."""
+        """The kind of part that it adds: the group's last word."""
         return self.group.rpartition(".")[2].removesuffix("s").replace("_", " ")
 
     @property

@@ -71,7 +71,7 @@ class FeedEntry(NamedTuple):
 
 
 def xml_entries(document: turbohtml.Document, bases: XmlBases, links: Links) -> Iterator[FeedEntry]:
-    """Those of RSS, RDF and Atom, in the order of the document."""
+    """The entries of RSS, RDF and Atom, in the order of the document."""
     for said in islice(written_entries(document, bases), MOST_ENTRIES):
         address = page_of(said)
         yield FeedEntry(
@@ -100,14 +100,14 @@ def stated_changes(
 
 
 def page_of(said: Mapping[str, str]) -> str:
-    """What an entry gives as its page: the first link to it, or else its permanent address; "" if
-    it names none.
+    """The page of an entry: the first link to it, or else its permanent address; "" if it names
+    none.
     """
     return said.get("page") or said.get("permanent", "")
 
 
 def written_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
-    """What each entry says, as it is written, the first of each field; links such that they start
+    """The fields of each entry, as they are written, the first of each; links such that they start
     from the document's base.
     """
     said: dict[str, str] | None = None
@@ -162,7 +162,7 @@ def plain_text(element: turbohtml.Element) -> str:
 
 
 def _text_in(element: turbohtml.Element) -> str:
-    """Its text as it is written; of a person the name."""
+    """The text of the element as it is written; of a person the name."""
     children = (child for child in element.children if isinstance(child, turbohtml.Element))
     names = (child for child in children if name_of(child) == "name")
     return text_of(next(names, element))[:MOST_MARKUP]
@@ -179,7 +179,7 @@ def _linked_page(link: turbohtml.Element) -> str:
 
 
 def json_entries(items: Iterable[Mapping[str, Any]], links: Links) -> Iterator[FeedEntry]:
-    """Those of a JSON Feed (https://www.jsonfeed.org/version/1.1/, "Items")."""
+    """The entries of a JSON Feed (https://www.jsonfeed.org/version/1.1/, "Items")."""
     for item in islice(items, MOST_ENTRIES):
         address = _text(item, "url") or _text(item, "external_url")
         summary = _text(item, "summary") or _text(item, "content_text")

@@ -1,6 +1,6 @@
-"""What HTTP says of how long an answer may be used again (RFC 9111): its age and use by its
-headers; and how to ask whether a document has changed, and to make an answer of "it has not" (RFC
-9110, section 13; RFC 9111, section 4.3).
+"""HTTP's rules on how long an answer may be used again (RFC 9111): its age and use by its headers;
+and how to ask whether a document has changed, and to make an answer of "it has not" (RFC 9110,
+section 13; RFC 9111, section 4.3).
 """
 
 from __future__ import annotations

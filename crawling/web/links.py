@@ -111,7 +111,7 @@ class Links:
             self._more_rejected += 1
 
     def bad(self) -> dict[str, int]:
-        """What is wrong with links that were added and cannot be followed, as `told_links`."""
+        """The faults of links that were added and cannot be followed, as `told_links`."""
         told = told_links(self._rejected, self.fault_of)
         others = told.get(OTHERS, 0) + (self._more_rejected if told else 0)
         return told | ({OTHERS: others} if others else {})
@@ -129,8 +129,8 @@ class Links:
     def _address_of(self, text: str) -> Address | None:
         """The address of any link without a fragment; None for what is none.
 
-        Pages of one directory have links in common, to their site and to others. What depends on no
-        more than the directory is not read for each page again.
+        Pages of one directory have links in common, to their site and to others. Parts that depend
+        on no more than the directory are not read for each page again.
         """
         if "?" in text:
             text = _encode_query(text, self._charset)
@@ -143,7 +143,7 @@ class Links:
         return _address_of(text, self._base)
 
     def fault_of(self, text: str) -> str:
-        """What is wrong with a link, as a predicate; "" if nothing is, or it leads to what is not
+        """The fault of a link, as a predicate; "" if it has none, or leads to a place that is not
         fetched here, as `mailto:` does.
         """
         text, _ = split_fragment(text.strip(BLANKS))

@@ -49,7 +49,7 @@ class Outage:
 
     @property
     def sentence(self) -> str:
-        """What an operator reads while the crawl waits."""
+        """The sentence that an operator reads while the crawl waits."""
         again, end = _at(self.retry_at), _at(max(self.retry_at, self.gives_up_at))
         since = f"{_times(self.tries)} since {_at(self.since)}"
         return f"{self.error} {since}; next attempt at {again}; given up at {end}."

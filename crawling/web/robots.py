@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows (RFC 9309)."""
+"""The rules of a site's robots.txt (RFC 9309)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a fetch: HTTP's own codes, and negative ones for everything that is not HTTP
+"""The results of fetches: HTTP's own codes, and negative ones for everything that is not HTTP
 (SEEDS B2).
 """
 

@@ -1,4 +1,4 @@
-"""What pages say for programs, as rows: their kinds, and what a row has."""
+"""The data of pages for programs, as rows: their kinds, and their columns."""
 
 from __future__ import annotations
 

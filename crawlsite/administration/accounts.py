@@ -89,7 +89,9 @@ class BadAccount(Exception):
 
 
 def accounts() -> QuerySet[User]:
-    """Those who can have a password, with their groups; the accounts of programs are left out."""
+    """The accounts that can have a password, with their groups; the accounts of programs are left
+    out.
+    """
     people = User.objects.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX)
     return people.prefetch_related(Prefetch("groups")).order_by("username")
 

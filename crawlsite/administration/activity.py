@@ -1,4 +1,4 @@
-"""Who did what: the log of actions, filtered, on a page and as CSV."""
+"""The log of actions and their users, filtered, on a page and as CSV."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Who is let in among programs, decided before anything is looked up: operators and crawls wait for
-no program's request.
+"""The admission of programs, decided before anything is looked up: operators and crawls wait for no
+program's request.
 
 A process answers one request of a program at a time and lets a few wait for it; the next are
 refused at once. While programs ask for more than that and the machine has nothing to spare, it

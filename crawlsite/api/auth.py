@@ -1,5 +1,6 @@
-"""Who asks, a program by its token or a browser by its session, and how often: the limit of a
-program's requests in each minute of the clock, counted in Redis for all web processes together.
+"""The caller, a program by its token or a browser by its session, and how often it asks: the limit
+of a program's requests in each minute of the clock, counted in Redis for all web processes
+together.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class RequestsAMinute(BaseThrottle):
 
 
 class ExhaustedCallers:
-    """Who has used up the present minute, as this process has seen it: to refuse him again takes
-    neither database nor Redis.
+    """The callers that have used up the present minute, as this process has seen it: to refuse one
+    again takes neither database nor Redis.
     """
 
     def __init__(self) -> None:

@@ -95,7 +95,7 @@ class DescribedAPI(NinjaAPI):
         return self._described[prefix]
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
-        """Its function's name, a verb and a noun that no other operation has."""
+        """The name of the operation's function, a verb and a noun that no other operation has."""
         return operation.view_func.__name__
 
     def _describe(self, prefix: str) -> OpenAPISchema:

@@ -90,7 +90,8 @@ api = DescribedAPI(
     openapi_extra={
         "tags": [{"name": name, "description": about} for name, about in GROUPS.items()]
     },
-    # Its validator would be asked on the internet; a hundred endpoints unfolded take seconds.
+    # The default validator would be asked on the internet; a hundred endpoints unfolded take
+    # seconds.
     docs=Swagger(
         {
             "validatorUrl": "none",

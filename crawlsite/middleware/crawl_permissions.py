@@ -1,6 +1,6 @@
-"""What a user may do to the crawl that a request names in its path: one who may not act on it has a
-viewer's permissions for the request, so that each view, endpoint, file and button that checks a
-permission keeps the boundary of teams without a check of its own.
+"""The permissions of a user on the crawl that a request names in its path: one who may not act on
+it has a viewer's permissions for the request, so that each view, endpoint, file and button that
+checks a permission keeps the boundary of teams without a check of its own.
 """
 
 from __future__ import annotations
@@ -47,13 +47,15 @@ def withhold_acts(request: HttpRequest, user: User | AnonymousUser) -> None:
 
 
 def refused_acts(request: HttpRequest) -> str:
-    """Who acts on the crawl of a request, if its user may not; otherwise ""."""
+    """The sentence that names the users who act on the crawl of a request, if its user may not;
+    otherwise "".
+    """
     return str(getattr(request, "refused_acts", ""))
 
 
 def reach_of(request: HttpRequest) -> str:
-    """What an answer about many crawls depends on beside the permissions of its user: whose crawls
-    the user acts on; "" where permissions say it all.
+    """The part of an answer about many crawls that its user's permissions do not decide: whose
+    crawls the user acts on; "" where permissions say it all.
     """
     user = request.user
     if named_crawl(request.path_info) is not None or not user.is_authenticated:

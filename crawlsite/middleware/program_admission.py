@@ -88,7 +88,7 @@ def admission_of(threads: int) -> ProgramAdmission:
 
 
 def seen(connection: socket.socket, most_bytes: int) -> bytes:
-    """What has arrived, and is still to be read; empty if nothing has."""
+    """The bytes that have arrived, and are still to be read; empty if there are none."""
     try:
         return connection.recv(most_bytes, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except OSError:  # nothing there yet, or closed

@@ -32,7 +32,7 @@ class ThreadConnection:
         return getattr(self.plain, name)
 
     def give(self, request: bytes) -> None:
-        """What the thread can read, and no more."""
+        """Give the thread these bytes to read, and no more."""
         self._arrived = BytesIO(request)
 
     def recv(self, most: int) -> bytes:
@@ -40,7 +40,7 @@ class ThreadConnection:
         return self._arrived.read(most)
 
     def take(self) -> bytes:
-        """What the thread has left: the begin of the next request."""
+        """The bytes that the thread has left: the begin of the next request."""
         return self._arrived.read()
 
     def look(self, most: int) -> bytes:
@@ -49,7 +49,7 @@ class ThreadConnection:
         return bytes(self._arrived.getbuffer()[begin : begin + most])
 
     def setblocking(self, blocks: bool) -> None:
-        """It never does."""
+        """The connection never blocks."""
 
     def settimeout(self, seconds: float | None) -> None:
         """Each has the same."""

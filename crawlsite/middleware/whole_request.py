@@ -126,7 +126,7 @@ def most_bytes(is_known: bool) -> int:
 
 
 def _heads(head: bytes) -> dict[bytes, bytes]:
-    """Its fields, those of one name joined; a doubled length is no number then."""
+    """The fields of the head, those of one name joined; a doubled length is no number then."""
     found: dict[bytes, list[bytes]] = {}
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")

@@ -70,8 +70,8 @@ def _package(name: str) -> list[Path]:
 
 
 def _version(program: Path) -> str:
-    """What the program says of itself, or nothing if it cannot run here: a wheel built for another
-    C library.
+    """The version that the program states, or nothing if it cannot run here: a wheel built for
+    another C library.
     """
     try:
         # our own paths

@@ -31,7 +31,7 @@ Stops = Sequence[tuple[signal.Signals, float]]
 
 
 class WatchedProcess(Protocol):
-    """What is known of a child's process, as `subprocess.Popen` has it."""
+    """The known part of a child's process, as `subprocess.Popen` has it."""
 
     pid: int
     returncode: int | None
@@ -79,7 +79,7 @@ class Child:
         return True
 
     def _part(self) -> None:
-        """It has just been found dead: its session's number is good for this one look."""
+        """The child has just been found dead: its session's number is good for this one look."""
         number, seconds = self.stops[0]
         if self.lets_others_end:
             self._left = [found for pid in _members(self.pid) if (found := _known(pid))]

@@ -98,7 +98,7 @@ class LockFile:
         return True
 
     def note(self) -> str:
-        """What the holder wrote; empty in the moment before it has."""
+        """The note of the holder; empty in the moment before it has written one."""
         return self.path.read_text()
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""What ends a start of the servers, or their run: an error that says what to do, or a signal.
+"""The ends of a start of the servers, or of their run: an error that says what to do, or a signal.
 SIGINT, SIGTERM and SIGHUP become an exception, but only where the program waits.
 """
 

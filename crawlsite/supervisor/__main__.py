@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def warning_for(user: int) -> str:
-    """What to say before work begins as this user; "" for nothing. Decision 50."""
+    """The warning before work begins as this user; "" for none. Decision 50."""
     if user != 0:
         return ""
     return (

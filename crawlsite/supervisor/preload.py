@@ -41,7 +41,7 @@ MODULES = (
 
 
 class Preload:
-    """What all processes of a plan import, if any of them can be forked.
+    """The modules that all processes of a plan import, if any of them can be forked.
 
     environment: of all of them, and so of this process, which they are forked from.
     """
@@ -81,7 +81,7 @@ class Preload:
         gc.unfreeze()
 
     def work_of(self, command: Sequence[str]) -> Callable[[], None] | None:
-        """What a fork of this process does in place of the command; None: it cannot be forked."""
+        """The work of a fork of this process in place of the command; None: it cannot be forked."""
         return partial(_run, command) if _can_fork(command) else None
 
     def _import(self) -> None:

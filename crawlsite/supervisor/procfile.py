@@ -31,7 +31,7 @@ def local_address(environment: Environment) -> str:
 
 
 def dashboard(environment: Environment) -> str:
-    """What operators type."""
+    """The address that operators type."""
     return f"{environment.public_url or local_address(environment)}/"
 
 

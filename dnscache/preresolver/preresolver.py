@@ -272,7 +272,7 @@ def send_heartbeat(
 
 
 def living() -> QuerySet[DnsPreResolver]:
-    """Those that have beaten lately."""
+    """The pre-resolvers that have beaten lately."""
     return DnsPreResolver.objects.filter(beat_at__gt=Now() - timedelta(seconds=ALIVE_SECONDS))
 
 

@@ -1,4 +1,4 @@
-"""What kind of network an address belongs to. Pure.
+"""The kind of network that an address belongs to. Pure.
 
 `ipaddress.is_global` alone lets multicast, site-local, documentation and wrapped loopback addresses
 pass, so the rule here is stricter, and an address that carries another one (mapped, compatible,
@@ -48,8 +48,8 @@ _RESERVED = tuple(
     )
 )
 #: Public by registration, yet served by the platform inside its customers' networks: agents and
-#: endpoints that trust every client. Those of other platforms are special already: 169.254.0.0/16,
-#: 100.100.100.200, 192.0.0.192, fd00:ec2::254, fd20:ce::254.
+#: endpoints that trust every client. Addresses of other platforms are special already:
+#: 169.254.0.0/16, 100.100.100.200, 192.0.0.192, fd00:ec2::254, fd20:ce::254.
 _PLATFORMS = tuple(
     ipaddress.ip_network(text)
     for text in (

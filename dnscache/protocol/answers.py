@@ -1,4 +1,4 @@
-"""What DNS said about a name, for how long that holds, and when to ask a failing name again.
+"""The answer of DNS about a name, for how long that holds, and when to ask a failing name again.
 
 Pure: the caller passes `now`.
 

@@ -3,9 +3,9 @@ and a response's answer for the one name and type of the query.
 
 Pure, but for the chance in a query.
 
-Whatever is unusual is left to dnspython: `read` answers None for it (decision 26 has the bound).
-What it does read, it reads as dnspython does; tests hold one against the other. Sources: RFC 1035,
-3596 (AAAA), 6891 (EDNS).
+Whatever is unusual is left to dnspython: `read` answers None for it (decision 26 has the bound). A
+response that it does read, it reads as dnspython does; tests hold one against the other. Sources:
+RFC 1035, 3596 (AAAA), 6891 (EDNS).
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """A cached answer as it lies in memory, small: a big crawl keeps a million of them.
 
-What keeping it is worth (SEEDS D10 leaves the formula open):
-
-    W = C · λ · λL / (1 + λL)
-
-with C the seconds that a look-up takes, L the seconds that an answer lives and λ the rate at which
-the name is asked for. The last factor is the hit ratio of an answer that is renewed on demand when
-demand comes at random, so W is the seconds of fetch threads saved per second by keeping the answer;
-the sum of W says how many threads the cache is worth. W rises with each of the patent's three
-inputs and is 0 for an answer that does not live.
+The worth of keeping it (SEEDS D10 leaves the formula open): W = C · λ · λL / (1 + λL) with C the
+seconds that a look-up takes, L the seconds that an answer lives and λ the rate at which the name is
+asked for. The last factor is the hit ratio of an answer that is renewed on demand when demand comes
+at random, so W is the seconds of fetch threads saved per second by keeping the answer; the sum of W
+says how many threads the cache is worth. W rises with each of the patent's three inputs and is 0
+for an answer that does not live.
 """
 
 from __future__ import annotations
@@ -200,7 +197,7 @@ class CachedAnswer(TreeNode):
 
     @property
     def cost_seconds(self) -> float:
-        """What a look-up usually takes, or burns."""
+        """The seconds that a look-up usually takes, or burns."""
         return self.cost_ms / 1000
 
     @property

@@ -1,4 +1,4 @@
-"""What a page asks of a list, and the heads of its table."""
+"""The request of a page for a list, and the heads of its table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ListHead(NamedTuple):
 
 
 def asked_filters(request: HttpRequest, names: Iterable[str]) -> dict[str, str]:
-    """What a page's address says of each filter; empty: nothing."""
+    """The values of each filter in a page's address; empty: none."""
     return {name: asked_text(request.GET, name, most=LONGEST_FILTER) for name in names}
 
 

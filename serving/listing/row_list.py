@@ -28,7 +28,7 @@ MOST_DIGITS = 18
 
 
 class BadListRequest(ValueError):
-    """What is asked of a list has mistakes; `errors` has a sentence for each field with one."""
+    """A request for a list has mistakes; `errors` has a sentence for each field with one."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         self.errors = dict(errors)

@@ -1,4 +1,4 @@
-"""What a wait says of its end: whose release is enough, and claims that none can meet."""
+"""A wait names its end: the release that is enough, and claims that none can meet."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Program:
         return answer.status_code, json.loads(answer.content) if answer.content else None
 
     def get(self, path: str):
-        """What a GET that must go well answers."""
+        """The answer of a GET that must go well."""
         status, body = self("GET", path)
         assert status == 200, body
         return body

@@ -1,5 +1,5 @@
-"""Who may do what: every endpoint, walked through the description, as each role and by each way to
-log in.
+"""The permissions of each role: every endpoint, walked through the description, as each role and by
+each way to log in.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def address_of(path: str, crawl: int) -> str:
 
 
 def granted(role: str) -> set[str]:
-    """What counts of a role's permissions, by the rule of teams that a new installation has."""
+    """The permissions of a role that count, by the rule of teams that a new installation has."""
     return set(ROLES.get(role, ())) - (OF_ALL if role == "operator" else set())
 
 

@@ -1,4 +1,4 @@
-"""What a run has found, through the endpoints of pages, hosts, log, errors, stats, runs and one
+"""The findings of a run, through the endpoints of pages, hosts, log, errors, stats, runs and one
 URL.
 """
 

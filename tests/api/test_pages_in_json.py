@@ -1,4 +1,4 @@
-"""What a page shows a program can have: every page with the operations that give the same.
+"""A program can have all that a page shows: every page with the operations that give the same.
 
 A new page needs its line here, or the first test fails.
 """

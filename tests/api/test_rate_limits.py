@@ -83,7 +83,7 @@ def test_guesses_of_tokens_are_counted_by_address(three_a_minute, programs, monk
 
 
 def test_another_process_counts_on(three_a_minute):
-    """What this process has counted counts in the next."""
+    """The count of this process holds in the next."""
     here = [limiting._counted("token/one") for _ in range(2)]
     code = (
         "import django; django.setup(); from crawlsite.api import auth as limiting; "

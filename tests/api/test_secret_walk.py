@@ -150,7 +150,7 @@ class Scene:
         return do_shifts(start_run(restored.crawl, by=self.users["ada"]))
 
     def marks(self) -> dict[str, str]:
-        """What is to be found nowhere, by what it is."""
+        """The marks that are to be found nowhere, by kind."""
         tokens = {f"API token of {name}": token for name, token in self.tokens.items()}
         return SECRETS | tokens | {"share link": self.share[1]}
 
@@ -203,8 +203,8 @@ def scene(walked: Scene, db) -> Scene:
 
 
 def ask(client: Client, method: str, route: str, path: str, **extra) -> tuple[int, bytes]:
-    """The status and all that is answered, heads and the content of ZIP files included. What came
-    of it is undone.
+    """The status and all that is answered, heads and the content of ZIP files included. The effect
+    of the request is undone.
     """
     is_json = route.startswith("api/") and method != "GET"
     body = {"data": BODIES.get(f"{method} {route}", {})}

@@ -1,4 +1,4 @@
-"""What an operator does to a crawl, and what a crawl at work makes of an edited order."""
+"""The acts of an operator on a crawl, and the effect of an edited order on a crawl at work."""
 
 from __future__ import annotations
 

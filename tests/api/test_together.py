@@ -1,4 +1,4 @@
-"""What pages can do, programs can: many crawls at once, hosts, tokens, templates, saved views,
+"""Programs can do all that pages can: many crawls at once, hosts, tokens, templates, saved views,
 drafts, and how things stand.
 """
 

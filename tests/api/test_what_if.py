@@ -1,4 +1,4 @@
-"""What would be, asked of a copy of the live pool and of states from the textbooks."""
+"""Hypothetical requests to a copy of the live pool and to states from the textbooks."""
 
 from __future__ import annotations
 

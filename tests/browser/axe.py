@@ -22,7 +22,7 @@ def on_all_pages(page: Page) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe-core finds wrong on the page as it looks now, a line for each rule and element.
+    """The faults that axe-core finds on the page as it looks now, a line for each rule and element.
 
     After a click the caller waits for what the click brings about: here it could still be the page
     before.

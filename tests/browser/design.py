@@ -16,7 +16,7 @@ RED_BESIDE = """() => [...document.querySelectorAll('main .primary')].flatMap((o
 
 
 def faults_of_design(page: Page) -> list[str]:
-    """What is wrong with a page that stands open, each with its address."""
+    """The faults of a page that stands open, each with its address."""
     found = [f"a size of type: {size}" for size in set(page.evaluate(SIZES_SHOWN)) - SIZES]
     if (count := page.locator(PRIMARY).count()) > 1:
         found.append(f"{count} primary buttons")

@@ -31,7 +31,7 @@ def open_as(request, browse):
 
 
 def faults(page: Page, address: str, status: int = 200) -> list[str]:
-    """What is wrong with a page, each with its address."""
+    """The faults of a page, each with its address."""
     answer = page.goto(address)
     found = violations(page)
     if answer.status != status:

@@ -22,7 +22,7 @@ def operation(page: Page, group: str, verb: str, path: str) -> Locator:
 
 
 def tried(block: Locator) -> Locator:
-    """What the server answered to a press of its buttons."""
+    """The server's answer to a press of the block's buttons."""
     block.get_by_role("button", name="Try it out").click()
     return block
 

@@ -1,4 +1,4 @@
-"""What is typed into a form is not lost: neither by leaving it nor by a session that ends."""
+"""Typed text is not lost: neither by leaving a form nor by a session that ends."""
 
 from __future__ import annotations
 

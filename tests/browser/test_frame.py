@@ -1,4 +1,4 @@
-"""What every page has, and what the form of an order does while it is filled in."""
+"""Every page has a frame, and the form of an order helps while it is filled in."""
 
 from __future__ import annotations
 

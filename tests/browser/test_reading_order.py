@@ -35,7 +35,7 @@ JUMPS = """() => {
 
 
 def faults_of_order(page: Page) -> list[str]:
-    """What is wrong for somebody who has the page read aloud."""
+    """The faults of a page for a user who has it read aloud."""
     walk = page.evaluate(WALK)
     kinds = [kind for kind, _ in walk]
     levels = [int(kind[1]) for kind in kinds if kind[0] == "h"]

@@ -43,7 +43,7 @@ def choose(page: Page, words: str) -> None:
 
 
 def fetched(crawl: CrawlJob, count: int) -> None:
-    """What a worker writes."""
+    """Add the rows that a worker writes."""
     for counts in (RunCount, RunTotal):
         counts.objects.filter(run__crawl=crawl).update(fetched=count)
 

@@ -1,4 +1,6 @@
-"""What only a browser shows: ticks of charts, messages that go, forms that warn, times in UTC."""
+"""Things that only a browser shows: ticks of charts, messages that go, forms that warn, times in
+UTC.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What must never happen while any test looks at a page: an error in the console, a lost file, a
-request that leaves loopback.
+"""Events that must never happen while any test looks at a page: an error in the console, a lost
+file, a request that leaves loopback.
 """
 
 from __future__ import annotations

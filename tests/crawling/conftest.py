@@ -82,7 +82,7 @@ def crawl_to_the_end(order, work_off):
 
 @pytest.fixture(scope="module")
 def shared(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Shared]:
-    """What the tests of a module share (see `Shared`)."""
+    """The state that the tests of a module share (see `Shared`)."""
     with Shared.begun(django_db_blocker, tmp_path_factory.mktemp("shared")) as shared:
         yield shared
 

@@ -128,7 +128,7 @@ class Frontier:
         )
 
     def check(self):
-        """What must hold after every transaction."""
+        """Check the promises that must hold after every transaction."""
         states, counts = self.states(), self.counts()
         sums = RunCount.objects.filter(run=self.run).aggregate(
             **{name: Sum(name) for name in COUNTED}

@@ -25,7 +25,9 @@ def browser(role: str, **user_fields) -> Client:
 
 
 def log_in(client: Client, user: User) -> None:
-    """What is left of a log-in, and all that tests of pages need, for a quarter of its queries."""
+    """Set the session of a log-in, which is all that tests of pages need, for a quarter of its
+    queries.
+    """
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[-1]

@@ -11,7 +11,7 @@ from crawling.uses.search.jobs import INDEXING
 
 
 def read_when_idle(run_id: int) -> str:
-    """What became of a turn of the job that reads its pages again."""
+    """The result of a turn of the job that reads its pages again."""
     return run_job(open_job(SECOND_READING, Run.objects.get(pk=run_id), by=None).pk)
 
 

@@ -23,7 +23,7 @@ def dumper():
 
 
 def back(values, kind):
-    """What the server makes of a list."""
+    """The server's reading of a list."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT %s::{kind}[]", [values])
         return cursor.fetchone()[0]

@@ -163,7 +163,7 @@ def left_on_disk(place, run) -> list[str]:
 
 
 def jobs_in_redis() -> list[str]:
-    """Those that wait, work or have failed."""
+    """The jobs that wait, work or have failed."""
     found = []
     for name in (BACKGROUND_QUEUE, IMPORTS):
         queue = django_rq.get_queue(name)

@@ -60,7 +60,7 @@ class Supervisor:
         ]
 
     def workers(self) -> list[psutil.Process]:
-        """Those that work shifts off, as the supervisor has noted them down."""
+        """The processes that work shifts off, as the supervisor has noted them down."""
         found = []
         for note in (self.state_dir / "pids/stack").glob("worker*"):
             with contextlib.suppress(psutil.NoSuchProcess):  # as one does that was just killed

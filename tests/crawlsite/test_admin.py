@@ -1,4 +1,4 @@
-"""Who may see what was done, and who may make whom."""
+"""The users who may see what was done, and who may make whom."""
 
 from __future__ import annotations
 

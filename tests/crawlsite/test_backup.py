@@ -66,7 +66,7 @@ def finished(make_site, order, work_off, tmp_path):  # noqa: F811
 
 
 def in_a_thread(do):
-    """What another process would do meanwhile, on a connection of its own."""
+    """Do it as another process would meanwhile, on a connection of its own."""
 
     def work():
         try:

@@ -1,5 +1,5 @@
-"""What a user has opened to people without an account stops with the account, and with the right to
-open it; an administrator who locks the account sees it, and may hand it over.
+"""A share link or feed that a user has opened stops with the account, and with the right to open
+it; an administrator who locks the account sees it, and may hand it over.
 """
 
 from __future__ import annotations

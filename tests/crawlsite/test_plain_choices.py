@@ -1,5 +1,5 @@
-"""What may be chosen is text for programs and commands alike: an error that lists it shows no
-objects of Python.
+"""Choices are text for programs and commands alike: an error that lists them shows no objects of
+Python.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What crawlsite keeps is for its own account and group alone, also what was kept before."""
+"""The files that crawlsite keeps are for its own account and group alone, also those that were kept
+before.
+"""
 
 from __future__ import annotations
 

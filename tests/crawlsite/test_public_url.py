@@ -125,7 +125,9 @@ def test_a_proxy_that_asks_for_loopback_gets_secure_cookies(client, behind_https
 
 @pytest.mark.django_db
 def test_a_silent_proxy_gets_secure_cookies_too(behind_https, django_user_model, caplog):
-    """It asks for the name by which it knows the server; only the browser tells where it is."""
+    """The proxy asks for the name by which it knows the server; only the browser tells where it
+    is.
+    """
     django_user_model.objects.create_superuser("ada", password="right")
 
     answer = log_in("127.0.0.1:8000", origin="https://crawls.example.org")

@@ -4,8 +4,8 @@ Each new one costs the server a process that has to learn all tables. A job clos
 opens its own, since in the product it was forked, and a thread closes its own as it ends: that
 makes thousands in a run of the suite.
 
-What a session has set, locked and created for itself is gone when its connection is taken again;
-statements that it has prepared stay, of which its client keeps account.
+Settings, locks and tables that a session has made for itself are gone when its connection is taken
+again; statements that it has prepared stay, of which its client keeps account.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Kept = list[tuple[list[Any], psycopg.Connection[Any]]]
 
 
 class KeptConnections:
-    """Those of this process: one that was forked from it has none."""
+    """The connections of this process: one that was forked from it has none."""
 
     def __init__(self) -> None:
         self._owner, self._kept = os.getpid(), Kept()

@@ -1,4 +1,4 @@
-"""What pages and programs read of a living cache: its own table 1, trees and conflict area."""
+"""Pages and programs read a living cache: its own table 1, trees and conflict area."""
 
 import time
 

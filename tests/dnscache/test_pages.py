@@ -1,4 +1,4 @@
-"""What operators see of the cache and do to it, in the browser and by JSON."""
+"""Operators see the cache and act on it, in the browser and by JSON."""
 
 import csv
 import io

@@ -1,5 +1,6 @@
-"""What a resolver costs name servers, counted by the server: packets by name, type and
-transport."""
+"""The cost of a resolver for name servers, counted by the server: packets by name, type and
+transport.
+"""
 
 import threading
 

@@ -50,7 +50,9 @@ records = st.lists(st.tuples(owners, ttls, data), max_size=4)
 
 
 def by_dnspython(packet, asked):
-    """What dnspython makes of a packet; None if it waits for a better one, or follows nothing."""
+    """The answer that dnspython reads in a packet; None if it waits for a better one, or follows
+    nothing.
+    """
     query = dns.message.from_wire(asked)
     try:
         response = dns.message.from_wire(packet)

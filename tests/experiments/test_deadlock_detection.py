@@ -1,5 +1,5 @@
-"""Who is truly deadlocked: the textbooks' answers, and the definition itself tried out in every
-order.
+"""The detection of true deadlocks: the textbooks' answers, and the definition itself tried out in
+every order.
 """
 
 from __future__ import annotations

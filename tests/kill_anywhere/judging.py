@@ -1,4 +1,4 @@
-"""What must hold of a crawl that has ended, whatever died meanwhile."""
+"""The promises of a crawl that has ended, whatever died meanwhile."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the tests that are to go red need; without the check that nothing is lost, for with a fault
-much is.
+"""The fixtures of the tests that are to go red; without the check that nothing is lost, for with a
+fault much is.
 """
 
 from tests.allocation.conftest import make_pool, make_process

@@ -13,9 +13,9 @@ from django.db import IntegrityError
 from allocation.errors import AllocationError
 from allocation.rules.replay import Breach
 
-#: What a broken promise raises: an assertion of a test, a `pytest.raises` in vain, a constraint of
-#: the database, a ledger that cannot be, and the bank on paper, which refuses what the faulty bank
-#: did.
+#: The errors of a broken promise: an assertion of a test, a `pytest.raises` in vain, a constraint
+#: of the database, a ledger that cannot be, and the bank on paper, which refuses what the faulty
+#: bank did.
 FINDS = (AssertionError, pytest.fail.Exception, IntegrityError, Breach, AllocationError)
 
 

@@ -19,8 +19,8 @@ from django.db import connection
 
 @dataclass(frozen=True)
 class Fault:
-    """What to change in which function, named as `package.module:Class.function`; each `old` stands
-    there exactly once.
+    """The change of a function, which is named as `package.module:Class.function`; each `old`
+    stands there exactly once.
 
     The function is taken as `ast.unparse` prints it: however its lines are broken, and with single
     quotes.

@@ -1,4 +1,4 @@
-"""What two rivals at the bank may find, in either order."""
+"""The results of two rivals at the bank, in either order."""
 
 from __future__ import annotations
 

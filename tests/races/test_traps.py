@@ -1,4 +1,4 @@
-"""What PostgreSQL does to those who lock and read, step by step: why the bank locks in one
+"""PostgreSQL's treatment of sessions that lock and read, step by step: why the bank locks in one
 statement and reads in the next.
 
 The first half are negative controls: plain SQL that must go wrong, or the rule it supports would be

@@ -1,4 +1,4 @@
-"""What was seen of a case at its server and in the rows, and what of it is wrong."""
+"""The observations of a case at its server and in the rows, and the faults in them."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class CaseServer:
         return self.origin + self.case.seed
 
     def paths(self) -> list[str]:
-        """What was asked for, oldest first, without robots.txt."""
+        """The paths asked for, oldest first, without robots.txt."""
         return [asked.target for asked in list(self.asked) if asked.target != "/robots.txt"]
 
     def seconds(self) -> float:

@@ -137,7 +137,7 @@ class ServedWeb:
         return [f"{site.url}/" for site in self.sites]
 
     def expected(self) -> dict[str, tuple[str, int]]:
-        """What becomes of every URL, as (state, status)."""
+        """The fate of every URL, as (state, status)."""
         ends = {node: self.web.status(node) for node in self.web.nodes()}
         return {
             self.url(node): ("s" if status < 400 else "f", status) for node, status in ends.items()

@@ -1,4 +1,4 @@
-"""What the regression web's servers do costs a crawl what their cases say, and no more."""
+"""The regression web's servers cost a crawl what their cases say, and no more."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What all screens share."""
+"""The base of all screens."""

@@ -1,5 +1,5 @@
-"""What requests may carry: pages and filters of lists, orders and their changes; and the
-permissions that endpoints about crawls need.
+"""Parameters of requests: pages and filters of lists, orders and their changes; and the permissions
+that endpoints about crawls need.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the endpoints of crawls and their runs answer."""
+"""Answers of the endpoints of crawls and their runs."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ class CrawlView:
 
 
 def verbs_of(view: CrawlView, run: Run | None) -> dict[str, Verb]:
-    """What can be done to a crawl now, by word, the likeliest first. run: the latest, whose view
-    this is.
+    """The verbs that a user may apply to a crawl now, by word, the likeliest first. run: the
+    latest, whose view this is.
     """
     if run is None:
         return offered(["start"], has_run=False)

@@ -1,4 +1,4 @@
-"""What was deleted and can be restored, of every kind: list, restore, delete for good."""
+"""Deleted things of every kind that can be restored: list, restore, delete for good."""
 
 from __future__ import annotations
 

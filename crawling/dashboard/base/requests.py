@@ -1,5 +1,5 @@
-"""What a request for a page asks for in its address: crawls, their runs and their pages by number,
-and where a button leads back to.
+"""The address of a request for a page: crawls, their runs and their pages by number, and the page
+that a button leads back to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a page tells of what could not be done: a message on the page that follows, or a sentence
+"""Reports of a page on what could not be done: a message on the page that follows, or a sentence
 beside a field of the form, which keeps what was typed.
 """
 

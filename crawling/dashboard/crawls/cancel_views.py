@@ -56,9 +56,8 @@ def ask_inquiry_again(request: AuthenticatedRequest, inquiry_id: int) -> HttpRes
 
 
 def asked_again(request: AuthenticatedRequest, inquiry: Inquiry) -> Inquiry:
-    """What is asked in the place of a question that was cancelled, and of those that were cancelled
-    with it. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not
-    cancelled.
+    """The question in the place of one that was cancelled, and of those that were cancelled with
+    it. Raises PermissionDenied, InquiriesBusy, SealBroken, and WrongState if it was not cancelled.
     """
     if request.user not in (inquiry.by, inquiry.cancelled_by):
         raise PermissionDenied(f"Another user asked inquiry {inquiry.pk}.")

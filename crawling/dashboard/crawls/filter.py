@@ -53,7 +53,7 @@ NEWEST_FIRST = "-made"
 
 @dataclass(frozen=True)
 class CrawlFilter:
-    """What the address asks for; nonsense counts as nothing."""
+    """The filter of an address; nonsense counts as nothing."""
 
     state: str = ""
     search: str = ""

@@ -31,7 +31,7 @@ class CrawlListRow(NamedTuple):
 
     @property
     def some_seeds(self) -> Sequence[str]:
-        """Those that are told: there may be thousands."""
+        """The first seeds only: there may be thousands."""
         return self.view.seeds[:SEEDS_TOLD]
 
     @property

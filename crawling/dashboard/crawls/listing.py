@@ -94,7 +94,8 @@ def page_of(
     waiting: the runs that wait; among: all ids that are found, if they have been read.
     """
     rows = _sorted(found_crawls(wanted, waiting, among), wanted.sort)
-    # Their ids first: the sorted rows are then narrow, whatever the length of the lists of seeds.
+    # The ids are read first: the sorted rows are then narrow, whatever the length of the lists of
+    # seeds.
     ids, following = cut(_first_ids(_parts(rows, wanted), most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]

@@ -61,8 +61,8 @@ def host_counts(wanted: HostFilter) -> dict[str, int]:
 
 
 def condition(state: str) -> Q:
-    """What makes a host be in one of STATES. By lists of names, which PostgreSQL reads once, rather
-    than by a question for each host.
+    """The condition for a host to be in one of STATES. By lists of names, which PostgreSQL reads
+    once, rather than by a question for each host.
     """
     if state == FETCHED_FROM:
         return Q(shift__isnull=False, shift__ended_at=None)

@@ -71,7 +71,7 @@ def list_hosts(wanted: HostFilter, *, most: int = HOSTS) -> tuple[list[HostSumma
 
 
 def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
-    """What is known of these hosts, in a fixed number of queries."""
+    """The facts of these hosts, in a fixed number of queries."""
     names = [host.name for host in hosts]
     entries = {
         entry.name: entry

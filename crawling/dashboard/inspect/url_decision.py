@@ -73,7 +73,7 @@ class UrlDecision:
 
 @dataclass(frozen=True, slots=True)
 class UrlDecisionFacts:
-    """What is read once for all crawls."""
+    """The facts that are read once for all crawls."""
 
     blocklist: Blocklist
     robots: Sequence[DecisionFact]
@@ -206,7 +206,7 @@ def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
 
 
 def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
-    """What the frontier and the findings say of a URL that the run has taken up."""
+    """The facts in the frontier and the findings about a URL that the run has taken up."""
     yield from _of_frontier(run, row)
     if via := _url(row.via):
         yield DecisionFact(

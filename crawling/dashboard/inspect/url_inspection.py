@@ -65,7 +65,7 @@ def referrers_of(rows: Sequence[Url]) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class UrlOccurrence:
-    """What became of the address in one run, and the page that it was found on."""
+    """The result of the address in one run, and the page that it was found on."""
 
     row: Url
     #: the page's URL; empty for a seed

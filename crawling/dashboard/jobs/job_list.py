@@ -44,7 +44,7 @@ class JobRow:
 
     @property
     def trouble(self) -> str:
-        """What went wrong; of a question of a page, for those who may cancel it."""
+        """The error; of a question of a page, for those who may cancel it."""
         hides = kind_of(self.job).is_of_asker and not self.may_act
         return "" if hides else self.job.trouble
 
@@ -63,7 +63,7 @@ class JobRow:
 def listed_jobs(
     *, kind: str = "", state: str = "", crawl: int | None = None
 ) -> QuerySet[BackgroundJob]:
-    """Those of a kind, in a state, of a crawl, the latest first; "" and None: of all.
+    """The jobs of a kind, in a state, of a crawl, the latest first; "" and None: of all.
 
     Without kind and state, those of kinds that are kept for a while only are left out: what the
     scheduler asks for again and again, and questions of pages.

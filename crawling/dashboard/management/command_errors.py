@@ -1,5 +1,4 @@
-"""What every command does about trouble: one clear sentence and an exit status, never a
-traceback."""
+"""Trouble of every command: one clear sentence and an exit status, never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `crawl VERB CRAWL` does to a crawl that exists."""
+"""The verbs of `crawl VERB CRAWL`, for a crawl that exists."""
 
 from __future__ import annotations
 

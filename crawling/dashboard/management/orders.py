@@ -26,7 +26,9 @@ def add_order_arguments(parser: ArgumentParser) -> None:
 
 
 def option_of(one: OrderField) -> dict[str, Any]:
-    """What argparse is to do with a field's option. Numbers stay text: the order checks them."""
+    """The arguments for argparse that make a field's option. Numbers stay text: the order checks
+    them.
+    """
     question = one.question
     if one.kind is bool:
         return {

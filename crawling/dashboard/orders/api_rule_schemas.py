@@ -1,4 +1,4 @@
-"""What the endpoints answer of a crawl's rules: tests of them, their revisions, the blocklist,
+"""Answers of the endpoints of a crawl's rules: tests of them, their revisions, the blocklist,
 exceptions from robots.txt.
 """
 

@@ -187,14 +187,14 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
 
 
 def _reserved(order: CrawlOrder) -> str:
-    """What the crawl's processes may hold of the pool that all crawls share."""
+    """The units that the crawl's processes may hold of the pool that all crawls share."""
     amounts = listed(format_amounts(pool_named(order.pool).pk, order.claim))
     each = "It reserves" if order.processes == 1 else "Each of its workers reserves"
     return f"{each} at most {amounts}."
 
 
 def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str | bool) -> JsonResponse:
-    """What order.js shows."""
+    """The answer that order.js shows."""
     told = {key: folded.told for key, folded in sections_of(form).items()}
     errors = {name: str(sentences[0]) for name, sentences in form.errors.items()}
     return JsonResponse({"errors": errors, "told": told, "estimate": foreseen, **more})
@@ -230,7 +230,7 @@ def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
 
 
 def _to_begin_with(request: AuthenticatedRequest) -> dict[str, Any]:
-    """What the form is filled in with: as another crawl was, as a template says, or as usual."""
+    """The first contents of the form: those of another crawl, of a template, or the usual ones."""
     answers = {"product_token": identity().product_token}
     if clone := request.GET.get("clone", ""):
         crawl = get_object_or_404(CrawlJob, pk=whole_number(clone) or 0)

@@ -1,5 +1,5 @@
-"""What a run has not got, counted by reason, and the addresses of each: kept out by a rule,
-excluded, failed, held as a trap, or a copy.
+"""Addresses that a run has not fetched, counted by reason and listed: kept out by a rule, excluded,
+failed, held as a trap, or a copy.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Row(NamedTuple):
 
 
 def reasons_of(run: Run) -> list[NotFetchedReason]:
-    """Those that there are: the rules in the order in which they are asked, then the others, the
+    """The reasons that occur: the rules in the order in which they are asked, then the others, the
     commonest first.
     """
     counts = VerdictCount.objects.filter(run=run).exclude(kept=0, more=0)
@@ -102,7 +102,7 @@ def _by_status(run: Run) -> list[NotFetchedReason]:
 
 
 def _by_counts(run: Run) -> list[NotFetchedReason]:
-    """What is held as a trap, and copies."""
+    """URLs that are held as a trap, and copies."""
     found, sums = list[NotFetchedReason](), counts_of([run.pk])[run.pk]
     if sums.quarantined:
         found.append(

@@ -1,6 +1,6 @@
-"""What a run has fetched and what not: decisions on possible traps, stored pages as
-they were (without anything that could act in the reader's browser), the archive's files, downloads,
-two runs or two texts side by side, and what is missing, by reason.
+"""Pages that a run has fetched and URLs that it has not: decisions on possible traps, stored pages
+as they were (without anything that could act in the reader's browser), the archive's files,
+downloads, two runs or two texts side by side, and what is missing, by reason.
 """
 
 from __future__ import annotations
@@ -218,8 +218,8 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
 
 @of_run("there are no runs to compare")
 def compare(request: AuthenticatedRequest, new: Run) -> HttpResponse:
-    """What is different in `?run=` (the latest) against `?against=` (the one before): of a
-    `?kind=`, on a `?host=`, after an address.
+    """The differences of `?run=` (the latest) from `?against=` (the one before): of a `?kind=`, on
+    a `?host=`, after an address.
     """
     old = _against(request, new.crawl, new)
     kind = request.GET.get("kind", "")

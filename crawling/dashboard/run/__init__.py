@@ -1,4 +1,4 @@
-"""What the pages of a run show.
+"""The pages of a run.
 
 Each function asks a fixed number of queries, and none counts URLs or pages.
 """

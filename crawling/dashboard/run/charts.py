@@ -52,7 +52,7 @@ WHERE url.queue_id = %(queue)s GROUP BY 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeSeriesPoint(ChartCounts):
-    """What was done in one interval.
+    """The counts of one interval.
 
     A retry takes failures off again, so they may be negative.
     """
@@ -128,7 +128,7 @@ def chart_of_all(hours: int) -> TimeSeries:
 
 
 def chart_of_run(run: Run) -> TimeSeries:
-    """What a run did from its first fetch to its end or now."""
+    """The counts of a run from its first fetch to its end or now."""
     until = run.finished_at or timezone.now()
     since = run.started_at or until
     minutes = max(1, -(-int((until - since).total_seconds() // 60 + 1) // POINTS))

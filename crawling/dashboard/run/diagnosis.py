@@ -108,7 +108,7 @@ def _next_host(hosts: Iterable[NextHostQueue]) -> NextHost | None:
 
 
 def _paused(run: Run) -> str:
-    """Who paused it and when, or why it paused by itself."""
+    """The user who paused the run and the moment, or the reason why it paused by itself."""
     if run.trouble:
         return run.trouble
     crawls = ContentType.objects.get_for_model(CrawlJob)

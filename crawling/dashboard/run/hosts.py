@@ -95,8 +95,8 @@ def hosts_page(
 
 
 def _beyond(run: Run, after: int, sort: str) -> Q:
-    """What follows in the order of `hosts_of`: by the key, then those with most done, then the
-    first met.
+    """The rows behind one in the order of `hosts_of`: by the key, then those with most done, then
+    the first met.
     """
     if sort == FOUND_FIRST:
         return Q(pk__gt=after)
@@ -161,8 +161,8 @@ def _free_at(queue: HostQueue) -> datetime:
     host = queue.host
     if host.shift_id is None or host.lease_until is None:
         return max(queue.due_at, host.due_at)
-    # Its shift may hand it on at any moment; only one that was lost keeps it to the end of the
-    # lease and a delay after.
+    # The host's shift may hand it on at any moment; only one that was lost keeps it to the end of
+    # the lease and a delay after.
     is_lost = host.shift is None or host.shift.ended_at is not None
     return (
         max(queue.due_at, host.lease_until + timedelta(seconds=host.delay_seconds))

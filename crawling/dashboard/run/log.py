@@ -1,6 +1,6 @@
 """A run's log, looked through from any place in either direction, with a filter, and as a file.
 
-What one look costs is bounded.
+The cost of one look is bounded.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ class RunOverview:
 
     @property
     def is_working(self) -> bool:
-        """It fetches, or will as soon as a host is due; not so while it is paused or waits."""
+        """The run fetches, or will as soon as a host is due; not so while it is paused or waits."""
         return self.run is not None and self.run.state in WORKING_STATES
 
     @property
@@ -213,7 +213,7 @@ class RunOverview:
 
     @property
     def commands(self) -> list[str]:
-        """What would do the same on the command line."""
+        """The commands that would do the same."""
         name = shlex.quote(self.crawl.name)
         said = [f"python manage.py crawl {verb} {name}" for verb in (*self.verbs, "show")]
         failed = (
@@ -308,7 +308,7 @@ def empty_page(crawl: CrawlJob) -> RunOverview:
 
 
 def latest_runs(crawl: CrawlJob) -> list[Run]:
-    """Those that the page of a crawl names, the latest first."""
+    """The runs that the page of a crawl names, the latest first."""
     return list(crawl.runs.all()[:RUNS])
 
 

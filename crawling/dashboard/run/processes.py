@@ -1,4 +1,4 @@
-"""What a run's processes have now: their units, their requests, and the steps of their fetch
+"""The present state of a run's processes: their units, their requests, and the steps of their fetch
 threads.
 """
 
@@ -38,7 +38,7 @@ class ProcessHoldings:
 
     @property
     def uses(self) -> list[tuple[Holding, int | None]]:
-        """What it holds of each class, and what is used of that; None: not measured."""
+        """The units held of each class, and the units of that in use; None: not measured."""
         return [(held, self.used.get(held.key)) for held in self.holdings]
 
 

@@ -60,7 +60,7 @@ class SiteDirectory:
 
     @property
     def largest(self) -> Sequence[SiteDirectory]:
-        """What stands in it, the most URLs first."""
+        """The directories in it, the most URLs first."""
         return sorted(self.inside.values(), key=lambda one: (-one.urls, one.name))
 
     @property

@@ -1,4 +1,4 @@
-"""What several pages of a crawl say of it."""
+"""Tags that several pages of a crawl share."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def crawl_link(crawl: CrawlJob) -> SafeString:
 def crawl_head(
     context: Context, crawl: CrawlJob, here: str, run: Run | None = None
 ) -> dict[str, object]:
-    """What a page of a crawl besides its overview begins with; the state is the latest run's."""
+    """The beginning of a page of a crawl besides its overview; the state is the latest run's."""
     latest = run if run and run.is_latest else crawl.runs.filter(is_latest=True).first()
     view = run_view(latest, explains=False) if latest else crawl_view(crawl)  # no reason is shown
     shown = run or latest

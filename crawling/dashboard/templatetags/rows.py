@@ -1,7 +1,7 @@
 """Rows of long lists, written in Python: of hundreds of them a template's loop takes a tenth of a
 second.
 
-What strangers wrote is escaped; all else is numbers, moments and words of ours.
+Strangers' text is escaped; all else is numbers, moments and words of ours.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What the links of a batch give to the URLs that they lead to, by the run's order of visits (SEEDS
-B4, W15).
-"""
+"""The gains of URLs from the links of a batch, by the run's order of visits (SEEDS B4, W15)."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ def ranking_of(run: Run) -> Ranking:
 def credit_gains(
     cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]
 ) -> dict[str, float]:
-    """What each URL gains by a batch: best-first counts links, OPIC moves credit, and in a focused
+    """The gain of each URL by a batch: best-first counts links, OPIC moves credit, and in a focused
     crawl the most similar link counts; the other orders give nothing.
 
     ranks: of the batch's own URLs by id. The caller holds the run's lock.

@@ -91,8 +91,8 @@ def bring_targets_nearer(
 ) -> PatternAdmission:
     """Tell the targets of pages that are nearer by now than they were told, and theirs in turn.
 
-    It ends, since each depth only falls. The caller holds the run's lock. What is let in is
-    admitted at once, so that its hosts are made in one order.
+    It ends, since each depth only falls. The caller holds the run's lock. URLs that are let in are
+    admitted at once, so that their hosts are made in one order.
     """
     new = caught = 0
     filters = cache(lambda: filters_of(run.crawl, run))
@@ -144,7 +144,7 @@ def _no_longer_too_deep(
     ways: dict[int, LinkPath],
     filters: Callable[[], UrlFilters],
 ) -> list[Candidate]:
-    """What only its depth has kept out, and does so no longer."""
+    """The URLs that only their depth has kept out, and does so no longer."""
     kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
     near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]
     if not near:

@@ -35,7 +35,7 @@ RETURNING p.key, p.state, p.fetched, p.fresh
 
 
 class PatternTotal(NamedTuple):
-    """What all shifts of the run have counted."""
+    """The sums of a pattern over all shifts of the run."""
 
     key: int
     state: str

@@ -1,4 +1,4 @@
-"""What the pages of each pattern are worth: those of a trap hold nothing new."""
+"""The worth of the pages of each pattern: those of a trap hold nothing new."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ class PatternWorth:
 
 
 class ListPage(NamedTuple):
-    """Its parameters, whether it brought an item, an image or a word, whether it brought anything
-    new at all, and whether it led to more of its list.
+    """The parameters of a page, whether it brought an item, an image or a word, whether it brought
+    anything new at all, and whether it led to more of its list.
     """
 
     parameters: frozenset[int]
@@ -170,8 +170,8 @@ class ListPage(NamedTuple):
 
 
 class KnownList:
-    """What the pages of a list have shown, whatever their parameters were, and which of those
-    bring nothing: the others are judged by the pages without these.
+    """Items, images and words that the pages of a list have shown, whatever their parameters were,
+    and the parameters that bring nothing: the others are judged by the pages without these.
     """
 
     def __init__(self) -> None:
@@ -199,8 +199,8 @@ class KnownList:
 
     def _worst(self) -> set[int]:
         """The parameters whose pages brought least: what narrows a list down brings less than what
-        the list needs. What is on all its pages is judged only once it has no others; none: it is
-        too soon.
+        the list needs. A parameter on all its pages is judged only once it has no others; none: it
+        is too soon.
         """
         brought: dict[int, list[bool]] = {}
         for page in self._pages:
@@ -371,7 +371,7 @@ class PatternWatch:
 
 
 def _latest(kept: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
-    """What is kept under a key, or a new one; the latest so many are kept."""
+    """The value kept under a key, or a new one; the latest so many are kept."""
     value = kept.pop(key, None) or make()
     kept[key] = value
     forget_oldest(kept, most)

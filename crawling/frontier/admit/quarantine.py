@@ -105,7 +105,7 @@ WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNIN
 
 
 def states_of(run_id: int) -> Mapping[int, TrapState]:
-    """What is thought of the run's patterns, of those that matter to new links."""
+    """The judgements of the run's patterns, of those that matter to new links."""
     rows = (
         TrapPattern.objects.filter(run=run_id)
         .exclude(state=TrapState.WATCHED)

@@ -61,7 +61,7 @@ ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept,
 
 
 class Refusals:
-    """What a shift has refused, the latest CAPACITY of it; shared by its fetch threads.
+    """The links that a shift has refused, the latest CAPACITY of them; shared by its fetch threads.
 
     Each URL is written to the database once; the other pages that link to it follow with `take`.
     """
@@ -91,8 +91,7 @@ class Refusals:
         via: int | None,
         is_final: bool,
     ) -> Refusal | None:
-        """What to write down of a link that was refused; None: it is known, and no nearer this
-        time.
+        """The refusal to write down of a link; None: it is known, and no nearer this time.
 
         is_final: it would be refused wherever it is met.
         """

@@ -156,7 +156,7 @@ def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
 
 
 def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that are new to the run.
+    """The candidates that are new to the run.
 
     Of two URLs with one fingerprint the later counts as known, which is right but for once in 10^19
     pairs.

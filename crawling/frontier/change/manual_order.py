@@ -1,6 +1,6 @@
-"""What an operator's hand does to the frontier: send waiting URLs ahead or to the end, take them
-out, put them back, and put failed URLs back into their queues, as if neither they nor their hosts
-had ever been tried.
+"""An operator's acts on the frontier: send waiting URLs ahead or to the end, take them out, put
+them back, and put failed URLs back into their queues, as if neither they nor their hosts had ever
+been tried.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
 
 
 def taken_out(run: Run) -> QuerySet[Url]:
-    """What a hand has taken out of the run."""
+    """The URLs that an operator has taken out of the run."""
     return Url.objects.filter(run=run, state=UrlState.EXCLUDED, status=FetchStatus.TAKEN_OUT)
 
 

@@ -43,12 +43,11 @@ ORDER BY wanted.id, p.fetched_at DESC
 def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> dict[int, Page]:
     """The latest fresh page of another crawl for each URL that has one, by the URL's id.
 
-    What a server lets expire sooner is not fresh.
+    A page that its server lets expire sooner is not fresh.
 
     A crawl that shows who it is, by cookies, a login or headers of its own, is shown pages of its
-    own: it takes and gives none. What it fetched so stays its own, whatever its order says later.
-    Nor is a page given that came in a file: who made the file decided what its server said, and
-    when.
+    own: it takes and gives none. Its own pages stay its own, whatever its order says later. Nor is
+    a page given that came in a file: who made the file decided what its server said, and when.
     """
     if not claimed or run.crawl.order.fetching.shows_itself:
         return {}

@@ -1,1 +1,1 @@
-"""What became of fetched URLs, on its way into the database."""
+"""Results of fetched URLs, on their way into the database."""

@@ -54,7 +54,7 @@ ATTEMPTS = 5
 
 
 class UrlEnd(NamedTuple):
-    """What becomes of a URL; seconds until it is tried again."""
+    """The end of a URL; seconds until it is tried again."""
 
     id: int
     state: str
@@ -110,7 +110,7 @@ FROM counted WHERE q.id = counted.queue_id
 
 @dataclass
 class RecordingState:
-    """What a shift remembers from batch to batch: logged hosts, known contents, and watched
+    """The memory of a shift from batch to batch: logged hosts, known contents, and watched
     patterns.
     """
 
@@ -328,7 +328,7 @@ def _settled_before(shift: Shift, outcomes: Sequence[UrlOutcome]) -> set[int]:
 def _record_fault(
     shift: Shift, fault: UrlOutcome, numbers: Sequence[int], memory: RecordingState
 ) -> None:
-    """Its links, too, unless it is they that the database refuses."""
+    """Record the links of the faulty outcome, too, unless the database refuses just those."""
     try:
         record(shift, [fault], numbers=numbers, memory=memory)
     except DataError:

@@ -35,8 +35,7 @@ WHERE run_id = (SELECT %s::bigint) AND fingerprint = ANY(%s) AND duplicate_of IS
 
 
 def as_text(value: str) -> str:
-    """What servers send as PostgreSQL can keep it: without NUL, and without halves of
-    characters."""
+    """A server's text as PostgreSQL can keep it: without NUL, and without halves of characters."""
     return (
         value
         if value.isascii() and "\0" not in value

@@ -56,7 +56,7 @@ class Visits:
 
 
 class Prior(NamedTuple):
-    """What is known before the first visit: a rate in changes a day, above 0, and its weight in
+    """The knowledge before the first visit: a rate in changes a day, above 0, and its weight in
     changes seen, above 0.
     """
 
@@ -161,7 +161,9 @@ def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: 
 
 
 def _certainty(x: Floats) -> Floats:
-    """What a change within an interval says of the rate, as a share of what its moment would."""
+    """The information of a change within an interval about the rate, as a share of that of its
+    moment.
+    """
     half = np.minimum(x, 1400) / 2  # beyond, the share is 0 and the sine infinite
     return (half / np.sinh(half)) ** 2
 

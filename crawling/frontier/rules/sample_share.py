@@ -1,4 +1,4 @@
-"""What a sample says of the whole, and how sure that is."""
+"""Inference from a sample to the whole, and how sure that is."""
 
 from __future__ import annotations
 

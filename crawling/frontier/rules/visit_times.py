@@ -21,7 +21,7 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
 
     budget: visits a day, above 0. start: from when on it counts.
 
-    Those that are wanted first come first, of equals in their order; none is before `start`.
+    The visits that are wanted first come first, of equals in their order; none is before `start`.
     Between any two moments are at most so many visits as the budget has for the days between them,
     and one. O(n log n).
     """
@@ -34,8 +34,8 @@ def spread(wanted: Floats, budget: float, start: float) -> Floats:
 
 
 def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
-    """What part of its wait passes before each page's next visit, from 0 to below 1: evenly spread
-    among pages, and for each page among its visits, so that none has a short wait for ever.
+    """The part of its wait that passes before each page's next visit, from 0 to below 1: evenly
+    spread among pages, and for each page among its visits, so that none has a short wait for ever.
 
     fingerprints: of 64 bits, with sign. visits: how many each page has had.
     """

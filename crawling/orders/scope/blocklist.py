@@ -1,4 +1,4 @@
-"""What no crawl may fetch."""
+"""The list of URLs that no crawl may fetch."""
 
 from __future__ import annotations
 

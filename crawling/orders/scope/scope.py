@@ -23,7 +23,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True)
 class Scope:
-    """What is near enough to a seed, down to a depth.
+    """The URLs that are near enough to a seed, down to a depth.
 
     A seed has depth 0; a link is one deeper than its page.
     """
@@ -151,7 +151,7 @@ def _place(address: Address) -> str:
 
 
 def site_of(address: Address) -> str:
-    """What belongs together at whatever host, scheme and port."""
+    """The site of an address, at whatever host, scheme and port."""
     return domain_of(address.hostname) or address.hostname
 
 

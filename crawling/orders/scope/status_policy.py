@@ -20,7 +20,7 @@ from crawling.web.statuses import (
 
 
 class StatusPolicy(StrEnum):
-    """What becomes of a URL by its status; the value is the sentence that people read."""
+    """The treatment of a URL by its status; the value is the sentence that people read."""
 
     READ = "read, links followed"
     FOLLOW = f"follow, {MOST_REDIRECTS} in a row"

@@ -25,8 +25,8 @@ MOST_BARE = 50_000
 
 
 class TrapState(StrEnum):
-    """What is known of a pattern: its pages are counted; they yield too little; what an operator
-    said.
+    """The state of a pattern: its pages are counted; they yield too little; an operator has
+    decided.
     """
 
     WATCHED = "watched"
@@ -71,8 +71,9 @@ class TrapGate:
     def _by_states(
         self, link: Address, counted: Pattern | None, own: list[Pattern]
     ) -> PatternRuling:
-        """What was found or said of the link's patterns, its own before those of its parameters and
-        its site."""
+        """The ruling by the states of the link's patterns, its own before those of its parameters
+        and its site.
+        """
         for known in own:
             state = self.states.get(known.key)
             if state is TrapState.BANNED:

@@ -135,7 +135,7 @@ def site_pattern(address: Address) -> Pattern:
 
 
 def list_of(address: Address) -> str:
-    """What the URLs of a list that is narrowed down, sorted or turned over have in common, whatever
+    """The common part of the URLs of a list that is narrowed down, sorted or turned over, whatever
     their parameters are; "": this has fewer than LEAST_COMBINED.
     """
     path, _, query = address.target.partition("?")
@@ -191,7 +191,7 @@ def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | N
 
 
 def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
-    """Those that a URL may have been let in under, the commonest first."""
+    """The patterns that a URL may have been let in under, the commonest first."""
     yield pattern_of(address)
     yield suspicion(address, year=year)
     bare = without_session(address)

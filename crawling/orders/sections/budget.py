@@ -1,4 +1,4 @@
-"""What an order may spend besides its hard limits: softly in all, and on each host."""
+"""The limits of an order besides its hard ones: softly in all, and on each host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an order may say of requests: headers, cookies, credentials, a proxy, time limits, POST
+"""The part of an order about requests: headers, cookies, credentials, a proxy, time limits, POST
 seeds, a login.
 """
 
@@ -203,7 +203,7 @@ class FetchingPart(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _posts_are_seeds(cls, fields: Any) -> Any:
-        """What is posted to is a seed without being named twice."""
+        """A URL that is posted to is a seed without being named twice."""
         if (
             not isinstance(fields, dict)
             or not isinstance(fields.get("posts"), dict)
@@ -298,14 +298,14 @@ class FetchingPart(BaseModel):
     def headers_for(self, may_have: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
         """The order's own headers for a host. may_have: whether it gets a header by its name.
 
-        What is no secret goes to every host.
+        A header that is no secret goes to every host.
         """
         for name, value in self.headers.items():
             if name.lower() in OPEN_HEADERS or may_have(name):
                 yield name, value
 
     def secrets(self) -> Iterator[Secret]:
-        """What of the order goes only to the origins that it is given for.
+        """The parts of the order that go only to the origins that they are given for.
 
         The bodies of `posts` go to their own URLs, and a proxy's password to the proxy.
         """
@@ -334,8 +334,7 @@ class FetchingPart(BaseModel):
 
 
 def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What of an order's secrets is masked, by field: the keys of its table, or the field
-    itself."""
+    """The masked secrets of an order, by field: the keys of its table, or the field itself."""
     found: dict[str, list[str]] = {}
     for name in SECRET_FIELDS:
         value = order.get(name) or {}

@@ -1,4 +1,4 @@
-"""What an order may say of how URLs are weighed against each other (SEEDS B4, W4)."""
+"""The part of an order about how URLs are weighed against each other (SEEDS B4, W4)."""
 
 from __future__ import annotations
 

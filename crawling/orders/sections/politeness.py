@@ -1,4 +1,4 @@
-"""What a crawl spares the hosts and the line beyond its delay."""
+"""The part of an order that spares the hosts and the line beyond the crawl's delay."""
 
 from __future__ import annotations
 

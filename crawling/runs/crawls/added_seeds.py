@@ -105,7 +105,7 @@ def _checked(
     *,
     widen: bool,
 ) -> list[Address]:
-    """Those that are no seeds yet. Raises BadSeeds."""
+    """The addresses that are no seeds yet. Raises BadSeeds."""
     filters, seeds = filters_of(crawl, run), set(crawl.seeds)
     new = [address for address in addresses if address.url not in seeds]
     mistakes = mistakes + [sentence for address in new if (sentence := _blocked(filters, address))]

@@ -66,7 +66,7 @@ def remove_entry(number: int, *, by: User | None = None) -> BlocklistEntry:
 
 
 def reason_errors(reason: str) -> dict[str, str]:
-    """What is wrong with a reason: others will read it who were not there."""
+    """The mistakes of a reason: others will read it who were not there."""
     text = reason.strip()
     if not text:
         return {"reason": "is required: the log of activity shows it"}

@@ -12,7 +12,7 @@ DEMO_ADDRESS = "127.0.0.1"
 
 
 def demo_web() -> str:
-    """What each address of the demo web begins with; "" where it is switched off."""
+    """The beginning of each address of the demo web; "" where it is switched off."""
     return f"http://{DEMO_ADDRESS}:{settings.DEMO_PORT}/" if settings.DEMO else ""
 
 
@@ -23,6 +23,6 @@ def is_example(crawl: CrawlJob) -> bool:
 
 
 def own_crawls() -> QuerySet[CrawlJob]:
-    """Those that do not begin on the demo web."""
+    """The crawls that do not begin on the demo web."""
     web = demo_web()
     return CrawlJob.objects.exclude(seeds__0__startswith=web) if web else CrawlJob.objects.all()

@@ -35,7 +35,7 @@ def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
 
 
 def granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, frozenset[str]]:
-    """What is given now: for the log-in's own site, and otherwise for those of the seeds."""
+    """The origins that are given now: the log-in's own site, and otherwise those of the seeds."""
     if not any(part.secrets()):
         return {}
     of_seeds = origins_of(canonical_address(seed) for seed in seeds)
@@ -170,8 +170,8 @@ def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
 
 
 def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) -> dict[str, str]:
-    """What an edit may not lead elsewhere without being given anew: a log-in to another site, and
-    all secrets to another proxy, which reads what is not encrypted.
+    """The secrets that an edit may not lead elsewhere without being given anew: a log-in to another
+    site, and all secrets to another proxy, which reads what is not encrypted.
     """
     had, same, errors = granted(crawl), kept(crawl, fields), {}
     if part.login_url and "login_url" in fields:

@@ -1,5 +1,5 @@
-"""What a crawl's rules say of addresses, without fetching any; and what an edit of the rules would
-take out of the frontier, before it is saved.
+"""Verdicts of a crawl's rules on addresses, without fetching any; and the URLs that an edit of the
+rules would take out of the frontier, before it is saved.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[R
 def try_changes(
     crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]
 ) -> tuple[list[RuleCheck], dict[str, str]]:
-    """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong
-    with them.
+    """The verdicts of a crawl's rules if these fields were saved; or, by field, the mistakes in
+    them.
     """
     filters, mistakes = changed_filters(crawl, fields)
     return ([], mistakes) if filters is None else (judge_all(filters, urls, seeds=crawl.seeds), {})
@@ -100,9 +100,7 @@ def read_changed(
 def try_order(
     fields: Mapping[str, Any], urls: Iterable[str]
 ) -> tuple[list[RuleCheck], dict[str, str]]:
-    """What the rules of an order would say; or, by field, the mistakes that must be corrected
-    first.
-    """
+    """The verdicts of an order's rules; or, by field, the mistakes that must be corrected first."""
     order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
     return (
         (judge_all(filters_of_order(order), urls, seeds=order.seeds), {})
@@ -180,8 +178,8 @@ class RulesPreview:
 def preview_changes(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[RulesPreview | None, dict[str, str]]:
-    """What waits in the crawl's run and would not pass these rules; or None, and what is wrong with
-    them by field. Nothing is changed.
+    """The waiting URLs of the crawl's run that would not pass these rules; or None, and the
+    mistakes in them by field. Nothing is changed.
 
     Raises SearchTookTooLong.
     """

@@ -59,13 +59,13 @@ def revoke_share_link(link: ShareLink, *, by: User | None) -> None:
 
 
 def share_links_of(crawl: CrawlJob) -> Sequence[ShareLink]:
-    """Those that have not expired, the oldest first."""
+    """The links that have not expired, the oldest first."""
     alive = ShareLink.objects.filter(crawl=crawl, expires_at__gt=timezone.now())
     return list(alive.select_related("created_by"))
 
 
 def share_links_by(user: User) -> Sequence[ShareLink]:
-    """Those that a user has created and that have not expired, with their crawls."""
+    """The links that a user has created and that have not expired, with their crawls."""
     alive = ShareLink.objects.filter(created_by=user, expires_at__gt=timezone.now())
     return list(alive.filter(crawl__removal_asked_at=None).select_related("crawl"))
 

@@ -81,7 +81,7 @@ def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
 
 
 def uses_of(team: Team) -> list[str]:
-    """What goes by the name of a team, as sentences."""
+    """The crawls and shares of pools that go by the name of a team, as sentences."""
     crawls = list(CrawlJob.objects.filter(team=team.name).values_list("name", flat=True))
     used = [f"crawls {some(crawls)}"] if crawls else []
     for share in shares_of(team):
@@ -92,7 +92,7 @@ def uses_of(team: Team) -> list[str]:
 
 
 def shares_of(team: Team) -> list[Share]:
-    """Its shares of pools; it has one of a pool once a crawl of it has run there."""
+    """The team's shares of pools; it has one of a pool once a crawl of it has run there."""
     shares = Share.objects.filter(ref=f"{TEAM_REF}{team.name}")
     return list(shares.select_related("pool").order_by("pool"))
 

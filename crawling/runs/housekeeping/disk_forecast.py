@@ -41,8 +41,8 @@ class Forecast:
 def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
     """From measurements in their order; None if they span too little time.
 
-    What counts is how free space shrinks, for any reason: by the line that fits all measurements
-    best, so that one large or deleted run does not decide.
+    The forecast goes by how free space shrinks, for any reason: by the line that fits all
+    measurements best, so that one large or deleted run does not decide.
     """
     if not history or history[-1].at - history[0].at < LEAST_HISTORY:
         return None

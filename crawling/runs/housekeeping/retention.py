@@ -64,8 +64,8 @@ class RunRetention:
     """Deletes the runs whose time has come, of crawls that rest: a run at work may come to need
     earlier ones.
 
-    Who needs whom is read from all pages of a crawl. Where all stay for it, they are not read again
-    until the crawl stands otherwise.
+    The needs of runs are read from all pages of a crawl. Where all stay for it, they are not read
+    again until the crawl stands otherwise.
     """
 
     def __init__(self) -> None:

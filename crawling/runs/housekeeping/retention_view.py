@@ -91,8 +91,8 @@ def references(
 
 
 def needed_by_others(runs: Collection[int]) -> str:
-    """Who has payloads in the archives of these runs although it is another crawl, and what to do
-    about it; empty: no crawl.
+    """The other crawls that have payloads in the archives of these runs, and the remedy; empty: no
+    crawl.
     """
     with connection.cursor() as cursor:
         cursor.execute(OF_OTHERS, {"runs": list(runs)})
@@ -112,7 +112,7 @@ def rules_of(crawl: CrawlJob) -> Retention:
 
 
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
-    """What becomes of the crawl's runs by its rules, or by others; the latest first."""
+    """The fates of the crawl's runs by its rules, or by others; the latest first."""
     return _fates(crawl, now, rules or rules_of(crawl), _kept(_sizes(crawl)))
 
 
@@ -145,10 +145,11 @@ def _fates(
 
 
 def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
-    """Its runs, their ends, and whether each would go if no other needed it.
+    """The crawl's runs, their ends, and whether each would go if no other needed it.
 
     While this is the same, so is what becomes of them: who needs whom is in pages of runs that have
-    ended."""
+    ended.
+    """
     kept = _kept(_sizes(crawl))
     told = fates(rules_of(crawl), kept, now)
     return [

@@ -138,7 +138,7 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
 
 
 def send_due_deliveries() -> int:
-    """What RQ runs."""
+    """RQ calls this function."""
     connections.close_all()  # a connection from before the fork belongs to the parent
     return send_due()
 

@@ -19,7 +19,7 @@ from crawling.uses.checkpoints.jobs import CHECKPOINT, Checkpoint
 
 
 def take(job: RunningJob) -> JobResult:
-    """What the job does. Raises CheckpointTrouble, JobGone."""
+    """Do the work of the job. Raises CheckpointTrouble, JobGone."""
     folder = _folder_of(job.run, job.row)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -108,6 +108,6 @@ def ask_for_due() -> None:
 
 
 def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:
-    """Those that were asked for, the latest first."""
+    """The checkpoints that were asked for, the latest first."""
     found = seen_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
     return found.select_related("run", "by", "cancelled_by")

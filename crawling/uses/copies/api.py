@@ -158,7 +158,7 @@ def _cluster_page(found: Clusters, following: int) -> dict[str, Any]:
 
 
 def _later(request: AuthenticatedRequest, response: HttpResponse, inquiry: Inquiry) -> Status:
-    """What is answered until there is an answer. Raises ComparisonFailure."""
+    """The response until there is an answer. Raises ComparisonFailure."""
     if inquiry.why_failed:
         raise ComparisonFailure(inquiry.why_failed)
     response["Retry-After"] = RETRY_AFTER

@@ -1,4 +1,4 @@
-"""What is asked about copies, and its answer, which background jobs find."""
+"""Questions about copies, and their answers, which background jobs find."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Clusters of pages with the same, or nearly the same, text, within a run and between two.
 
-What is compared is what rows of pages have: the digest of the content, and the simhash of the text.
+The comparison uses only rows of pages: the digest of the content, and the simhash of the text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is found about copies, as jobs store it and pages and programs show it."""
+"""Findings about copies, as jobs store them and pages and programs show them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PageWithText:
 
 @dataclass(frozen=True)
 class Passage:
-    """What both texts have, or what each has where they differ."""
+    """A passage of both texts, or the two that differ."""
 
     is_shared: bool
     one: str

@@ -57,7 +57,7 @@ def find_pages(text: str, run: Run) -> list[PageWithText]:
 
 
 def text_of(page: Page) -> str:
-    """What a reader sees of it. Raises ArchiveTrouble."""
+    """The text of the page for a reader. Raises ArchiveTrouble."""
     return seen_text(page).text
 
 

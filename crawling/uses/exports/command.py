@@ -77,7 +77,7 @@ def _write_file(export: RunExport, place: Path) -> None:
 
 
 def _write_folder(export: RunExport, place: Path) -> None:
-    """It appears as a whole or not at all. Raises OSError and CommandError."""
+    """The folder appears as a whole or not at all. Raises OSError and CommandError."""
     if place.exists():
         raise CommandError(f"--output: {place} is there already; name a folder that is new.")
     packed, unfinished = (

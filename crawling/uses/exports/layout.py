@@ -37,7 +37,7 @@ class Layout:
 
 
 class LayoutWriter:
-    """What a ZIP file is written to.
+    """The target of a ZIP file's writes.
 
     It notes where each byte is, and keeps those that are nowhere else until they are taken; many
     of them on disk, as the directory of a ZIP file with very many files.
@@ -50,7 +50,7 @@ class LayoutWriter:
         self._place: tuple[int, int] | None = None
 
     def at(self, source: int, offset: int) -> None:
-        """What is written next has its bytes there; from the write after that on, it has not."""
+        """The next write has its bytes there; the writes after that have not."""
         self._place = (source, offset)
 
     def write(self, data: bytes) -> int:
@@ -71,7 +71,7 @@ class LayoutWriter:
         """Nothing waits here to be written."""
 
     def taken(self) -> Iterator[bytes]:
-        """What has to be stored and was not taken yet, piece by piece."""
+        """The bytes that have to be stored and were not taken yet, piece by piece."""
         self._kept.seek(0)
         while piece := self._kept.read(PIECE):
             yield piece
@@ -79,5 +79,5 @@ class LayoutWriter:
         self._kept.truncate()
 
     def close(self) -> None:
-        """What was not taken is lost."""
+        """Bytes that were not taken are lost."""
         self._kept.close()

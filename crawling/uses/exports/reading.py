@@ -16,7 +16,7 @@ from crawling.uses.exports.run_export import RunExport
 
 
 def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
-    """What takes the place of records of a file. Raises ArchiveTrouble."""
+    """The bytes in the place of records of a file. Raises ArchiveTrouble."""
     try:
         return filler(length, record_id(row.namespace, begin), at)
     except TooNarrow as error:

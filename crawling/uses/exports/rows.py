@@ -56,7 +56,7 @@ def readable_export(run: Run, kind: JobKind) -> RunExport | None:
 
 
 def made_export(kind: JobKind, job: int) -> RunExport | None:
-    """What this job has made; None: nothing, or its run is deleted."""
+    """The export that this job has made; None: nothing, or its run is deleted."""
     return next(_made(seen_jobs().filter(kind=kind.name, pk=job)), None)
 
 

@@ -1,4 +1,4 @@
-"""What a job has made of a run, or of all runs of a crawl."""
+"""The file that a job has made of a run, or of all runs of a crawl."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RunExport:
 
 
 def result_of(layout: Layout, *, pages: int, size: int) -> Mapping[str, Any]:
-    """What `RunExport.of` reads again."""
+    """The fields that `RunExport.of` reads again."""
     return {"pages": pages, "bytes": size, "layout": layout.as_json()}
 
 

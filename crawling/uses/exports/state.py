@@ -1,4 +1,4 @@
-"""What is to be known of an export of a run."""
+"""The state of an export of a run."""
 
 from __future__ import annotations
 

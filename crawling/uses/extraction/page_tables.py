@@ -63,7 +63,7 @@ def tables_in(inquiry: Inquiry) -> PageTables | None:
 
 
 def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What the job answers, as `tables_in` reads it."""
+    """The job's answer, as `tables_in` reads it."""
     stored = Page.objects.select_related("url", "run__crawl", "archive_file")
     page = stored.filter(pk=question["page"]).first()
     if page is None:

@@ -1,5 +1,5 @@
-"""What extraction rules take out of a run's pages: rows, a preview of other rules, and the same run
-read again for them.
+"""Extraction from a run's pages by rules: rows, a preview of other rules, and the same run read
+again for them.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ SLICE = 20
 
 
 def extract_again(job: RunningJob) -> JobResult:
-    """What the job does; its bookmark is the id of the last page that was read. Raises
+    """Do the work of the job; its bookmark is the id of the last page that was read. Raises
     JobGone.
     """
     if not job.progress:

@@ -1,5 +1,5 @@
-"""What extraction rules match on stored pages of a run, before a crawl has them: the question, and
-its answer by a background job, since it reads foreign documents.
+"""The matches of extraction rules on stored pages of a run, before a crawl has them: the question,
+and its answer by a background job, since it reads foreign documents.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def preview_in(inquiry: Inquiry) -> RulePreview | None:
 
 
 def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What the job answers, as `preview_in` reads it."""
+    """The job's answer, as `preview_in` reads it."""
     run = Run.objects.select_related("crawl").filter(pk=question["run"]).first()
     if run is None:
         raise ArchiveTrouble("The run was deleted meanwhile.")
@@ -116,7 +116,7 @@ def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def preview(run: Run, rules: Mapping[str, str]) -> RulePreview:
-    """What the rules match on the latest pages. It reads foreign documents."""
+    """The matches of the rules on the latest pages. It reads foreign documents."""
     found = html_pages(run).order_by("-fetched_at", "-url_id")
     pages: list[PageMatches] = []
     counts = dict.fromkeys(rules, 0)

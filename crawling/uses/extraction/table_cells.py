@@ -56,8 +56,8 @@ def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
 
 
 def fair_shares(wanted: Sequence[int], most: int) -> list[int]:
-    """What each gets of what there is: no more than it wants, and none less for the sake of one
-    that gets more.
+    """The share of each: no more than it wants, and none less for the sake of one that gets
+    more.
     """
     shares, rest = [0] * len(wanted), most
     for behind, place in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):

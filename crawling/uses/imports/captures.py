@@ -217,8 +217,8 @@ class Captures:
             yield number, url, at, host, json.loads(facts), original
 
     def further(self) -> Iterator[tuple[int, str, dict[str, Any], str, str, str]]:
-        """What no page says: the number of its URL's page, time, facts, method and body, and of a
-        note its own address.
+        """The facts that no page has: the number of its URL's page, time, facts, method and body,
+        and of a note its own address.
         """
         for number, at, facts, method, body, target in self._rows.execute(FURTHER):
             yield number, at, json.loads(facts), method, body, target

@@ -1,4 +1,4 @@
-"""What the header of a record says of the answer in it, as far as other programs write what the
+"""The answer that the header of a record describes, as far as other programs write what the
 standard has.
 """
 
@@ -43,7 +43,7 @@ class SkippedRecord(Exception):
 
 @dataclass
 class Reference:
-    """What a revisit record says of the record with its payload; empty: nothing."""
+    """A revisit record's facts about the record with its payload; empty: none."""
 
     record_id: str
     url: str
@@ -96,7 +96,7 @@ class ForeignAnswer:
 
 
 def described(record: ForeignRecord) -> ForeignAnswer:
-    """What a record's header says. Raises SkippedRecord."""
+    """The answer as a record's header describes it. Raises SkippedRecord."""
     url = record.get("WARC-Target-URI")
     note = _note(url)
     answer = ForeignAnswer(
@@ -167,7 +167,7 @@ def _reference(record: ForeignRecord) -> Reference:
 
 
 def id_key(text: str) -> str:
-    """What two spellings of one identity have in common."""
+    """The common form of all spellings of one identity."""
     bare = text.strip().strip("<>").strip()
     return bare.lower() if bare[:9].lower() == "urn:uuid:" else bare
 

@@ -1,5 +1,5 @@
-"""Records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. What is
-damaged costs itself: reading goes on at the next line with which a record begins.
+"""Records of WARC files (0.17 to 1.1) and of ARC files (1 and 2), one after the other. A damaged
+record costs itself: reading goes on at the next line with which a record begins.
 """
 
 from __future__ import annotations

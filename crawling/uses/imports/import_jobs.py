@@ -31,8 +31,8 @@ MOST_OFFERED = 500
 
 def offered_files() -> dict[str, int]:
     """The names of the files in IMPORT_DIR that can be imported, and their sizes; the first by
-    name, if there are many. What is reached by a link is none of them, nor what has a name that
-    cannot be shown.
+    name, if there are many. A file that is reached by a link is none of them, nor one with a name
+    that cannot be shown.
     """
     folder = Path(settings.IMPORT_DIR)
     if not folder.is_dir():

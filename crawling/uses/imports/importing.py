@@ -61,8 +61,9 @@ def import_files(
     """Make a crawl of that name with one run.
 
     note: is told each second how many bytes of the files are read, and how many answers were there.
-    confirm: called as the last step of the transaction that makes the run. What either raises ends
-    the import, and nothing is left of it. Raises ImportTrouble, CheckpointTrouble, BadOrder.
+    confirm: called as the last step of the transaction that makes the run. An error that either
+    raises ends the import, and nothing is left of it. Raises ImportTrouble, CheckpointTrouble,
+    BadOrder.
     """
     made: list[ImportResult] = []
     try:
@@ -119,7 +120,7 @@ def _translate(
     note: Callable[[int, int], None],
     held_by: int,
 ) -> dict[str, Any]:
-    """What strangers wrote is read in a sandbox."""
+    """A sandbox reads the strangers' files."""
     arguments = [str(folder), str(namespace), *(str(file.resolve(strict=True)) for file in files)]
 
     def tell(line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What the row of a page says of an answer that another crawler had."""
+"""The facts of an answer of another crawler for the row of a page."""
 
 from __future__ import annotations
 

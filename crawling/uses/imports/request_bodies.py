@@ -1,4 +1,4 @@
-"""What distinguishes answers to one URL by other methods than GET: method and body of the request,
+"""The distinction of answers to one URL by other methods than GET: method and body of the request,
 as indexes of replay programs have them (Request Body Canonicalization of Webrecorder).
 """
 

@@ -43,7 +43,7 @@ class Segments:
         return None
 
     def incomplete(self) -> Iterator[ForeignRecord]:
-        """What still waits, as far as it is there."""
+        """The records that still wait, as far as they are there."""
         while self._waiting:
             _, (record, _) = self._waiting.popitem(last=False)
             record.is_cut_off = True

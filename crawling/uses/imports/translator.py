@@ -221,7 +221,7 @@ class Translation:
 
 
 def _seed(url: str) -> str:
-    """What a further run of the crawl can begin with."""
+    """A seed with which a further run of the crawl can begin."""
     return url if len(url) <= MAX_URL_LENGTH else f"{canonical_address(url).origin}/"
 
 

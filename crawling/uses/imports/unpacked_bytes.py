@@ -1,7 +1,7 @@
 """The bytes of a file that a stranger packed: plain, gzip or Zstandard, member by member.
 
-What cannot be unpacked is a gap. Reading stops there, and goes on with the next member that begins
-like a record.
+A part that cannot be unpacked is a gap. Reading stops there, and goes on with the next member that
+begins like a record.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ Part: TypeAlias = bytes | Gap | PackedMember
 
 
 class UnpackedBytes:
-    """What is in a file. Reading never goes past a gap, nor past the beginning of a member, in one
-    step.
+    """The unpacked bytes of a file. Reading never goes past a gap, nor past the beginning of a
+    member, in one step.
 
     count: is told of all that comes out.
     """
@@ -121,7 +121,7 @@ class UnpackedBytes:
         self._waiting = None
 
     def peek(self, most: int) -> bytes:
-        """What is next, as far as there is no gap and no other member."""
+        """The next bytes, up to a gap or another member."""
         self._fill(most)
         return self._data[self._at : self._at + most]
 
@@ -230,7 +230,7 @@ class _Machine(Protocol):
         ...
 
     def before_damage(self) -> Iterator[bytes]:
-        """What can still be had after `feed` raised an error."""
+        """The bytes that are still available after `feed` raised an error."""
         ...
 
 

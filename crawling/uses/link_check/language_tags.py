@@ -13,8 +13,8 @@ PARTS = ("extlang", "script", "region", "variant")
 
 
 def is_language(tag: str) -> bool:
-    """In any case of its letters. What begins with `x-`, or is registered as a whole, counts; what
-    follows a single letter (an extension, or private use) is not looked at.
+    """In any case of its letters. A tag that begins with `x-`, or is registered as a whole, counts;
+    the part behind a single letter (an extension, or private use) is not looked at.
     """
     if not tag.isascii() or len(tag) > LONGEST:
         return False

@@ -32,7 +32,7 @@ def list_changed(
     old: Run, new: Run, kind: ProblemKind, change: ProblemChange, *, after: str = "", most: int
 ) -> Found:
     """Problems of a kind that only the new run has, or only the old one, by their addresses, with
-    the first links to each. What the new run did not meet any more counts as mended.
+    the first links to each. An address that the new run did not meet any more counts as mended.
 
     Reads all problems of the kind of both runs. Raises BadOrder for what is no key, TooManyProblems
     and LinkSearchTookTooLong.

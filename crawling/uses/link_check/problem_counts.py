@@ -45,7 +45,7 @@ class ProblemCount:
 
 
 def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
-    """What is counted by now, in the order of kinds. Two queries.
+    """The counts so far, in the order of kinds. Two queries.
 
     A kind that needs a reading of pages is missing before it, one that takes too long always.
     """
@@ -61,7 +61,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
 
 
 def count_problems(job: RunningJob) -> JobResult:
-    """What the job does. What was counted is not counted again. Raises JobGone."""
+    """Do the work of the job. A kind that was counted is not counted again. Raises JobGone."""
     run = job.run
     if run.state not in ENDED_STATES:
         raise JobGone

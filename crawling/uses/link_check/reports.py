@@ -1,4 +1,4 @@
-"""What the links dataset says, together with what became of the addresses.
+"""Reports on the links dataset, together with the results of the addresses.
 
 Each list goes on behind a key, so that none reads more than a page of it.
 """
@@ -85,7 +85,7 @@ class BrokenTarget:
 
 @dataclass(frozen=True)
 class MediaFile:
-    """What pages show by an element of MEDIA."""
+    """A file that pages show by an element of MEDIA."""
 
     #: None: it was not fetched
     status: int | None

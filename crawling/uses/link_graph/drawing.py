@@ -64,7 +64,7 @@ class DrawnNode:
 
     @property
     def query(self) -> str:
-        """What follows `?run=` in the address that tells more of it."""
+        """The part behind `?run=` of the address that tells more of the node."""
         if self.opens:
             return urlencode({"show": "drawing", "drawing": self.opens})
         return urlencode({"host": self.name} if self.pages else {"show": "hosts", "q": self.name})
@@ -81,7 +81,7 @@ class DrawnNode:
 
     @property
     def at(self) -> tuple[float, float]:
-        """Its centre in the drawing's unit."""
+        """The centre of the node in the drawing's unit."""
         return (
             round(MARGIN + self.x * (WIDTH - 2 * MARGIN), 1),
             round(MARGIN + self.y * (HEIGHT - 2 * MARGIN), 1),
@@ -99,7 +99,7 @@ class DrawnNode:
 
     @property
     def label(self) -> str:
-        """What is written beside it: its name, or the beginning; empty: nothing is."""
+        """The text beside the node: its name, or the beginning; empty: there is none."""
         if self.node >= NAMED and self.kind != NodeKind.REST:
             return ""
         words = self.words

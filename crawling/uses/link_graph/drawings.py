@@ -178,5 +178,5 @@ def lines_of(drawing: int, pairs: np.ndarray, links: np.ndarray) -> Lines:
 
 
 def first_lines(lines: Lines) -> Lines:
-    """Those that a drawing shows, with the most links first."""
+    """The lines that a drawing shows, with the most links first."""
     return lines.where(np.argsort(-lines.links, kind="stable")[:MOST_LINES])

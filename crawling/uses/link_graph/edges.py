@@ -19,8 +19,8 @@ from crawling.models import Page, Run
 from crawling.uses.link_graph.graphs import LinkGraph
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
 
-#: What leads from a page to another: links, frames, and what has no element, which are redirects
-#: and the links of documents that are no HTML. Images and styles lead nowhere.
+#: Elements that lead from a page to another: links, frames, and those without a name, which are
+#: redirects and the links of documents that are no HTML. Images and styles lead nowhere.
 LEADING = "element IN ('a', 'area', 'iframe', 'frame', '')"
 #: pages are read so many at a time, and their links as many at a time; a page more may go beyond
 SLICE, SLICE_LINKS = 20_000, 500_000
@@ -99,7 +99,7 @@ class _NodeIndex:
         self._ordered = fingerprints[self._by_fingerprint]
 
     def edges(self, ids: np.ndarray, fingerprints: np.ndarray) -> dict[str, np.ndarray]:
-        """Those of links from pages with these ids; each pair of nodes once, ascending."""
+        """The edges of links from pages with these ids; each pair of nodes once, ascending."""
         sources, is_page = _places(self._ids, ids)
         places, is_target = _places(self._ordered, fingerprints)
         targets = self._by_fingerprint[places]

@@ -94,7 +94,7 @@ def _write(
 
 
 def _taken(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
-    """What was written, once that is a piece."""
+    """The written text, once that is a piece."""
     if out.tell() < at_least:
         return ()
     piece = out.getvalue()

@@ -12,7 +12,7 @@ from crawling.uses.link_graph.jobs import LINK_GRAPH
 
 @dataclass(frozen=True)
 class LinkGraph:
-    """What a job has made, or makes: files, and counts of what is in them."""
+    """The files that a job has made, or makes, and counts of their rows."""
 
     run_id: int | None
     #: what the names of its files begin with

@@ -27,7 +27,7 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def mebibytes_of(job: BackgroundJob) -> int:
-    """What is held: what it takes, or all that there is."""
+    """The memory to hold: the need of the computation, or all that there is."""
     links = links_written(job.run) if job.run else 0
     return memory_to_hold(LEAST_MIB + MIB_PER_MILLION * links // 1_000_000)
 

@@ -24,7 +24,9 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def planner(request: AuthenticatedRequest) -> HttpResponse:
-    """What a crawl of the size in the address needs; without one, that of the source document."""
+    """The needs of a crawl of the size in the address; without one, of that in the source
+    document.
+    """
     rates = measured_rates()
     form, plan = _planned(request)
     context = {

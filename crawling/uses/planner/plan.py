@@ -1,4 +1,4 @@
-"""What a crawl of a given size needs: pages a second, workers, machines, storage, DNS lookups,
+"""The needs of a crawl of a given size: pages a second, workers, machines, storage, DNS lookups,
 memory, cost. Pure arithmetic (SEEDS W16).
 
 The defaults are the case of the source document: 15 billion pages in four weeks.

@@ -1,4 +1,4 @@
-"""What a crawl's plan of revisits expects, and its pages by rate or by next visit."""
+"""Expectations of a crawl's plan of revisits, and its pages by rate or by next visit."""
 
 from __future__ import annotations
 

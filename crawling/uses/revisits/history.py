@@ -1,4 +1,4 @@
-"""What the stored runs of a crawl say of its pages: when each was asked for, and what it was."""
+"""The history of a crawl's pages in its stored runs: when each was asked for, and what it was."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ LATEST = 10
 MOST_VISITS = 50
 ROWS_AT_A_TIME = 5_000
 
-#: Moments in days since 1970. What was taken over without a visit says only that the page is there,
-#: and only in the latest runs. Sitemaps and feeds are no documents of a plan: they say what is new.
+#: Moments in days since 1970. A page that was taken over without a visit says only that the page is
+#: there, and only in the latest runs. Sitemaps and feeds are no documents of a plan: they say what
+#: is new.
 ANSWERS = """
 SELECT u.fingerprint, u.url, h.name, r.number,
     p.reused_from IS NULL,
@@ -118,7 +119,7 @@ class VisitHistory:
 
     @property
     def visits(self) -> Visits:
-        """Those that compared a page with an earlier one."""
+        """The visits that compared a page with an earlier one."""
         return Visits(
             np.array(self.page, np.int64),
             np.array(self.days, np.float64),

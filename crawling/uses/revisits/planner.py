@@ -72,7 +72,7 @@ def plan_crawl(crawl_id: int) -> None:
 
 
 def prior_of(visits: Visits) -> Prior:
-    """What all pages of a crawl together say of one of which nothing else is known.
+    """The expectation for a page of which nothing is known, from all pages of a crawl together.
 
     It never says more than one unchanged visit after a mean time, or a day, would, so that pages
     that change far more often than others are soon known.
@@ -121,8 +121,8 @@ class _CrawlPlan:
         return spread(wanted, self._budget, self._budget_start())
 
     def _budget_start(self) -> float:
-        """Until when the visits of the last days have spent the budget. What they have not spent is
-        spent later: each run makes up for the time since the run before.
+        """Until when the visits of the last days have spent the budget. Visits that they have not
+        spent are spent later: each run makes up for the time since the run before.
         """
         began = max(self._history.began, self._today - DAYS_COUNTED)
         visits = np.array(self._history.at, np.float64)

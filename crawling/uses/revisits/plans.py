@@ -34,7 +34,7 @@ def crawls_to_plan() -> list[int]:
 
 
 def withdrawals_of(crawl_id: int) -> list[tuple[int, datetime | None]]:
-    """What is another list as soon as pages are withdrawn, or are stored pages again."""
+    """A list that is another as soon as pages are withdrawn, or are stored pages again."""
     rows = Withdrawal.objects.filter(crawl=crawl_id).order_by("pk")
     return list(rows.values_list("pk", "undone_at"))
 

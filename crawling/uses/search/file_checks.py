@@ -51,7 +51,7 @@ def faults_as_damage() -> Iterator[None]:
 
 
 def stamp_of(file: Path) -> FileStamp | None:
-    """What is another after each change of a file; None: there is none."""
+    """A stamp that is another after each change of a file; None: there is none."""
     try:
         told = file.stat()
     except OSError:

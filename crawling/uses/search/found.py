@@ -1,4 +1,4 @@
-"""What a search has found, as the page, the command and programs show it."""
+"""The result of a search, as the page, the command and programs show it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def ask_repair() -> None:
     ask_job(INDEX_REPAIR, None, by=None, subject=_index().subject)
 
 
-# What reads documents, or the index, is imported by those who need it.
+# Modules that read documents, or the index, are imported by the functions that need them.
 
 
 def _add(job: RunningJob) -> JobResult:

@@ -1,4 +1,4 @@
-"""What a user types, as a query of the index. No Django, no files.
+"""The text that a user types, as a query of the index. No Django, no files.
 
 Words are found in any order and form, all of them; "words in quotes" as a phrase; -word not at all;
 and OR between two stands for one of them.

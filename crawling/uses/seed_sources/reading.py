@@ -47,8 +47,8 @@ class SourceSeeds:
 
 
 class SourceReading(NamedTuple):
-    """What a source has given: how many seeds, what was refused, and by what the next reading asks
-    whether there is anything else.
+    """The result of reading a source: how many seeds, what was refused, and by what the next
+    reading asks whether there is anything else.
     """
 
     added: int = 0
@@ -129,7 +129,7 @@ def _read_feed(source: SeedSource) -> SourceReading:
     additions = SourceSeeds()
     _add(source, answer.entries, additions)
     if additions.sentences:
-        # It is asked for whole again: what was refused may be in order at the next reading.
+        # The whole source is asked for again: refused entries may be in order at the next reading.
         return SourceReading(additions.added, additions.sentences)
     return SourceReading(additions.added, [], answer.etag, answer.last_modified)
 

@@ -104,7 +104,7 @@ def _unanswered(run: Run, urls: Sequence[tuple[str, int]]) -> str:
 
 
 def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
-    """Those that the watch wants; the texts of changed pages are compared last."""
+    """The events that the watch wants; the texts of changed pages are compared last."""
     for kind, some in ((PageEvent.GONE, changes.gone), (PageEvent.NEW, changes.new)):
         if kind in watch.events:
             yield from (_event(watch, run, kind, change) for change in some)

@@ -88,7 +88,7 @@ def state_changes(rule: UrlRule, run: Run) -> StateChanges:
 
 
 def narrowed(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
-    """Those that a rule may cover, as far as the database can say."""
+    """The pages that a rule may cover, as far as the database can say."""
     if rule.kind is UrlRuleKind.PAGE:
         return pages.filter(url__fingerprint=signed(fingerprint(rule.text)), url__url=rule.text)
     if rule.kind is UrlRuleKind.HOST:
@@ -151,13 +151,13 @@ def _unanswered(run: Run, urls: Collection[str]) -> list[tuple[str, int]]:
 
 
 def _known(runs: Sequence[Run], urls: Collection[str]) -> set[str]:
-    """Those of the URLs that one of the runs has, answered or not."""
+    """The URLs of these that one of the runs has, answered or not."""
     rows = Url.objects.filter(run__in=runs, fingerprint__in=_marks(urls))
     return set(rows.values_list("url", flat=True)).intersection(urls)
 
 
 def _withdrawn(run: Run, urls: Collection[str]) -> set[str]:
-    """Those of the URLs that are withdrawn from a run of the crawl."""
+    """The URLs of these that are withdrawn from a run of the crawl."""
     rows = WithdrawnPage.objects.filter(run__crawl=run.crawl_id, url__fingerprint__in=_marks(urls))
     return set(rows.values_list("url__url", flat=True))
 

@@ -65,7 +65,7 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _typed(request: AuthenticatedRequest) -> WatchFields:
-    """What the form has, or what the address asks for: a page links here with its own."""
+    """The fields of the form, or of the address: a page links here with its own."""
     data = request.POST if request.method == "POST" else request.GET
     return WatchFields(
         data.get("kind", ""),

@@ -72,7 +72,7 @@ def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
 
 
 def watches_by(user: User) -> Sequence[Watch]:
-    """Those that a user has made, with their crawls."""
+    """The watches that a user has made, with their crawls."""
     found = Watch.objects.filter(created_by=user, crawl__removal_asked_at=None)
     return list(found.select_related("crawl"))
 
@@ -92,7 +92,7 @@ def find_watch(crawl: CrawlJob, number: int) -> Watch:
 
 
 def events_of(crawl: CrawlJob) -> QuerySet[WatchEvent]:
-    """Those of runs that are not deleted, the latest first."""
+    """The events of runs that are not deleted, the latest first."""
     found = WatchEvent.objects.filter(watch__crawl=crawl, run__removal_asked_at=None)
     return found.select_related("run", "watch")
 

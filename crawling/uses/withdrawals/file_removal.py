@@ -50,7 +50,7 @@ REWRITING_LOCK = 0x6372_6177_6C03
 #: a shift that began before may still refer to what it saw then; the minute is for a withdrawal
 #: that was not committed yet
 MARGIN = timedelta(minutes=1)
-#: Pages whose revisit record refers to a record that is removed. Those of the same run that lie
+#: Pages whose revisit record refers to a record that is removed. Pages of the same run that lie
 #: behind the length that their file had then refer to another: they were moved there.
 SHARING = """
 SELECT DISTINCT ON (p.url_id) p.url_id, w.id FROM crawling_withdrawnpage w
@@ -100,7 +100,7 @@ ORDER BY r.archive_file_id, r.archive_offset, holder.id
 
 def remove_records(withdrawal_id: int) -> None:
     """Remove those of all withdrawals that are due, this one first; nothing if this one is not due,
-    or another process is at it. What each has to wait for stands in its `trouble`.
+    or another process is at it. The reason for which each has to wait stands in its `trouble`.
     """
     with _alone() as is_alone:
         due = due_withdrawals() if is_alone else []
@@ -176,8 +176,8 @@ def _await_shifts(withdrawal: Withdrawal) -> None:
 
 
 def _remove_exports(withdrawal: Withdrawal) -> None:
-    """Those of other machines, whose files are there, too; and those that could not be removed when
-    the pages were withdrawn.
+    """Remove exports of other machines, whose files are there, too; and those that could not be
+    removed when the pages were withdrawn.
     """
     if left := check_jobs(JobEvent.WITHDRAWN, withdrawal.crawl_id):
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
@@ -297,7 +297,7 @@ def _removed_urls(withdrawals: Iterable[Withdrawal]) -> Iterator[int]:
 
 
 def _kept(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
-    """Those of its pages whose content is still stored."""
+    """The pages of the withdrawal whose content is still stored."""
     return withdrawal.withdrawn_pages.filter(content__isnull=False)
 
 

@@ -59,7 +59,7 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.delete_crawljob")
 def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
-    """What the page shows of the form: its mistakes by field, or the preview; empty: it is done."""
+    """The page's facts about the form: its mistakes by field, or the preview; empty: it is done."""
     kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):

@@ -1,1 +1,1 @@
-"""What the standards of the web say of content: types, encodings, and fields of heads."""
+"""The standards of the web on content: types, encodings, and fields of heads."""

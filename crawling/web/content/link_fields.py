@@ -1,4 +1,4 @@
-"""What an answer's fields say of its document's links: `Link` (RFC 8288) and `X-Robots-Tag`."""
+"""The fields of an answer about its document's links: `Link` (RFC 8288) and `X-Robots-Tag`."""
 
 from __future__ import annotations
 

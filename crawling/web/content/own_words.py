@@ -1,5 +1,5 @@
-"""What a page says of its own: its text without the words that it owes to its address or its title,
-and without numbers and ids, which may differ at each visit.
+"""The own words of a page: its text without the words that it owes to its address or its title, and
+without numbers and ids, which may differ at each visit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def _words(text: str) -> list[str]:
 
 
 def text_key(words: Iterable[str]) -> int | bytes:
-    """What a short text is compared by: a simhash, or all of it if it is too short for one.
+    """The key by which short texts are compared: a simhash, or all of the text if it is too short
+    for one.
 
     Each word counts once, or a calendar with few events would be all alike: by the word for a day
     without any.

@@ -1,4 +1,4 @@
-"""What is recorded of a page's text: its beginning, a simhash, and what it says of its own.
+"""The recorded facts of a page's text: its beginning, a simhash, and its own words.
 
 These are computed for many pages in a row, before they are recorded (docs/decisions/0146). Between
 the other steps of a page they take half as long again, since each step finds the processor's caches

@@ -1,4 +1,4 @@
-"""What documents of each kind say.
+"""The readers of documents of each kind.
 
 One module a kind, found by `registry`; each reads anything and raises nothing (SEEDS W3, W9).
 """

@@ -14,7 +14,7 @@ from crawling.web.document_stream import DocumentStream
 
 
 class TruncationReason(StrEnum):
-    """What ended the reading before the document's end, or kept it from beginning."""
+    """The reason that ended the reading before the document's end, or kept it from beginning."""
 
     SIZE = "size"
     TIME = "time"
@@ -162,12 +162,12 @@ class Document:
 
     @property
     def is_sitemap(self) -> bool:
-        """It is a sitemap, or an index of sitemaps."""
+        """Whether the document is a sitemap, or an index of sitemaps."""
         return self.sitemap_root in SITEMAP_ROOTS
 
     @property
     def is_index(self) -> bool:
-        """Its links lead to sitemaps."""
+        """Whether the links of the document lead to sitemaps."""
         return self.sitemap_root == SITEMAP_INDEX
 
 

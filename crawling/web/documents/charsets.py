@@ -46,7 +46,7 @@ def decoded_pieces(
 
 
 def decoder_for(body: DocumentStream, stated: str | None) -> tuple[TextDecoder, str]:
-    """What decodes a document in parts, which are fed to it without the mark, and the name of its
+    """The decoder of a document in parts, which are fed to it without the mark, and the name of its
     character set.
     """
     name, label, _ = _charset_of(body, GUESSED_FROM, stated)
@@ -54,7 +54,7 @@ def decoder_for(body: DocumentStream, stated: str | None) -> tuple[TextDecoder, 
 
 
 class TextDecoder:
-    """Decodes a text in parts. What is no character of its encoding becomes U+FFFD."""
+    """Decodes a text in parts. A byte that is no character of its encoding becomes U+FFFD."""
 
     def __init__(self, name: str) -> None:
         codec = PYTHONS.get(name)

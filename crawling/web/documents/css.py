@@ -47,7 +47,7 @@ def read(source: DocumentSource) -> Document:
 
 
 def links_in(sheet: str) -> Iterator[str]:
-    """What a sheet or the declarations of one element name."""
+    """The URLs that a sheet or the declarations of one element name."""
     sheet = ESCAPE.sub(_plain_letter, COMMENT.sub(" ", sheet))
     for match in NAMED.finditer(sheet):
         yield ESCAPE.sub(unescaped, next(filter(None, match.groups()), ""))

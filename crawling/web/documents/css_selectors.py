@@ -49,7 +49,7 @@ def read_selector(rule: str) -> tuple[str, str]:
 
 
 def select(document: turbohtml.Document, selector: str) -> list[turbohtml.Element]:
-    """What a selector finds in a document. Raises SelectorTookTooLong."""
+    """The elements of a document that a selector finds. Raises SelectorTookTooLong."""
     check_cost(document, selector)
     return document.select(selector)
 
@@ -74,7 +74,7 @@ def check_cost(document: turbohtml.Document, selector: str) -> None:
 
 @dataclass
 class _SelectorPart:
-    """What is in parentheses."""
+    """A selector in parentheses."""
 
     is_has: bool = False
     is_combined: bool = False

@@ -89,7 +89,7 @@ def read(source: DocumentSource) -> Document:
 
 
 def _link_of(element: turbohtml.Element, name: str) -> str:
-    """What an element leads to, "" if to no document; RSS has it in the text of `link`."""
+    """The target of an element, "" if it is no document; RSS has it in the text of `link`."""
     if name == "enclosure":
         return attribute(element, "url")
     if name == "guid":

@@ -141,8 +141,8 @@ def read(source: DocumentSource) -> Document:
 
 
 def _text_of(document: turbohtml.Document) -> str:
-    """Its text up to MOST_TEXT characters, a line for each piece between tags: where nothing stands
-    between blocks `document.text` runs the words of two together.
+    """The text of a document up to MOST_TEXT characters, a line for each piece between tags: where
+    nothing stands between blocks `document.text` runs the words of two together.
     """
     pieces = iter(document.strings)
     text = "\n".join(islice(pieces, PIECES))
@@ -154,7 +154,7 @@ def _text_of(document: turbohtml.Document) -> str:
 def _links(
     document: turbohtml.Document, reading: ReadingRules, metas: Sequence[turbohtml.Element]
 ) -> tuple[Iterable[ElementLink], Iterable[str], ElementLinks]:
-    """Its links that are judged by their elements, then those that are followed whatever their
+    """The links that are judged by their elements, then those that are followed whatever their
     elements say, each once, and all of them by attribute.
     """
     refreshes = _refreshes(metas)
@@ -213,7 +213,7 @@ def _embedded(document: turbohtml.Document) -> Iterator[ElementLink]:
 
 
 def _in_styles(document: turbohtml.Document) -> list[ElementLink]:
-    """What style sheets and styles of elements within the page name."""
+    """The links in style sheets and styles of elements within the page."""
     sheets = [(element, None, element.text) for element in document.find_all("style")]
     styles = [(one, "style", one.attr("style") or "") for one in document.select("[style]")]
     return [
@@ -275,7 +275,7 @@ def title_of(document: turbohtml.Document) -> str:
 
 
 def _meta_texts(metas: Iterable[turbohtml.Element]) -> dict[str, str]:
-    """What `meta` elements say, by name; the first word counts."""
+    """The texts of `meta` elements, by name; the first word counts."""
     told: dict[str, str] = {}
     for meta in metas:
         name = meta.attr("name") or meta.attr("property") or meta.attr("http-equiv")

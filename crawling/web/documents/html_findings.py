@@ -1,5 +1,5 @@
-"""What a second reading of an HTML document finds: the places that a fragment can name, the errors
-of its markup, and links that lead nowhere by what they are.
+"""The findings of a second reading of an HTML document: the places that a fragment can name, the
+errors of its markup, and links that lead nowhere by their spelling.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def find_in_html(document: turbohtml.Document) -> HtmlFindings:
 
 
 def bad_links(document: turbohtml.Document, links: Links) -> dict[str, int]:
-    """What is wrong with links that cannot be followed, as `told_links`.
+    """The faults of links that cannot be followed, as `told_links`.
 
     links: knows the document's base.
     """

@@ -1,7 +1,7 @@
 """The whole text of an HTML document for a search: what it is about, and what stands around that.
 
 The parser's own guess of the main content was tried: of long reference pages it takes one section,
-and of some none. What a page marks as its `main`, or as around it, is plain.
+and of some none. The part that a page marks as its `main`, or as around it, is plain.
 """
 
 from __future__ import annotations
@@ -81,5 +81,5 @@ def text_of(document: turbohtml.Document) -> PageText:
 
 
 def _line(text: str, most: int) -> str:
-    """Its first words as one line that a database can keep."""
+    """The first words as one line that a database can keep."""
     return " ".join(text[: 4 * most].split())[:most].replace("\0", "")

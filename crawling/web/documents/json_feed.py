@@ -25,7 +25,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 class BadFeed(ValueError):
-    """It is no JSON Feed; the sentence says why."""
+    """The document is no JSON Feed; the sentence says why."""
 
 
 def read(source: DocumentSource) -> Document:
@@ -79,7 +79,7 @@ def entries(source: DocumentSource) -> list[str]:
 
 
 def entry_data(source: DocumentSource) -> Iterator[FeedEntry]:
-    """What it says of each entry. Raises BadFeed."""
+    """The data of each entry. Raises BadFeed."""
     links = Links(source.url, charset="UTF-8")
     return json_entries(_objects(_parsed(source), "items"), links)
 

@@ -37,7 +37,9 @@ FEED_ROOTS = {"rss": "rss", "rdf": "rdf", "feed": "atom"}
 
 
 def read_markup(source: DocumentSource) -> tree.ParsedTree:
-    """Parse a document. What is not well-formed is read as HTML, where nothing is a mistake."""
+    """Parse a document. A document that is not well-formed is read as HTML, where nothing is a
+    mistake.
+    """
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else None
     text = CDATA.sub(lambda section: escape(section[1]), "".join(pieces).lstrip())
@@ -80,7 +82,7 @@ def elements(document: turbohtml.Document) -> Iterator[turbohtml.Element]:
 
 
 def name_of(element: turbohtml.Element) -> str:
-    """Its name without the prefix of its namespace, in small letters."""
+    """The element's name without the prefix of its namespace, in small letters."""
     return element.tag.rpartition(":")[2].lower()
 
 

@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def read(reader: PdfReader, broken_page: tuple[type[Exception], ...]) -> dict[str, Any]:
-    """What a document says; a page that cannot be read costs that page."""
+    """The text and links of a document; a page that cannot be read costs that page."""
     if reader.is_encrypted:
         reader.decrypt("")
     links: list[str] = []

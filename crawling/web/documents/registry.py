@@ -117,7 +117,7 @@ def reader_of(content_type: str) -> Reader | None:
 def read_document(source: DocumentSource) -> Document:
     """Return what a document says; of one that no module reads, that it is so.
 
-    What is packed is known by its first bytes: servers name its type as they like.
+    A packed document is known by its first bytes: servers name its type as they like.
     """
     reader = reader_of(source.content_type)
     if source.body.start(len(GZIP_MAGIC)) == GZIP_MAGIC:
@@ -166,7 +166,7 @@ def _within_bounds(name: str, read: Reader) -> Reader:
 
 
 def _cut(document: Document) -> Document:
-    """What the tables of a run can keep of a document."""
+    """The document as the tables of a run can keep it."""
     about, values = document.metadata, document.extracted[:MOST_VALUES]
     too_many = TruncationReason.LINKS if len(document.links) > MOST_LINKS else None
     return Document(

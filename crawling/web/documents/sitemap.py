@@ -110,7 +110,7 @@ def read_moment(text: str) -> datetime | None:
 
 
 class _SitemapLinks:
-    """What the entries say: addresses, and when pages were changed last.
+    """The entries' addresses, and when pages were changed last.
 
     The protocol limits the entries; their other languages have a limit of their own.
     """
@@ -232,7 +232,7 @@ class _EntryTexts:
 
 
 class _Stream:
-    """What is well-formed, up to a limit or the first mistake.
+    """The part of a document that is well-formed, up to a limit or the first mistake.
 
     pending: what was fed behind the last entry that has ended.
     """

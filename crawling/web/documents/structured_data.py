@@ -1,6 +1,7 @@
-"""What an HTML page says for programs, and what programs look for in it, as rows: items of JSON-LD,
-microdata, RDFa and microformats, Open Graph and Dublin Core, facts about the page, feeds, e-mail
-addresses, phone numbers, tables and images. What was not read or not kept is a row, too.
+"""The data of an HTML page for programs, and those that programs look for in it, as rows: items of
+JSON-LD, microdata, RDFa and microformats, Open Graph and Dublin Core, facts about the page, feeds,
+e-mail addresses, phone numbers, tables and images. Data that were not read or not kept are a row,
+too.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ def _entry_row(kind: str, entry: FeedEntry) -> DataRow:
 
 
 def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
-    """What `meta` elements say, by name in small letters; the first word counts."""
+    """The texts of `meta` elements, by name in small letters; the first word counts."""
     told: dict[str, str] = {}
     for meta in document.find_all("meta")[:MOST_METAS]:
         name = attribute(meta, "property") or attribute(meta, "name") or attribute(meta, "itemprop")
@@ -264,7 +265,7 @@ def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
 
 
 def _table(table: turbohtml.Element) -> DataRow:
-    """Its caption and size: its own rows, without those of tables in it."""
+    """The table's caption and size: its own rows, without those of tables in it."""
     caption, rows, columns = "", 0, 0
     for part in _children(table):
         if part.tag == "caption":

@@ -168,7 +168,9 @@ def _plain(item: Item, levels: int) -> dict[str, Any]:
 
 
 def _name_of(item: Item) -> str:
-    """Its first property that is called a name; in RDFa the name of a property is an address."""
+    """The item's first property that is called a name; in RDFa the name of a property is an
+    address.
+    """
     for name, values in item.properties.items():
         last = name.rpartition("/")[2].rpartition("#")[2]
         if last in ("name", "headline", "title") and values and isinstance(values[0], str):

@@ -178,7 +178,7 @@ def encoding_of(body: DocumentStream, charset: str | None) -> str:
 
 
 def charset_by_type(body: DocumentStream, content_type: str, charset: str | None) -> str | None:
-    """What `parse_html` is to be given. Of XHTML, where the server named none, the one of the XML
+    """The character set for `parse_html`. Of XHTML, where the server named none, the one of the XML
     declaration, else UTF-8 (XML 1.0, section 4.3.3; RFC 7303, section 3). XML that is not UTF-8
     ends browsers' reading; here it is read as HTML.
     """

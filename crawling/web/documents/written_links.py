@@ -221,7 +221,9 @@ def _joined(blocks: Iterable[list[str]]) -> bytes:
 
 
 def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
-    """What these elements show of their links; of the first ones only if that takes too long."""
+    """The texts that these elements show of their links; of the first ones only if that takes too
+    long.
+    """
     if tag != "a":
         if tag not in WITH_ALT:
             return [""] * len(elements)
@@ -280,7 +282,7 @@ class LinkPlacement:
         }
 
     def relations(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
-        """What the links of these are to their page."""
+        """The relations of the links of these elements to their page."""
         if tag != "a":
             return [element.attr("rel") or "" for element in elements]
         known = self._relations
@@ -373,7 +375,7 @@ def shown_in(written: bytes) -> set[str]:
 
 
 def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
-    """What was collected, with addresses; what is no URL that can be crawled is passed over.
+    """The collected links, with addresses; one that is no URL that can be crawled is passed over.
 
     base, charset: of the document, as it states them.
     """

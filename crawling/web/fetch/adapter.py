@@ -81,7 +81,7 @@ class ResponseBody:
         self.close = self.release_conn = self._content.close  # requests calls the one or the other
 
     def document(self) -> DocumentStream:
-        """It as it came, for one holder more."""
+        """The document as it came, for one holder more."""
         return self._content.share()
 
     def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> DecodedBody:
@@ -165,7 +165,7 @@ class PinnedSession(BaseAdapter):
 def _prepared(
     request: PinnedRequest, proxies: Mapping[str, str]
 ) -> tuple[ConnectionSite, str, list[bytes]]:
-    """Its address, its target, and its header lines."""
+    """The request's address, its target, and its header lines."""
     url = request.url or ""
     if not url.startswith(("http://", "https://")) or ":///" in url[:9]:
         raise InvalidURL(f"{url!r} is no http or https URL")

@@ -1,6 +1,6 @@
-"""What the fetch threads of a shift share: memory for documents in hand, as the pool granted it,
-shared out so that no fetch thread can be stuck with half of what it needs; and the KiB/s of its
-downloads.
+"""The resources that the fetch threads of a shift share: memory for documents in hand, as the pool
+granted it, shared out so that no fetch thread can be stuck with half of its need; and the KiB/s of
+its downloads.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class _Wait:
 class MemoryBudget:
     """Shared by the fetch threads of a shift.
 
-    A document itself takes a thread's share at the most, however large it is. What reading one
-    takes beyond that is taken from the rest in one piece, and given back when it is read: a thread
-    that holds a piece never waits for another, so pieces always come back. Waits are served in
-    their order.
+    A document itself takes a thread's share at the most, however large it is. The memory that
+    reading one takes beyond that is taken from the rest in one piece, and given back when it is
+    read: a thread that holds a piece never waits for another, so pieces always come back. Waits are
+    served in their order.
 
     most: the largest piece that the claim allows.
     """

@@ -15,7 +15,8 @@ def certificate_end(curl: pycurl.Curl) -> datetime | None:
     """Of the certificate that the server's name stands in, which was verified; None: libcurl tells
     of none.
 
-    What else the server has sent with it does not count: old roots among it are not in use.
+    Other certificates that the server has sent with it do not count: old roots among them are not
+    in use.
     """
     for certificate in curl.getinfo_raw(pycurl.INFO_CERTINFO)[:1]:
         for name, value in certificate:

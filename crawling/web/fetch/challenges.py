@@ -75,7 +75,7 @@ def strongest(challenges: list[Challenge]) -> Challenge | None:
 
 
 def _algorithm(challenge: Challenge) -> tuple[str, bool]:
-    """Its name, and whether its secret is made anew for each session."""
+    """The algorithm's name, and whether its secret is made anew for each session."""
     name = challenge.parameters.get("algorithm", "").upper() or "MD5"
     return name.removesuffix(SESSION), name.endswith(SESSION)
 

@@ -135,8 +135,7 @@ ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 
 
 class DecodedBody:
-    """What is left of the pieces of a body when its codings are taken off, as pieces of at most 64
-    KiB.
+    """The pieces of a body when its codings are taken off, as pieces of at most 64 KiB.
 
     As browsers do, it passes over codings that are unknown, and leaves what a coding does not fit
     as it came. Once all pieces were taken, `note` says what was not as the server stated, and
@@ -179,7 +178,7 @@ class DecodedBody:
             yield piece
 
     def _fed(self, decoder: _Decoder, data: bytes) -> bytes:
-        """What a decoder makes of some bytes, within the limits of the document."""
+        """The output of a decoder for some bytes, within the limits of the document."""
         unpacked = decoder.feed(data, PIECE_BYTES)
         self._given += len(unpacked)
         if self._given > MOST_BYTES + MOST_RATIO * self._came:
@@ -231,7 +230,7 @@ class DecodedBody:
                 return
 
     def _damaged(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
-        """What can be had of a layer with a fault: its beginning, or all of it as it came."""
+        """The readable bytes of a layer with a fault: its beginning, or all of it as it came."""
         is_begun = layer.remembered is None
         came = bytes(layer.remembered or b"")
         if came and layer.name != "br":
@@ -278,7 +277,7 @@ class _OpenContent:
 
 
 def _head(pieces: Iterator[bytes]) -> bytes:
-    """Their first bytes: HEAD_BYTES or more, if there are as many."""
+    """The first bytes of the pieces: HEAD_BYTES or more, if there are as many."""
     head = b""
     for piece in pieces:
         head = head + piece if head else piece

@@ -48,7 +48,7 @@ MAX_AGE = re.compile(r"-?+\d++", re.ASCII)
 
 
 class Key(NamedTuple):
-    """What makes two cookies one."""
+    """The fields that make two cookies one."""
 
     name: str
     domain: str
@@ -225,9 +225,8 @@ def _site(host: str) -> str:
 
 
 class CookieStore:
-    """The cookies of a run, as a shift knows them; shared by its fetch threads. Those that were
-    deleted stay until others need their room, so that no older word of another shift brings them
-    back.
+    """The cookies of a run, as a shift knows them; shared by its fetch threads. Deleted cookies
+    stay until others need their room, so that no older word of another shift brings them back.
     """
 
     def __init__(self) -> None:
@@ -235,7 +234,9 @@ class CookieStore:
         self._sites: dict[str, dict[Key, Cookie]] = {}
 
     def header(self, address: Address, now: float) -> str:
-        """What to send to a URL, in the standard's order; of too many the oldest are left out."""
+        """The Cookie field for a URL, in the standard's order; of too many the oldest are left
+        out.
+        """
         if not self._sites:
             return ""
         with self._lock:
@@ -283,7 +284,7 @@ class CookieStore:
         return site
 
     def known_to(self, host: str) -> list[Cookie]:
-        """Those that the host has a part in."""
+        """The cookies that the host has a part in."""
         with self._lock:
             known = list(self._sites.get(_site(host), {}).values())
         return [
@@ -352,7 +353,7 @@ class Cookies:
         self.has_changed = False
 
     def header(self, address: Address) -> str:
-        """What to send back to a URL; empty: nothing."""
+        """The Cookie field for a URL; empty: none is sent."""
         return self._store.header(address, time.time())
 
     def take(self, address: Address, fields: Iterable[str]) -> None:

@@ -97,7 +97,7 @@ def _url(task: FetchTask, path: str) -> str:
 
 
 def _download_file(curl: pycurl.Curl, task: FetchTask) -> DocumentStream:
-    """What the server sends. Raises _Refusal and requests' exceptions."""
+    """The file that the server sends. Raises _Refusal and requests' exceptions."""
     limits = TransferLimits(
         task.document_seconds,
         task.max_bytes + MOST_REPLY_BYTES,

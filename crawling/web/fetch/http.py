@@ -121,7 +121,9 @@ class Fetched:
 
     @property
     def content_type(self) -> str:
-        """Its type, as the server states it or its first bytes show it; "" if nothing does."""
+        """The answer's type, as the server states it or its first bytes show it; "" if nothing
+        does.
+        """
         return document_type(
             self.headers.get("Content-Type", ""),
             self.body.start(START_BYTES),

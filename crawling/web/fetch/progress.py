@@ -1,4 +1,4 @@
-"""What each fetch thread is doing: the thread reports its steps, the shift's board shows them."""
+"""The progress of each fetch thread: the thread reports its steps, the shift's board shows them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ThreadProgress:
 
 
 class ProgressBoard:
-    """What all fetch threads of a shift are doing, by number. Each writes its own line."""
+    """The steps of all fetch threads of a shift, by number. Each writes its own line."""
 
     def __init__(self) -> None:
         self._lines: dict[int, ThreadProgress] = {}

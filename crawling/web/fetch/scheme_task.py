@@ -1,4 +1,6 @@
-"""What the fetchers of `file:` and `ftp:` share: their task, and a directory as a page of links."""
+"""The shared part of the fetchers of `file:` and `ftp:`: their task, and a directory as a page of
+links.
+"""
 
 from __future__ import annotations
 

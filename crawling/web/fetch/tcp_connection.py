@@ -39,8 +39,8 @@ class _SizeLimit(Exception):
 
 
 class TcpConnection:
-    """What a package's protocol sends and receives by. Its methods raise exceptions of requests,
-    which `converse` turns into statuses.
+    """The connection by which a package's protocol sends and receives. Its methods raise exceptions
+    of requests, which `converse` turns into statuses.
     """
 
     def __init__(self, task: FetchTask, line: socket.socket, until: float) -> None:
@@ -79,7 +79,7 @@ class TcpConnection:
         return DocumentStream(spool, size)
 
     def _piece(self) -> bytes:
-        """What has come, at least a byte; empty: the server has ended the connection."""
+        """The bytes that have come, at least one; empty: the server has ended the connection."""
         self._wait(for_writing=False)
         piece = self._line.recv(PIECE_BYTES)
         self._count += len(piece)

@@ -295,7 +295,7 @@ class Transfer:
         return fault
 
     def _keeping_faults(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """What a callback raises ends the transfer, and is raised again by `run`."""
+        """An error that a callback raises ends the transfer, and is raised again by `run`."""
 
         def call(*given: Any) -> Any:
             try:

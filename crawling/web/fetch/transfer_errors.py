@@ -1,5 +1,5 @@
-"""What may go wrong with an exchange: libcurl's codes as the exceptions of requests, and those as
-our statuses.
+"""The errors of an exchange: libcurl's codes as the exceptions of requests, and those as our
+statuses.
 """
 
 from __future__ import annotations

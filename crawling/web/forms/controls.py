@@ -103,7 +103,7 @@ class FormPage:
 
 @dataclass(slots=True)
 class _Place:
-    """What an open element means for the controls within it."""
+    """The meaning of an open element for the controls within it."""
 
     element: turbohtml.Element
     form: turbohtml.Element | None = None
@@ -170,8 +170,9 @@ def _elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element,
 
 
 def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
-    """What an element adds to what is around it (section 4.10.15: a fieldset's first legend stays
-    enabled)."""
+    """The place within an element, as the element changes that around it (section 4.10.15: a
+    fieldset's first legend stays enabled).
+    """
     place = _Place(element, around.form, around.is_disabled, around.is_out)
     if around.element.tag == "fieldset" and around.element != element:
         is_first = element.tag == "legend" and not around.has_legend

@@ -80,7 +80,7 @@ def submit(
 
 
 def _stated(form: Form, button: Control | None, name: str) -> str:
-    """What the button says of the request, else what the form says."""
+    """The attribute of the request as the button states it, else as the form does."""
     said = button.element.attr(f"form{name}") if button else None
     return (form.element.attr(name) or "" if said is None else said).strip("\t\n\f\r ")
 
@@ -96,7 +96,7 @@ def _encoding(form: Form, page: FormPage) -> str:
 
 
 def _entries(control: Control, button: Control | None, encoding: str) -> Iterator[Entry]:
-    """What a control sends (section 4.10.22.4, constructing the entry list)."""
+    """The entries that a control sends (section 4.10.22.4, constructing the entry list)."""
     if control.is_disabled or (control.is_button and control is not button):
         return
     if control.name or control.kind == "image":

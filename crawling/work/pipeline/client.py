@@ -41,7 +41,7 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True)
 class RequestPolicy:
-    """What a crawl says of itself to hosts, and which of them get its secrets."""
+    """The identity that a crawl shows to hosts, and the hosts that get its secrets."""
 
     user_agent: str
     fetching: FetchingPart = field(default_factory=FetchingPart)
@@ -164,7 +164,7 @@ class Client:
         )
 
     def session_of(self, host_key: str) -> HostSession:
-        """What is known of a host; only the thread that has the host may ask."""
+        """The session of a host; only the thread that has the host may ask."""
         return self.sessions.setdefault(
             host_key, HostSession(Cookies(self.cookies) if self.fetching.keeps_cookies else None)
         )

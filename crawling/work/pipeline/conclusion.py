@@ -83,7 +83,7 @@ def _with_answer(
     error: str,
     context: FetchContext,
 ) -> UrlOutcome:
-    """What becomes of a URL whose answer is read: a page, and where it leads."""
+    """The outcome of a URL whose answer is read: a page, and where it leads."""
     target = _redirect_target(address, fetched)
     is_personal = context.client.policy.is_personal
     pattern = pattern_with(address, claimed.pattern, year=context.links.traps.year)
@@ -133,7 +133,7 @@ def _without_answer(
     *,
     is_last: bool = False,
 ) -> UrlOutcome | None:
-    """What becomes of a URL whose answer is not read: it is tried again, or has none.
+    """The outcome of a URL whose answer is not read: it is tried again, or has none.
 
     asked: the seconds after which the server wants to be asked again, with whatever status.
     """
@@ -190,7 +190,7 @@ def _astray(
     target: Address | None,
     document: Document,
 ) -> FetchStatus | None:
-    """What is wrong with where it leads, as far as it can be seen from itself."""
+    """The mistake of the redirect, as far as it can be seen from itself."""
     if document.is_index and claimed.nesting > MOST_INDEXES:
         return FetchStatus.NESTED_SITEMAPS
     if not is_redirect(fetched.status):

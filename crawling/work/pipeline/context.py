@@ -1,4 +1,6 @@
-"""What the fetch threads of a shift share: the crawl's order, and what the shift holds."""
+"""The state that the fetch threads of a shift share: the crawl's order, and the units that the
+shift holds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose fault a failed page is: its own, or that of a host that has too much to do or turns the
+"""The fault of a failed page: its own, or that of a host that has too much to do or turns the
 crawler away.
 
 Several URLs that fail in a row make a host doubtful. A page that was had before then decides: if it

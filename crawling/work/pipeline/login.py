@@ -149,8 +149,8 @@ class _Login:
         return "", _page_of(answer, where)
 
     def _trouble_with_redirect(self, answer: Fetched, where: Address, sent: Submission) -> str:
-        """What is wrong with a redirect that was not followed; to another site nothing is, unless
-        that is to have the form.
+        """The mistake of a redirect that was not followed; one to another site has none, unless
+        that site is to have the form.
         """
         target = _target(answer, where)
         if target is None or self.trusted.may_have_all(target):

@@ -1,4 +1,4 @@
-"""What a page leads to: the links of its document and of its answer's head, and the sitemaps of its
+"""The links of a page: those of its document and of its answer's head, and the sitemaps of its
 site, as the crawl's rules judge them.
 """
 
@@ -43,8 +43,8 @@ def links_of(
 ) -> tuple[list[Candidate], list[Refusal]]:
     """The links of a page for the frontier, and those that the rules exclude.
 
-    What a sitemap lists is as deep as the sitemap; of what is none, though it was named as one, the
-    links count only if the rules let it in as a page.
+    The links of a sitemap are as deep as the sitemap; those of a document that is none, though it
+    was named as one, count only if the rules let it in as a page.
     """
     is_map = claimed.nesting > 0
     gate = _Gate(claimed, judge)
@@ -96,8 +96,8 @@ def targets_of(
 
 
 def _near(maps: Iterable[Address], address: Address, judge: LinkJudge) -> list[Address]:
-    """Those of an index's sitemaps that lie on its own host (sitemaps.org), or on a host of the
-    crawl's sites; another's are links, or its index could send the crawl anywhere.
+    """The sitemaps of an index that lie on its own host (sitemaps.org), or on a host of the crawl's
+    sites; another's are links, or its index could send the crawl anywhere.
     """
     scope = judge.filters.scope
     return [
@@ -140,8 +140,8 @@ class _Gate:
         return [candidate for candidate in made if candidate]
 
     def sitemaps(self, maps: Iterable[Address], depth: int) -> list[Candidate]:
-        """What is named as a sitemap: no rule for pages keeps it out, as long as what it lists may
-        be fetched at that depth.
+        """The candidates that are named as sitemaps: no rule for pages keeps them out, as long as
+        their links may be fetched at that depth.
         """
         claimed = self._claimed
         scheme = claimed.url.partition(":")[0]
@@ -266,7 +266,7 @@ def _fields(headers: Mapping[str, str], name: str) -> list[str]:
 
 
 def bad_maps(address: Address, sitemaps: Sequence[str]) -> list[str]:
-    """What is wrong with sitemaps that the robots.txt of a page's site names, in sentences."""
+    """The mistakes of sitemaps that the robots.txt of a page's site names, in sentences."""
     return list(told_links(sitemaps, Links(f"{address.origin}/robots.txt").fault_of))
 
 

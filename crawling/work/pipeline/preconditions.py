@@ -92,7 +92,7 @@ def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
 
 
 def without_robots(answered: int) -> Fetched:
-    """What it means for all URLs of an origin that its robots.txt was answered so (RFC 9309,
+    """The meaning of this answer to a request for robots.txt, for all URLs of the origin (RFC 9309,
     2.3.1.4).
     """
     status, why = FetchStatus.ROBOTS_UNAVAILABLE, explain(answered)

@@ -131,7 +131,7 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
 
 
 def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
-    """What a visit of the other host itself has learnt."""
+    """The robots.txt that a visit of the other host itself has fetched."""
     if hop.url != f"{hop.origin}/robots.txt":
         return None
     known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))

@@ -1,4 +1,6 @@
-"""What fetch threads ask of the shift around them, and hand over to it."""
+"""The port of fetch threads to the shift around them: their questions, and the results that they
+hand over.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from crawling.work.pipeline.visit import Visit
 
 @dataclass(frozen=True, slots=True)
 class UnreadAnswer:
-    """What came for a URL and is still to be read: the host is not needed for that."""
+    """An answer that is still to be read: the host is not needed for that."""
 
     claimed: ClaimedUrl
     address: Address
@@ -51,7 +51,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     next address is to be tried, or the shift ends.
 
     The visit is free again one delay after the end of whatever was fetched (never counted from its
-    start: a slow server must not be asked sooner). What needs no fetch costs no delay.
+    start: a slow server must not be asked sooner). A step that needs no fetch costs no delay.
     """
     assert visit.route.resolution is not None
     claimed = visit.urls[0]
@@ -201,7 +201,7 @@ def _fetched(
 def _asked(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
-    """What the host answers; None: nothing that settles the URL."""
+    """The host's answer; None: none that settles the URL."""
     fetched = fetch_anew(visit, claimed, address, dial, context)
     visit.rest(fetched, page=claimed)
     keep_session(visit, address, context)

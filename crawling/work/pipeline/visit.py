@@ -92,7 +92,9 @@ class RepeatRequests:
 
 @dataclass(eq=False)
 class Visit:
-    """What fetch threads need to fetch from one leased host; one of them has it at a time."""
+    """The state with which fetch threads fetch from one leased host; one of them has it at a
+    time.
+    """
 
     host: LeasedHost
     leased_at: float

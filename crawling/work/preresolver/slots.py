@@ -1,6 +1,6 @@
-"""What a pre-resolver holds: look-ups in flight of the pool, as a process of its own that no run
-belongs to, and the machine's lock. One process a machine resolves ahead: the one whose connection
-to PostgreSQL holds that lock.
+"""The holdings of a pre-resolver: look-ups in flight of the pool, as a process of its own that no
+run belongs to, and the machine's lock. One process a machine resolves ahead: the one whose
+connection to PostgreSQL holds that lock.
 """
 
 from __future__ import annotations

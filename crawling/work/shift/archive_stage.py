@@ -91,7 +91,7 @@ class ArchiveStage:
 
     @property
     def trouble(self) -> str:
-        """What keeps it from writing, if anything does."""
+        """The trouble that keeps it from writing, if there is any."""
         return self._writer.trouble if self._writer else ""
 
     @property

@@ -44,8 +44,8 @@ KIB = 1024
 
 
 def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
-    """What one of the crawl's processes may download: what the pool granted, and its share of the
-    order's own limit.
+    """The download rate of one of the crawl's processes: the units that the pool granted, and its
+    share of the order's own limit.
     """
     granted = float(grants.held["bandwidth"] * KIB)
     return (

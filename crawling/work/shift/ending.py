@@ -68,7 +68,7 @@ def _cut_off(parts: ShiftParts) -> bool:
     """End the fetches and write nothing more; whether the fetch threads have ended, as otherwise
     they will with this process.
 
-    What the archive's file has beyond its committed length goes when the run's files are closed.
+    The bytes of the archive's file beyond its committed length go when the run's files are closed.
     """
     parts.context.client.connections.cut_off()
     return parts.threads.join(CUT_SECONDS)
@@ -83,7 +83,7 @@ def _finish_writing(parts: ShiftParts, ending: str) -> bool:
 
 
 def _cut(claimed: ClaimedUrl, ending: str) -> UrlOutcome:
-    """What becomes of a URL whose answer takes longer than the shift.
+    """The outcome of a URL whose answer takes longer than the shift.
 
     That is a try; it fails if it was let end and did not.
     """

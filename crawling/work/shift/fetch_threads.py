@@ -184,7 +184,7 @@ def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
         logger.error("a fetch thread stumbled", extra={"url": claimed.url}, exc_info=error)
         return UrlOutcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
     error.__traceback__ = None  # what its frames hold is free before others run
-    # It may be another's document that takes the memory at this moment, so it is tried again.
+    # The memory may be taken by another's document at this moment, so the URL is tried again.
     logger.warning("no memory was left", extra={"url": claimed.url})
     give_back_free_memory()
     retry = retry_after(claimed.attempts)

@@ -1,4 +1,6 @@
-"""What a shift holds, and its asking for more. The only part of a shift that asks the pool."""
+"""The units that a shift holds, and its requests for more. The only part of a shift that asks the
+pool.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ class ShiftGrants:
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
-        """What is held; Max, as the pool has it, is read with it."""
+        """The units held; Max, as the pool has it, is read with them."""
         self._max, held = terms_of(self._process)
         return {**dict.fromkeys(self.claim, 0), **held}
 
@@ -203,7 +205,7 @@ class ShiftGrants:
             raise StaleEpoch(process=str(self._shift.process), epoch=epoch, latest=latest)
 
     def _noticed(self, state: str) -> bool:
-        """What has become of the stage; it took the place of a growth that waited."""
+        """The state of the stage; it took the place of a growth that waited."""
         if state != RequestState.WAITING:
             self._stage = None
             self.look()

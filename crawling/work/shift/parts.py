@@ -1,4 +1,4 @@
-"""What a shift works with, put together once at its beginning."""
+"""The parts of a shift, put together once at its beginning."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class QueuedShiftPort:
         return _taken(self._robots)
 
     def taken_own_robots(self) -> list[tuple[str, int, bytes]]:
-        """Those of the run alone."""
+        """The robots.txt files that are the run's alone."""
         return _taken(self._own_robots)
 
     def taken_sessions(self) -> dict[int, dict[str, Any]]:

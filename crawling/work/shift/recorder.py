@@ -108,8 +108,8 @@ class OutcomeRecorder:
     def write(self) -> None:
         """Write down what was taken up, and whatever else has been found.
 
-        What the archive could not take is not written, and its trouble says so; if anything else
-        goes wrong, no length of a file may be committed any more.
+        An outcome that the archive could not take is not written, and its trouble says so; if
+        anything else goes wrong, no length of a file may be committed any more.
         """
         self._write(is_ending=False)
 
@@ -169,8 +169,8 @@ class OutcomeRecorder:
         self._lengths = {}
 
     def _archived(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
-        """What was taken up and can be recorded now, with those of `cut` of which nothing else is
-        known.
+        """The outcomes that were taken up and can be recorded now, with those of `cut` of which
+        nothing else is known.
         """
         taken, self._outcomes = self._outcomes, []
         outcomes, lengths, later = self._archive.settle(

@@ -1,4 +1,4 @@
-"""What hosts are given when their turn begins or goes on: URLs to fetch with what earlier runs have
+"""The refill of hosts when their turn begins or goes on: URLs to fetch with what earlier runs have
 of them, known robots.txt, and the run's sessions.
 """
 
@@ -69,8 +69,9 @@ class HostRefill:
         self._context.offers.make(steady, of_others=False)
 
     def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
-        """What earlier runs have of URLs, by their ids: fetch threads then ask whether it has
-        changed."""
+        """The earlier answers of URLs, by their ids: fetch threads then ask whether a page has
+        changed.
+        """
         return (
             earlier_answers(self._shift.process.run, [url.id for url in claimed])
             if self._crawl.archive

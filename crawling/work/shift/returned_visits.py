@@ -1,4 +1,4 @@
-"""What a visit tells the frontier, at its end and meanwhile."""
+"""The report of a visit to the frontier, at its end and meanwhile."""
 
 from __future__ import annotations
 

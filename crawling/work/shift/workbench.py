@@ -205,7 +205,7 @@ class Workbench:
         """Wait until the fetch threads have nothing to do any more, or so long; not at all if they
         have not, and that `is_enough`.
 
-        Who would be woken for each outcome would cost the fetch threads a change of threads for
+        A thread that is woken for each outcome would cost the fetch threads a change of threads for
         each.
         """
         with self._changed:

@@ -36,7 +36,9 @@ class _EndsCancelledJobs(Worker):
         self._told_at = 0.0
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """What was opened for the job before must not be shared with a work process."""
+        """A connection that was opened for the job before must not be shared with a work
+        process.
+        """
         connections.close_all()
         self._told_at, self._stopped_job_id = 0.0, None
         super().fork_work_horse(job, queue)

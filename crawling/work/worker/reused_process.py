@@ -117,7 +117,7 @@ class ReusedProcessWorker(Worker):
         super().teardown()  # type: ignore[no-untyped-call]
 
     def _end_spare(self) -> None:
-        """It has nothing to write, and may be stopped: so it is killed."""
+        """The spare process has nothing to write, and may be stopped: so it is killed."""
         if self._spare_pid:
             # a signal to this worker may have broken this off before
             with suppress(ProcessLookupError, ChildProcessError):
@@ -146,8 +146,8 @@ class ReusedProcessWorker(Worker):
         return went_well
 
     def _queue_of(self, job: Job) -> Queue:
-        """Its queue, which reads from Redis what depends on the job: as our own jobs, and without
-        pickles, as this worker does.
+        """The job's queue, which reads from Redis what depends on the job: as our own jobs, and
+        without pickles, as this worker does.
         """
         return self.queue_class(
             job.origin,
@@ -166,7 +166,9 @@ class ReusedProcessWorker(Worker):
         )
 
     def _await_job(self) -> Job | None:
-        """None: the worker has ended. What it raises ends this process, and costs the job."""
+        """None: the worker has ended. An error that it raises ends this process, and costs the
+        job.
+        """
         assert self._link
         self._link.sendall(READY)
         if not (line := self._link.recv(LINE_BYTES)):

@@ -1,4 +1,4 @@
-"""What an honest clerk would write down, and what must be true of any bank afterwards."""
+"""The books of an honest clerk, and the promises that any bank must keep afterwards."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a bank shows of itself.
+    """The visible state of a bank.
 
     `passed` has those who wait, the first in turn first, and how often each was passed.
     """
@@ -108,7 +108,7 @@ class Book:
         )
 
     def claimed(self, share: int) -> Vector:
-        """What those of a share claim that hold something."""
+        """The sum of the claims of a share's processes that hold something."""
         rows = [row.maximum for row in self.rows.values() if row.share == share and any(row.held)]
         return reduce(more, rows, (0,) * len(self.capacity))
 
@@ -120,8 +120,8 @@ class Book:
         return not fits(more(self.claimed(row.share), row.maximum), self.shares[row.share].limits)
 
     def set_aside(self, share: int | None, amounts: Vector) -> Vector:
-        """What a start must leave free for other shares: what they do not hold of their reserves,
-        but never so much that the start could not be served at all.
+        """The units that a start must leave free for other shares: the parts of their reserves that
+        they do not hold, but never so much that the start could not be served at all.
         """
         kept = (0,) * len(self.capacity)
         for other, terms in self.shares.items():
@@ -168,7 +168,7 @@ class Book:
         return some_order_finishes(self.available, self._finishers())
 
     def stuck(self) -> set[int]:
-        """Who could not finish if all who can did."""
+        """The processes that could not finish if all that can did."""
         work, left = (
             self.available,
             {name: row for name, row in self.rows.items() if any(row.held) and not row.kept},

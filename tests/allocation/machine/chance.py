@@ -16,7 +16,7 @@ class OnPaper(BankMachine):
 
 
 class OnRows(BankMachine):
-    """PostgreSQL. What one example wrote is taken back before the next."""
+    """PostgreSQL. The rows of one example are taken back before the next."""
 
     open_bank = RowBank
 

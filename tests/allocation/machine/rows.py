@@ -120,7 +120,7 @@ class RowBank:
         return services.pump_pool(pool=self.pool)
 
     def check_ledger(self) -> None:
-        """What processes hold is what open grants say, class by class."""
+        """The holdings of processes equal their open grants, class by class."""
         assert not [
             row
             for row in Conservation.objects.filter(pool=self.pool)

@@ -1,5 +1,5 @@
-"""What processes, operators and time may do to a bank, in any order, and what must hold after each
-step.
+"""The acts of processes, operators and time on a bank, in any order, and the promises that hold
+after each step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What an administrator does to shares of a pool, and what their limits and reserves promise."""
+"""The acts of an administrator on shares of a pool, and the promises of their limits and
+reserves.
+"""
 
 from __future__ import annotations
 

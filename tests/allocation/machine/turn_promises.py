@@ -1,4 +1,4 @@
-"""What must be true of turns after each step."""
+"""The promises of turns after each step."""
 
 from __future__ import annotations
 

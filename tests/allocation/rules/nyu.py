@@ -7,9 +7,9 @@ where there are several (`+1b`), `@2` before an activity makes the task compute 
 first, and `T@1` before its end. `c4,4` initiates class after class, a cycle each.
 
 In a cycle those that were blocked try again first, in the order in which they became so, then the
-others act by number. What is given back can be used in the next cycle. If no task could act, the
-naive manager aborts the lowest-numbered task, and the next, until a request fits. The banker aborts
-a task that claims more than there is or asks for more than it claimed.
+others act by number. Units that are given back can be used in the next cycle. If no task could act,
+the naive manager aborts the lowest-numbered task, and the next, until a request fits. The banker
+aborts a task that claims more than there is or asks for more than it claimed.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ class Manager:
         state = State(
             self.available, tuple(task.claim for task in rows), tuple(task.held for task in rows)
         )
-        # What came back in this cycle is not usable yet, so the state before the request need not
-        # look safe.
+        # Units that came back in this cycle are not usable yet, so the state before the request
+        # need not look safe.
         return decide(state, alive.index(number), units, state_is_safe=False) is BankVerdict.GRANT
 
     def _move_on(self, task: Task) -> None:

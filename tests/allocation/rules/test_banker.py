@@ -187,7 +187,7 @@ def test_unknown_row_is_refused(process):
 
 
 class Array:
-    """What numpy's arrays have in common with it."""
+    """The part of numpy's arrays that the banker uses."""
 
     def __init__(self, values: object) -> None:
         self.values = values

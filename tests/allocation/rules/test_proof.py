@@ -1,4 +1,4 @@
-"""What the proof says of limits, turns and unsafe states, event by event."""
+"""The proof judges limits, turns and unsafe states, event by event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said to make a state safe again does."""
+"""A remedy for an unsafe state makes it safe."""
 
 from __future__ import annotations
 

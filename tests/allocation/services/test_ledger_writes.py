@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @contextmanager
 def writes() -> Iterator[list[str]]:
-    """What is written in the block: the server's function, or the table."""
+    """The writer of each grant and release in the block: the server's function, or the table."""
     found: list[str] = []
 
     def note(execute, sql, *rest):

@@ -1,5 +1,5 @@
-"""What the server decides alone leaves the rows that the services would have left, and takes one
-call.
+"""A decision that the server makes alone leaves the rows that the services would have left, and
+takes one call.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def decides_as_brute_force_does(case, data):
     kept = data.draw(
         st.sets(st.integers(0, len(state.maximum) - 1).filter(lambda i: i != requester))
     )
-    # Who holds nothing keeps nothing, and stands in no proof but its own.
+    # A process that holds nothing keeps nothing, and stands in no proof but its own.
     rows = [
         i
         for i in range(len(state.maximum))

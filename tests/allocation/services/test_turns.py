@@ -79,7 +79,7 @@ def test_release_keeps_the_turn_too(crowd, make_process):
 
 @pytest.mark.parametrize("freed", [False, True], ids=["asking now", "served by a release"])
 def test_nobody_waits_behind_one_whom_a_reservation_holds_off(crowd, make_process, freed):
-    """It could be a day until the reservation ends, and the first in turn fits."""
+    """The reservation could last a day, and the first in turn fits."""
     pool, holder, _, _ = crowd
     Pool.objects.update(bypass_limit=0)
     other = make_process(pool, "other", (2,))

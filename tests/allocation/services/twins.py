@@ -42,7 +42,7 @@ MINUTE = re.compile(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d")
 
 
 def steps(random: Random, m: int) -> list[tuple]:
-    """What is done to twin pools, by place of the process; sequels to answers (an epoch) are found
+    """The steps for twin pools, by place of the process; sequels to answers (an epoch) are found
     when they are done.
     """
     kinds = random.choices(KINDS, k=50)

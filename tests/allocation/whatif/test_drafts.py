@@ -1,4 +1,4 @@
-"""What is typed is kept, and what is wrong with it is told by cell, with the remedy."""
+"""Typed text is kept, and its mistakes are told by cell, with the remedy."""
 
 from __future__ import annotations
 

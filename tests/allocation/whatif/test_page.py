@@ -1,4 +1,4 @@
-"""What the what-if page answers, without a browser."""
+"""The what-if page answers without a browser."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shown(answer) -> BeautifulSoup:
 
 
 def typed_in(answer) -> dict[str, object]:
-    """What the form of the answer would send."""
+    """The fields that the form of the answer would send."""
     page = shown(answer)
     told = {name: [one["value"] for one in page.select(f"[name={name}]")] for name in COLUMNS}
     asker = page.select_one("#process [selected]")

@@ -1,4 +1,4 @@
-"""What the page shows of the safety check is what the bank does."""
+"""The page shows the safety check as the bank does it."""
 
 from __future__ import annotations
 

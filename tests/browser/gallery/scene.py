@@ -319,7 +319,7 @@ def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:
 def values_of(
     crawls: dict[str, CrawlJob], sites: dict[str, TownSite], *, by: User
 ) -> dict[str, object]:
-    """What the addresses of all pages need: as `tests.every_page.furnish` gives it."""
+    """The values that the addresses of all pages need: as `tests.every_page.furnish` gives them."""
     mistake = make_crawl("A mistake", sites["museum"].url, by=by)
     delete_crawl(mistake, by=by)
     manual = crawls["manual"]

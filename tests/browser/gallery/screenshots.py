@@ -134,7 +134,7 @@ def test_take_the_pictures(browse, chromium, town, user_of, watch):
 
 
 def name_of(address: str) -> str:
-    """What a file is called after an address."""
+    """The file's name after an address."""
     return re.sub(r"[^a-z0-9]+", "-", address.lower()).strip("-")[:60] or "overview"
 
 

@@ -28,7 +28,7 @@ def page(request, browse, pool) -> Page:
 
 
 def row(page: Page, process: str, kind: str) -> list[str]:
-    """What the allocation area shows of a process: its Max, Allocation or Need."""
+    """The row of a process in the allocation area: its Max, Allocation or Need."""
     body = page.locator(
         "table.textbook tbody", has=page.get_by_role("rowheader", name=process, exact=True)
     )

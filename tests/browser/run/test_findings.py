@@ -1,5 +1,5 @@
-"""What a crawl has found: errors by cause, its log, its pages and its hosts; what is asked for
-stands in the address.
+"""The findings of a crawl: errors by cause, its log, its pages and its hosts; the filter stands in
+the address.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What scripts of stored pages may try that free themselves of the player, and send what they read
-to their author: none of it gets there.
+"""Scripts of stored pages may free themselves of the player and send what they read to their
+author: none of it gets there.
 """
 
 from __future__ import annotations

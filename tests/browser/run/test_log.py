@@ -30,7 +30,7 @@ def run(make_web) -> Run:
 
 
 def log(run: Run, first: int, last: int) -> None:
-    """What workers write."""
+    """Write lines as workers do."""
     LogLine.objects.bulk_create(
         LogLine(
             run=run,

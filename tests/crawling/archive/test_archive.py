@@ -1,4 +1,4 @@
-"""What a crawl archives: all of it, as it came, where the pages' rows say (ISO 28500)."""
+"""A crawl archives all of it, as it came, where the pages' rows say (ISO 28500)."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def address(run, name, *rest):
 
 
 def checked(answer, tmp_path):
-    """What is in a downloaded WARC file that warcio finds nothing wrong with: kinds and paths of
-    its records.
+    """The records of a downloaded WARC file that warcio finds nothing wrong with: kinds and
+    paths.
     """
     path = tmp_path / "downloaded.warc.gz"
     path.write_bytes(b"".join(answer.streaming_content))

@@ -1,4 +1,4 @@
-"""What takes the place of removed records takes exactly their room, and is a record."""
+"""The filler in the place of removed records takes exactly their room, and is a record."""
 
 from __future__ import annotations
 

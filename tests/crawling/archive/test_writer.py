@@ -1,4 +1,6 @@
-"""What waits to be archived takes half of the fetch threads' shares of memory at the most."""
+"""Documents that wait to be archived take half of the fetch threads' shares of memory at the
+most.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored is written and read through one door."""
+"""A stored file is written and read through one door."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lists say of crawls."""
+"""Lists tell the state of crawls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages tell of what could not be done."""
+"""Pages tell of acts that could not be done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages say is so: names of data, bars, times, counts and messages."""
+"""Pages tell the truth: names of data, bars, times, counts and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a change of a text, and what is shown of it."""
+"""The changes of a text that count, and the part of them that is shown."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_urls_of_two_runs_are_kept_apart(frontier):
 
 
 def test_a_shift_whose_books_are_closed_is_handed_nothing(frontier):
-    """It was closed as dead, so its URLs would never be given back."""
+    """The shift was closed as dead, so its URLs would never be given back."""
     frontier.sow("a.test/1")
     before = HostQueue.objects.values().get()
     frontier.shift.ended_at = timezone.now()

@@ -97,7 +97,9 @@ def test_a_lapsed_lease_may_be_taken_ahead_with_the_wait_that_is_left(frontier):
 
 
 def test_a_shift_does_not_lease_its_own_lapsed_host_a_second_time(frontier):
-    """It has a visit to it already, and two fetch threads on one host would be two clocks."""
+    """The shift has a visit to the host already, and two fetch threads on one host would be two
+    clocks.
+    """
     frontier.sow("a.test/1")
     frontier.lease(lease=10)
     pass_seconds(20)

@@ -1,4 +1,4 @@
-"""What servers send must never stop a crawl."""
+"""Hostile text of servers must never stop a crawl."""
 
 from __future__ import annotations
 

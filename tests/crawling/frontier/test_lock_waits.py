@@ -30,7 +30,7 @@ TRAP = "http://a.new/x/x/x/x/x/x/x/"
 
 
 def failing(*statements: str) -> OperationalError:
-    """What Django raises when the last of these fails."""
+    """The error that Django raises when the last of these fails."""
     other = connections["default"].copy()
     try:
         with other.cursor() as cursor:

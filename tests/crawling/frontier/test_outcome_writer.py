@@ -1,4 +1,4 @@
-"""What became of URLs is written once, by the shift that has them, and the counts add up."""
+"""The end of a URL is written once, by the shift that has it, and the counts add up."""
 
 import pytest
 from django.utils import timezone

@@ -1,5 +1,5 @@
-"""What becomes of each kind of job once its run is deleted, pages are withdrawn, the installation
-is loaded from a back-up, or archive files are rewritten: with a row, and files, of each.
+"""The fate of each kind of job once its run is deleted, pages are withdrawn, the installation is
+loaded from a back-up, or archive files are rewritten: with a row, and files, of each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a process remembers stays within bounds, at a cost that does not grow with them."""
+"""The memory of a process stays within bounds, at a cost that does not grow with them."""
 
 import time
 

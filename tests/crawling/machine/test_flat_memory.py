@@ -1,5 +1,5 @@
-"""What a fetch thread has in hand takes its share of memory at the most, wherever it comes from and
-however large it is; `make drill` takes documents of 50 MiB.
+"""A document in hand takes its fetch thread's share of memory at the most, wherever it comes from
+and however large it is; `make drill` takes documents of 50 MiB.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What only Linux has is taken away, one feature at a time, and the other way works.
+"""Features that only Linux has are taken away, one at a time, and the other way works.
 
 No test runs on another system: what these show is that nothing insists on the feature.
 """

@@ -1,4 +1,4 @@
-"""What a crawl claims of each resource class, and what a shift begins with."""
+"""The claim of a crawl on each resource class, and the first units of a shift."""
 
 import re
 from types import SimpleNamespace

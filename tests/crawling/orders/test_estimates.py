@@ -1,4 +1,4 @@
-"""What an order will ask of hosts is foretold from its delay, budgets and limits."""
+"""The load of an order on hosts is foretold from its delay, budgets and limits."""
 
 from __future__ import annotations
 

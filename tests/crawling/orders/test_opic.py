@@ -41,7 +41,7 @@ def frontier(db):
 
 
 def credits(frontier):
-    """What each URL holds that is not done, and the Lambda page."""
+    """The credit of each URL that is not done, and of the Lambda page."""
     row = LambdaRow.objects.filter(run=frontier.run).first() or LambdaRow(credit=0.0, level=0.0)
     held = {
         url.url.rsplit("/", 1)[1]: row.level - url.rank

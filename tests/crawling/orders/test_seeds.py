@@ -1,4 +1,4 @@
-"""What people type as seeds: the scheme may be left out."""
+"""Seeds as people type them: the scheme may be left out."""
 
 from __future__ import annotations
 

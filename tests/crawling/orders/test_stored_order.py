@@ -1,4 +1,4 @@
-"""What a crawl's order says is read from its row by the names of fields that there are."""
+"""A crawl's order is read from its row by the names of fields that there are."""
 
 from __future__ import annotations
 

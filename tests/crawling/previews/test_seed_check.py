@@ -215,7 +215,7 @@ def test_a_real_site_is_not_tried_before_we_said_who_we_are(pool, loopback):
 
 
 def answer_all() -> None:
-    """What the worker of the background jobs does."""
+    """Do the work of the worker of the background jobs."""
     for inquiry in Inquiry.objects.filter(ended_at=None):
         run_job(inquiry.pk)
 

@@ -178,7 +178,7 @@ def test_what_cannot_be_kept_safely_is_given_back_and_said(
     transactional_db, pausing_site, order_of, pool
 ):
     run = start_run(create_crawl(order_of(pausing_site(keep_seconds=600))))
-    # What it may still need is there only once the crawl has given its bandwidth back.
+    # The units that it may still need are there only once the crawl has given its bandwidth back.
     other = register_process(
         pool=pool.pk, label="other", run_ref="other", maximum={"bandwidth": 90_000}
     )

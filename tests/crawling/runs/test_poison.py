@@ -177,7 +177,7 @@ def judge_hand(losses):
 
 @pytest.fixture
 def broken_errors():
-    """What a statement raises whose session an operator has ended, and what one does that takes too
+    """The error of a statement whose session an operator has ended, and that of one that takes too
     long.
     """
     errors = []

@@ -1,4 +1,4 @@
-"""What failed is tried again when an operator asks, and everything still adds up."""
+"""A failed URL is tried again when an operator asks, and everything still adds up."""
 
 from __future__ import annotations
 

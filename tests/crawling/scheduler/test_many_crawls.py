@@ -224,7 +224,7 @@ def test_names_are_resolved_for_who_fetches_and_for_the_front_of_the_line(
 
 
 def test_a_small_crawl_takes_few_statements_and_one_connection(order, make_site, work_off):
-    """It took 152, and three connections: more of the processor than its pages."""
+    """The crawl took 152, and three connections: more of the processor than its pages."""
     links = '<a href="/a">a</a> <a href="/b">b</a>'
     site = make_site({"/": links, "/a": "one", "/b": "two"})
     run = start_run(create_crawl(order(f"{site.url}/")))

@@ -1,6 +1,6 @@
 """AC8: Redis loses everything.
 
-What was granted is sent again, or taken back and asked for again, and the crawl ends. Background
+A granted start is sent again, or taken back and asked for again, and the crawl ends. Background
 jobs are queued again.
 """
 

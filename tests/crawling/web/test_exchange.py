@@ -1,4 +1,4 @@
-"""What is handed on for the archive is what went over the wire, byte by byte."""
+"""The bytes handed on for the archive are those that went over the wire."""
 
 import gzip
 import random

@@ -267,8 +267,8 @@ def slowest(ways, prefixes):
     for prefix in prefixes:
         for unit in UNITS:
             text = prefix + unit * (LENGTH // len(unit))
-            # A short one first: what is exponential never comes to the end of a long one. What
-            # looks ahead to the end fails at another.
+            # A short one first: what is exponential never comes to the end of a long one. An
+            # expression that looks ahead to the end fails at another.
             for given in (text[:60], text, f"{text}x"):
                 if isinstance(ways[0].__self__.pattern, bytes):
                     given = given.encode()
@@ -281,7 +281,7 @@ def slowest(ways, prefixes):
 
 
 def in_a_process(attempt):
-    """What an attempt returns, or which limit ended it: an expression cannot be interrupted."""
+    """The result of an attempt, or which limit ended it: an expression cannot be interrupted."""
     read, write = os.pipe()
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""What a document is saved as: a name that every file system takes, made of address and type."""
+"""The name of a saved document is one that every file system takes, made of address and type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer's headers say of its age (RFC 9111)."""
+"""The age of an answer by its headers (RFC 9111)."""
 
 from datetime import UTC, datetime, timedelta
 

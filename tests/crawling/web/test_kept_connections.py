@@ -129,7 +129,9 @@ NEXT = ANSWER.replace(b"hi", b"no")
 
 @pytest.mark.parametrize("surplus", [b"zz", NEXT, NEXT[:-1], NEXT[:20], b"HTTP/1.1 103 X\r\n\r\n"])
 def test_what_stands_behind_the_last_chunk_is_no_part_of_the_next_answer(surplus):
-    """What comes with the chunk libcurl throws away. It keeps the connection and does not tell."""
+    """A surplus that comes with the chunk libcurl throws away. It keeps the connection and does not
+    tell.
+    """
     first = say(CHUNKED + b"0\r\n\r\n" + surplus, then=say(ANSWER))
     with serve_raw(first, say(ANSWER)) as (url, _), PinnedSession() as session:
         assert [get(url, session=session).body.read() for _ in range(2)] == [b"hi", b"hi"]

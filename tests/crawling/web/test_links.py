@@ -1,4 +1,4 @@
-"""What an HTML document says: links, title, character set (SEEDS B5, W9)."""
+"""The links, title and character set of an HTML document (SEEDS B5, W9)."""
 
 from contextlib import suppress
 from html import escape

@@ -1,4 +1,4 @@
-"""What robots.txt allows (RFC 9309)."""
+"""The rules of robots.txt (RFC 9309)."""
 
 import time
 

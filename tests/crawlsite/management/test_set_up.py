@@ -1,4 +1,4 @@
-"""What every start makes sure of."""
+"""The promises of every start."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def patient_server(tmp_path):
 
 @pytest.fixture
 def held_server(tmp_path):
-    """Its port, and a function that lets the program have its answer."""
+    """The server's port, and a function that lets the program have its answer."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with serving(tmp_path, seconds=60, more=HOLDING.format(fifo=str(fifo))) as port:

@@ -1,4 +1,4 @@
-"""What goes wrong has an ID to quote, and the log's lines about it have the same."""
+"""An error has an ID to quote, and the log's lines about it have the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawlsite.middleware.request_ids import HEADER, current_id
 
 
 def log_line() -> str:
-    """What a line of the log looks like that is written now."""
+    """A line of the log as it is written now."""
     options = dict(logging_setting(level="INFO", style="json")["formatters"]["line"])
     record = logging.LogRecord("crawlsite", logging.ERROR, __file__, 1, "noticed", None, None)
     return options.pop("()")(**options).format(record)

@@ -297,8 +297,9 @@ def test_a_fragment_with_something_of_its_user_is_not_kept(shared, house, rf, us
 
 
 def _refreshed_at_once(place: str, *viewers: Client) -> list[bytes]:
-    """What each sees of a page but its digits, of five attempts the first without difference:
-    between two renderings "a second ago" may become "2 seconds ago", and a chart gain a row."""
+    """The page that each sees but for its digits, of five attempts the first without difference:
+    between two renderings "a second ago" may become "2 seconds ago", and a chart gain a row.
+    """
     for _ in range(5):
         seen = [re.sub(rb"\d", b"", one.get(place, headers=REFRESH).content) for one in viewers]
         if seen[0] == seen[1]:

@@ -1,4 +1,4 @@
-"""What only Linux has is taken away, and servers and processes are kept all the same."""
+"""Features that only Linux has are taken away, and servers and processes are kept all the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a running pair of embedded servers looks like: rules that one look can check."""
+"""A running pair of embedded servers keeps rules that one look can check."""
 
 import os
 import stat

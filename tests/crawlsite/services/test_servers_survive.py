@@ -244,7 +244,7 @@ def test_root_hands_the_servers_to_an_account_without_power(place, start_pair):
 
 
 def capabilities(pid: int) -> int:
-    """What it may do that an ordinary user may not."""
+    """The capabilities of the process that an ordinary user does not have."""
     return int(re.search(r"CapEff:\t(\w+)", Path(f"/proc/{pid}/status").read_text())[1], 16)
 
 

@@ -1,4 +1,4 @@
-"""What the Procfile and the settings make the supervisor run, and where."""
+"""The plan that the Procfile and the settings give the supervisor: which programs, and where."""
 
 from dataclasses import replace
 

@@ -128,7 +128,7 @@ class CrawlForm(OrderForm):
         ]
 
     def seeds_in_order(self) -> list[str]:
-        """Those that are addresses, in canonical form."""
+        """The seeds that are addresses, in canonical form."""
         return [address.url for address in read_seeds(self.all_seeds())[0]]
 
     def as_order(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class CrawlForm(OrderForm):
 
 
 def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
-    """What the form would have been filled in with for a crawl like this one, under a free name."""
+    """The contents of the form that would make a crawl like this one, under a free name."""
     chosen = next(
         (name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None
     )

@@ -37,7 +37,7 @@ NAMED: dict[str, tuple[str, Callable[[], list[str]]]] = {
 
 
 class OrderForm(forms.Form):
-    """Asks for fields of an order. What is right is settled by the order itself."""
+    """Asks for fields of an order. The order itself decides which answers are right."""
 
     def __init__(self, *args: Any, asked: Sequence[OrderField], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -79,7 +79,7 @@ class OrderForm(forms.Form):
         self.cleaned_data = read
 
     def _of_entry(self, key: str, name: str) -> str:
-        """What to say of a line of a table that has no mark between name and value; empty: it is
+        """The sentence for a line of a table that has no mark between name and value; empty: it is
         another mistake.
         """
         entry = key.partition(".")[2]
@@ -97,8 +97,8 @@ class OrderForm(forms.Form):
         return INPUTS.get(name, name)
 
     def _no_number(self, name: str) -> str:
-        """What to say of a limit in the form's own unit that is no number; the order would speak of
-        its own unit. Empty: it is one.
+        """The sentence for a limit in the form's own unit that is no number; the order would speak
+        of its own unit. Empty: it is one.
         """
         unit = next((one.question.unit for one in self.asked if one.input == name), None)
         if unit is None or isinstance(_scaled(self.cleaned_data.get(name, ""), 1), int):
@@ -152,8 +152,8 @@ def _text_area(rows: int) -> forms.Textarea:
 def fill_in(
     asked: Iterable[OrderField], order: Mapping[str, Any], *, masked: bool = False
 ) -> dict[str, Any]:
-    """What the form would have been filled in with for an order like this one, without its secrets,
-    or with their masks.
+    """The contents of the form that would make an order like this one, without its secrets, or with
+    their masks.
     """
     return {one.input: _format(one, order[one.name], masked=masked) for one in asked}
 

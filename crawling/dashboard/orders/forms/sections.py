@@ -134,12 +134,12 @@ class FoldedSection:
 
     @property
     def told(self) -> str:
-        """What is set, question by question; empty: all is as usual."""
+        """The fields that are set, question by question; empty: all is as usual."""
         return "; ".join(filter(None, map(_describe_field, self.fields)))
 
     @property
     def is_open(self) -> bool:
-        """What is wrong must be seen."""
+        """A section with a mistake is open, so that the mistake is seen."""
         return self.was_open or any(field.errors for field in self.fields)
 
 
@@ -164,7 +164,7 @@ def sections_of(form: forms.Form, *, unfolded: Collection[str] = ()) -> dict[str
 def _describe_field(field: forms.BoundField) -> str:
     """Label and answer, where that is not the usual one.
 
-    What may hold secrets or is long is counted by its lines.
+    A long field, or one that may hold secrets, is counted by its lines.
     """
     value = field.value()
     if value in (None, "", False) or str(value) == str(field.field.initial):

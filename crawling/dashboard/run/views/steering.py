@@ -24,7 +24,7 @@ from serving.access import AuthenticatedRequest, authenticated
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
-    """Do it, or say why it cannot be done. What loses something is confirmed first."""
+    """Do it, or say why it cannot be done. An act that loses something is confirmed first."""
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     with errors_told(request, CrawlError, BadKeepTime):
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST

@@ -42,7 +42,7 @@ class FilePaths:
             self._rows.executescript(TABLES)
 
     def close(self) -> None:
-        """What was added is there afterwards for another process."""
+        """The added paths are there afterwards for another process."""
         with closing(self._rows):
             self._rows.commit()
 
@@ -110,7 +110,7 @@ class FilePaths:
         return path
 
     def link(self, text: str, base: str, of: str) -> str:
-        """What a link becomes in the file with the path `of`: a relative one to a file, or its
+        """The new form of a link in the file with the path `of`: a relative one to a file, or its
         whole address where there is none.
 
         base: what relative links of the document start from.

@@ -184,7 +184,7 @@ def _moved_to(page: Page) -> str:
 
 
 def _moved_page(paths: FilePaths, target: str, url: str, path: str) -> bytes:
-    """It sends browsers on within the mirror, and asks before it leads to the web."""
+    """The page sends browsers on within the mirror, and asks before it leads to the web."""
     link = escape(paths.link(target, url, path))
     is_here = paths.end_of(target) is not None
     refresh = REFRESH.format(link=link) if is_here else ""

@@ -1,4 +1,4 @@
-"""What the server of the replay answers: on the site the page with the player's frame, on the
+"""The answers of the server of the replay: on the site the page with the player's frame, on the
 origin of a run the player, its service worker, and the WACZ file to those who have a grant.
 """
 
@@ -100,7 +100,7 @@ def _on_origin_of_run(
 
 
 def answer_nothing(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    """What ReplayWeb.page has not."""
+    """The answer for paths that ReplayWeb.page does not have."""
     return _refuse(start_response, HTTPStatus.NOT_FOUND, NOTHING)
 
 

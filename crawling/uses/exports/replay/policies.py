@@ -1,4 +1,4 @@
-"""What browsers are told about answers of the replay's server: where documents may connect to, and
+"""The policies for browsers on answers of the replay's server: where documents may connect to, and
 who may frame them.
 """
 
@@ -16,8 +16,8 @@ STYLE = (
     " p { margin: 0; padding: .5rem 1rem; color: #000; background: #ffe08a }"
     " iframe { border: 0; width: 100%; flex: 1 }"
 )
-#: What the player and archived pages may do in the frame: run scripts on their own origin and send
-#: forms there. Not: navigate the window, open another, download, ask by a dialog.
+#: The player and archived pages may run scripts on their own origin and send forms there, and no
+#: more, in the frame. Not: navigate the window, open another, download, ask by a dialog.
 SANDBOX = "allow-scripts allow-same-origin allow-forms"
 #: The player compiles code, styles itself and shows archived pages in frames of its own origin.
 OF_PLAYER = (

@@ -1,5 +1,5 @@
-"""Who may read a WACZ file on the origin of its replay: a ticket, which opens it once and briefly,
-is exchanged for a grant, which a cookie keeps. Each is of one user and one file.
+"""The permission to read a WACZ file on the origin of its replay: a ticket, which opens it once and
+briefly, is exchanged for a grant, which a cookie keeps. Each is of one user and one file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHANGED = "The archive has changed; open the replay from the dashboard again."
 
 
 def ticket_for(user: User, export: RunExport) -> str:
-    """What stands in one address, until it is exchanged."""
+    """The secret part of one address, until it is exchanged."""
     return signing.dumps([user.pk, export.id, token_urlsafe(9)], salt=TICKET)
 
 

@@ -102,7 +102,7 @@ class WaczPackage:
         content: Iterable[tuple[Place | None, bytes]],
         expected: int = 0,
     ) -> Iterator[bytes]:
-        """Add a file. What has a place has its bytes there; all else is to be stored.
+        """Add a file. A record that has a place has its bytes there; all else is to be stored.
 
         expected: its size, if that is known. Only large ones have the header of ZIP64: players
         take it for granted that a file has it at both places or at none.
@@ -234,7 +234,7 @@ class _Line:
 
 
 def _asked(file: ArchiveFile) -> QuerySet[FurtherRecord]:
-    """Its answers to other methods than GET."""
+    """The answers in the file to other methods than GET."""
     return file.further_records.exclude(method="")
 
 

@@ -1,4 +1,4 @@
-"""What the header of an archived record says that no row does."""
+"""The facts in the header of an archived record that no row has."""
 
 from __future__ import annotations
 

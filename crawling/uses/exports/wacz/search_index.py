@@ -26,8 +26,8 @@ WWW = re.compile(r"^(https?://)www\d{0,9}+\.")
 
 
 def search_key(url: str) -> str:
-    """What a replay program looks a URL up by: `com,example)/path?query`, without `www.`, in lower
-    case, with the parameters in order (`getSurt` of warcio.js).
+    """The key by which a replay program looks a URL up: `com,example)/path?query`, without `www.`,
+    in lower case, with the parameters in order (`getSurt` of warcio.js).
     """
     if not url.startswith(("http:", "https:")):
         return url

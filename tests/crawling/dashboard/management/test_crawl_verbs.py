@@ -1,4 +1,4 @@
-"""What the command line does to a crawl that exists: the same as its page, told with the page's
+"""The command line does to a crawl that exists the same as its page, told with the page's
 address.
 """
 

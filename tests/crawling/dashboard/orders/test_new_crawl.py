@@ -53,7 +53,7 @@ def send(operator):
 
 
 def complaint(response, field):
-    """What is said beside a field, and only if the field points to it."""
+    """The sentence beside a field, and only if the field points to it."""
     page = soup(response)
     found = page.find(id=f"id_{field}_error")
     asked = page.find(attrs={"name": field})

@@ -1,4 +1,4 @@
-"""What an order says of its fields is what the form, the command line and the API say."""
+"""The form, the command line and the API say of fields what the order says."""
 
 from __future__ import annotations
 

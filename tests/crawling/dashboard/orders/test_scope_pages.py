@@ -35,7 +35,7 @@ def boss(client, crawl, boss_login):
 
 
 def filled(page):
-    """What a browser would send back: of its fields only those that the page has."""
+    """The fields that a browser would send back: only those that the page has."""
     form = soup(page).find("input", attrs={"name": "revision"}).find_parent("form")
     sent = {
         box["name"]: box.get("value", "")

@@ -1,6 +1,4 @@
-"""What operators see of documents: rows of extraction rules, possible traps, and how they order
-them.
-"""
+"""Operators see documents: rows of extraction rules, possible traps, and how they order them."""
 
 import csv
 import json

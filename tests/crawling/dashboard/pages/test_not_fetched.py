@@ -1,5 +1,5 @@
-"""What a run has not got: counted by reason, each of which leads to its addresses, on the page, in
-JSON and as files.
+"""The URLs that a run has not got: counted by reason, each of which leads to its addresses, on the
+page, in JSON and as files.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What is said of a run's end: a range where rates differ, and no end where the frontier is
-open."""
+"""The forecast of a run's end: a range where rates differ, and no end where the frontier is
+open.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What comes in after a rule had kept it out is judged by its pattern, as new links are."""
+"""A URL that comes in after a rule had kept it out is judged by its pattern, as new links are."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What robots.txt or an index names as a sitemap is no page: rules for pages are for what it lists
-(sitemaps.org).
+"""A URL that robots.txt or an index names as a sitemap is no page: rules for pages are for the URLs
+that it lists (sitemaps.org).
 """
 
 from __future__ import annotations

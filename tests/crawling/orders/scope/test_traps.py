@@ -147,7 +147,7 @@ LOOKS = {
 
 
 def endless(look, number):
-    """What a trap says on its page of a number: nothing, and it leads on."""
+    """A trap's page of a number: it says nothing, and leads on."""
     ahead = "".join(f'<a href="{look(number + step)}">on</a>' for step in (1, 2))
     return 200, HTML, f"<p>Nothing is planned here, now or ever, so come again.</p>{ahead}"
 

@@ -1,4 +1,4 @@
-"""Who may cancel what users have asked jobs for."""
+"""The users who may cancel jobs that users have asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a crawl was told because of its proxy, cookies or headers stays with it."""
+"""An answer that a crawl got because of its proxy, cookies or headers stays with it."""
 
 from __future__ import annotations
 

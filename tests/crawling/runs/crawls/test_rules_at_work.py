@@ -51,7 +51,7 @@ def fate(run):
 
 
 def told(run, url):
-    """What the run's crawl says of a URL, as one text by subject, once all is known."""
+    """The facts of the run's crawl about a URL, as one text by subject, once all are known."""
     _, (answer,) = why(url, crawl=run.crawl)
     if answer.is_pending:
         run_job(Inquiry.objects.latest("pk").pk)

@@ -1,4 +1,4 @@
-"""What may be a secret lies in no table in clear."""
+"""A possible secret lies in no table in clear."""
 
 from __future__ import annotations
 

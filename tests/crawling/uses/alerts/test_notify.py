@@ -1,4 +1,4 @@
-"""What lasts is told once: a long wait at the bank, a bank that is not safe, units that are
+"""A lasting state is told once: a long wait at the bank, a bank that is not safe, units that are
 missing.
 """
 

@@ -74,7 +74,7 @@ def found(*runs, near=True):
 
 
 def answered(address, viewer, **query):
-    """What a page shows once its job is done."""
+    """The page once its job is done."""
     assert "in the background" in viewer.get(address, query).content.decode()
     run_job(Inquiry.objects.latest("pk").pk)
     return soup(viewer.get(address, query))

@@ -1,4 +1,4 @@
-"""What strangers wrote costs a sentence: a record, the rest of a file, or the file."""
+"""A stranger's fault costs a sentence: a record, the rest of a file, or the file."""
 
 from __future__ import annotations
 
@@ -516,7 +516,9 @@ def test_names_in_a_package_are_no_paths_of_files(read, tmp_path):
 
 
 def test_a_package_in_a_package_is_unpacked_once(read):
-    """Its members stand in it from the last to the first, behind much that is packed well."""
+    """The package's members stand in it from the last to the first, behind much that is packed
+    well.
+    """
     inner = BytesIO()
     with ZipFile(inner, "w") as package:
         package.writestr("padding", bytes(20_000_000))

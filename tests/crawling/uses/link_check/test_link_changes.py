@@ -1,4 +1,4 @@
-"""What two runs' link graphs have that the other has not, by page."""
+"""The links of each of two runs that the other has not, by page."""
 
 from __future__ import annotations
 

@@ -9,7 +9,9 @@ from crawling.jobs.turns import IdleTurn
 
 @pytest.fixture
 def looks_after_each_page(monkeypatch):
-    """Who waits is seen at the next page, and what the test itself has not yet committed, too."""
+    """A waiting job is seen at the next page, and rows that the test itself has not yet committed,
+    too.
+    """
     goes_on = IdleTurn.goes_on
 
     def looked(turn):

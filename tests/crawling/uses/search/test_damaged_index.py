@@ -176,7 +176,7 @@ def test_what_breaks_while_it_is_open_is_told(run, monkeypatch):
 
 
 def panic():
-    """What tantivy's own code raises if it breaks: no Exception."""
+    """Raise as tantivy's own code does if it breaks: no Exception."""
     try:
         tantivy.Query.phrase_query(new_schema(), "text_en", ["one word"])
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""What a user types is read as one would expect, or refused with what to change."""
+"""A typed query is read as a user would expect, or refused with what to change."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def changed_page(site, receiver, mail_server, crawl_to_the_end, work_off, django
 
 
 def send_again() -> int:
-    """What the background job sends once the time to wait is over."""
+    """Send the deliveries that the background job sends once the time to wait is over."""
     Delivery.objects.exclude(next_try_at=None).update(next_try_at=timezone.now())
     return send_due()
 

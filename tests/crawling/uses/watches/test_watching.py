@@ -139,7 +139,7 @@ def test_a_page_that_a_run_could_not_have_is_not_gone_and_not_new_later(site, cr
 
 
 def test_an_answer_that_says_nothing_is_told_as_what_it_is(site, crawl, again):
-    """It is no change, and what comes after it is compared with what was before."""
+    """Such an answer is no change, and the next one is compared with the one before."""
     watch = watching(crawl, "/(price|clock|same|lost)$")
     region = watching(crawl, f"{site.url}/price", "page", selector="footer")
     before = dict(site.pages)

@@ -1,4 +1,4 @@
-"""What a withdrawn page said is nowhere once its records are removed: whatever was made of it."""
+"""A withdrawn page's content is nowhere once its records are removed: whatever was made of it."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _has_it_in_redis(redis: Redis, key: bytes) -> bool:
 
 
 def _decoded(text: bytes) -> bytes:
-    """What it is in base64, in which RQ keeps results; none if it is not."""
+    """The bytes of a text in base64, in which RQ keeps results; none if it is not."""
     with suppress(binascii.Error):
         return b64decode(text, validate=True)
     return b""

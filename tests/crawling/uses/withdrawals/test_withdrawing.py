@@ -1,4 +1,4 @@
-"""What is withdrawn is shown nowhere at once, and later is in no file; all else stays as it was."""
+"""A withdrawn page is shown nowhere at once, and later is in no file; all else stays as it was."""
 
 from __future__ import annotations
 

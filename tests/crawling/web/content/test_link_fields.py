@@ -1,4 +1,4 @@
-"""What an answer's head says of links is read as RFC 8288 and search engines have it."""
+"""The links in an answer's head are read as RFC 8288 and search engines have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is recorded of a text is the same whenever it is computed."""
+"""The recorded facts of a text are the same whenever they are computed."""
 
 from __future__ import annotations
 

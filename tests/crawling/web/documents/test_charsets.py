@@ -93,7 +93,7 @@ def test_a_byte_order_mark_is_stronger_than_anything_said(mark, codec):
 )
 @pytest.mark.parametrize("type_", ["text/plain", "text/html"])
 def test_a_label_means_what_the_web_means_by_it(label, meant, text, type_):
-    """Those who write it have more characters than its own standard knows."""
+    """Authors who write it have more characters than its own standard knows."""
     body = text.encode(meant)
 
     assert decode(body, label)[0] == text

@@ -1,4 +1,4 @@
-"""What a crawl makes of documents that are not plain pages: sitemaps, requisites, copies, rows of
+"""A crawl reads documents that are not plain pages: sitemaps, requisites, copies, rows of
 extraction rules.
 """
 

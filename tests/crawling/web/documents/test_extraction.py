@@ -1,4 +1,4 @@
-"""What an operator wants out of a page, by CSS selector."""
+"""The parts that an operator wants out of a page, by CSS selector."""
 
 import pytest
 import turbohtml

@@ -1,4 +1,4 @@
-"""What feeds say of their entries, in one form, within limits."""
+"""The entries of feeds, in one form, within limits."""
 
 from __future__ import annotations
 

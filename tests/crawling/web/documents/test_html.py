@@ -1,4 +1,6 @@
-"""What HTML says beyond its links: about itself, about following, and whether scripts make it."""
+"""The facts of HTML beyond its links: about itself, about following, and whether scripts make
+it.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a page says for programs, as rows, within limits of time and memory."""
+"""The data of a page for programs, as rows, within limits of time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is collected of links, whatever the document."""
+"""The links are collected, whatever the document."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ DAY = 24 * 3600
 
 
 def sent(url, *fields, at="http://www.a.test/d/page", store=None):
-    """What a request has after an answer with these fields."""
+    """The header of a request after an answer with these fields."""
     cookies = Cookies(store)
     cookies.take(read_address(at), fields)
     return cookies.header(read_address(url))

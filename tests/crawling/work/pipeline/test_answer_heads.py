@@ -1,4 +1,4 @@
-"""What the head of an answer says of links and of conditions."""
+"""The head of an answer states links and conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer makes of its URL: its end, its page and its links."""
+"""An answer decides its URL's end, its page and its links."""
 
 import pytest
 from hypothesis import given

@@ -42,7 +42,7 @@ def pages_of(count):
 
 
 def failing(answer, over):
-    """What a page answers that fails so."""
+    """The answer of a page that fails so."""
     if answer == SILENT:
         over.wait(30)
     return answer

@@ -79,7 +79,7 @@ def half(make_site, dns_server, identified, monkeypatch):
 
 
 def asked(half):
-    """What the origin with the root's dot was asked for."""
+    """The requests to the origin with the root's dot."""
     return [request.path for request in half.log if request.host.startswith(f"{NAME}.:")]
 
 

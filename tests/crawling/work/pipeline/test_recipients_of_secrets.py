@@ -55,7 +55,7 @@ def test_log_in_fields_go_to_the_site_that_all_of_them_were_given_for():
 
 
 def client_for(seed: str) -> Client:
-    """What fetches for an order with secrets for the seed's host."""
+    """The client of an order with secrets for the seed's host."""
     address = read_address(seed)
     password = {address.host_key: "me:hunter2"}
     asks = FetchingPart(headers={"X-Api-Key": "hunter2"}, credentials=password)

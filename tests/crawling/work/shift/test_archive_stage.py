@@ -80,7 +80,7 @@ def test_documents_wait_for_a_writer_that_comes_free_in_time(make_site, order, w
 def test_where_no_writer_comes_free_each_url_is_told_so_and_tried_again(
     make_site, order, work_off, hog, monkeypatch
 ):
-    """Its links were found once before, by the same shift, and are told of all the same."""
+    """The links of each were found once before, by the same shift, and are told of all the same."""
     monkeypatch.setattr(archive_stage, "DEADLINE_SECONDS", 0.5)
     monkeypatch.setattr("crawling.web.politeness.FIRST_RETRY_SECONDS", 0.01)
     told = []

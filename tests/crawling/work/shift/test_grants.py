@@ -1,4 +1,4 @@
-"""What a shift uses of what it was granted is measured, and shown."""
+"""A shift measures the part of its grants that it uses, and shows it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a shift does with the hosts that it has leased: their names hold for as long as DNS says,
-and no host is had twice.
+"""A shift keeps its leased hosts in order: their names hold for as long as DNS says, and no host is
+had twice.
 """
 
 import time

@@ -125,7 +125,7 @@ def test_what_a_shift_writes_that_was_stopped_past_its_lease_changes_nothing(hal
     wait_until(lambda: not work_process.is_running())
 
     assert lost.ending.startswith("lost")
-    # It asks the bank first whether the units are still its own, and so releases nothing.
+    # The shift asks the bank first whether the units are still its own, and so releases nothing.
     assert not Event.objects.filter(kind=EventKind.STALE, process__run_process__run=run).exists()
     assert set(Page.objects.filter(run=run).values_list("pk", flat=True)) == pages
     everything_is_there_once(run, site)

@@ -1,10 +1,10 @@
 """One tar pit among a thousand hosts costs the rest at most a twentieth of the fetch threads.
 
 Every fetch thread always has a host to go to: each page of the rest takes a moment on its server,
-and each of the pit's as long as it is let. What the pit costs is the fetch threads' time that it
-has, as its own server sees it, and whatever else stands still meanwhile: so its fetch thread is the
-only one that the rest may lack. Medians and shares of time, and no count of work done, or a busy
-machine would be the judge.
+and each of the pit's as long as it is let. The pit costs the fetch threads' time that it has, as
+its own server sees it, and whatever else stands still meanwhile: so its fetch thread is the only
+one that the rest may lack. Medians and shares of time, and no count of work done, or a busy machine
+would be the judge.
 """
 
 import socket

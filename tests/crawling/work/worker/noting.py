@@ -20,7 +20,7 @@ class NotingWorker(ShiftWorker):
 
 
 class SwellingWorker(NotingWorker):
-    """Its jobs leave 40 MiB behind."""
+    """The worker's jobs leave 40 MiB behind."""
 
     def prepare_job_execution(self, job, *args):
         super().prepare_job_execution(job, *args)

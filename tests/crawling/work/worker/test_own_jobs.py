@@ -1,4 +1,4 @@
-"""Whoever writes to Redis has no function run but those of our own jobs."""
+"""A stranger who writes to Redis has no function run but those of our own jobs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.stack import background_queue
 
 class WorkerInPlace(SimpleWorker):
     def _install_signal_handlers(self):
-        """Those of the tests stay."""
+        """The handlers of the tests stay."""
 
 
 class SpawningWorker(OwnSpawnWorker):
     def _install_signal_handlers(self):
-        """Those of the tests stay."""
+        """The handlers of the tests stay."""
 
 
 class Opened:
@@ -135,7 +135,7 @@ def test_webhooks_that_redis_names_are_not_asked(background, make_site, function
 
 
 def test_a_process_that_is_not_forked_reads_neither_of_them_in_redis(background):
-    """It has RQ's own class of jobs, which calls them."""
+    """The process has RQ's own class of jobs, which calls them."""
     called = Callback(leave_mark)
     job = planted(
         background,

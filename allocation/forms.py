@@ -293,8 +293,8 @@ class NewClassForm(LimitsForm):
         max_length=40,
         help_text="How requests and claims name it, such as gpu_slots. It can't be changed later.",
     )
-    unit = forms.CharField(max_length=40, help_text="What one of it is, such as MiB.")
-    sentence = forms.CharField(max_length=300, help_text="What it is for, in a sentence.")
+    unit = forms.CharField(max_length=40, help_text="One unit of it, such as MiB.")
+    sentence = forms.CharField(max_length=300, help_text="Its purpose, in a sentence.")
     capacity = forms.IntegerField(
         min_value=0,
         max_value=MOST_UNITS,

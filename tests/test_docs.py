@@ -332,7 +332,7 @@ SERVERS = ("manage.py", "crawlsite/wsgi.py", "crawlsite/replay/origin.py")
 
 
 def test_no_setting_is_read_behind_the_tables_back():
-    """Whatever else asked the environment would be a setting that no table tells of."""
+    """Another reader of the environment would have a setting that no table tells of."""
     readers = {
         named(path) for path in files(".py") if re.search(r"os\.(environ|getenv)", path.read_text())
     }

@@ -57,7 +57,7 @@ __all__ = ["pools"]
 def create_resource_pool(
     request: AuthenticatedRequest, new: Annotated[PoolIn, Body()]
 ) -> Status[PoolDetail]:
-    """It has the classes of the default pool; crawls select it by its name (`pool`)."""
+    """The pool has the classes of the default pool; crawls select it by its name (`pool`)."""
     pool = create_pool_like(name=new.name, capacity=new.capacity)
     _note(request, pool, "made the pool", {}, {}, None)
     return Status(201, detail(selectors.bank_view(pool.pk)))
@@ -166,7 +166,7 @@ def update_share(
 def create_resource_class(
     request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]
 ) -> Status[PoolDetail]:
-    """It is the last entry of every vector. No process claims units of it yet."""
+    """The class is the last entry of every vector. No process claims units of it yet."""
     pool = add_class(pool=pool_id, new=NewClass(**new.dict()))
     _note(
         request,

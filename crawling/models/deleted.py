@@ -15,7 +15,7 @@ RESTORABLE = timedelta(hours=24)
 
 
 class DeletedKind(models.TextChoices):
-    """What can be restored."""
+    """Kinds of things that can be restored."""
 
     CRAWL = "crawl"
     RUN = "run"

@@ -122,7 +122,7 @@ class Token(HttpBearer):
 
 
 class Session(SessionAuth):
-    """The cookie of the dashboard. Whatever changes something needs Django's CSRF token as well."""
+    """The dashboard's cookie. A request that changes a thing needs Django's CSRF token, too."""
 
     def __call__(self, request: HttpRequest) -> Any | None:
         if not request.user.is_authenticated:

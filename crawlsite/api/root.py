@@ -63,7 +63,7 @@ GROUPS = {
     "overview": "Running and waiting crawls, and what needs attention.",
     "crawls": "Crawls and their orders, runs, templates, schedules and saved views.",
     "control": "Start, pause, stop, retry; the frontier, seeds, tags and many crawls at once.",
-    "results": "What runs have found: pages, files, failures, changes, duplicates, the log.",
+    "results": "Findings of runs: pages, files, failures, changes, duplicates, the log.",
     "scope": "Rules of a crawl, edits of its order, robots.txt exceptions, the blocklist.",
     "checkpoints": "Saved states of runs.",
     "hosts": "Hosts of all crawls.",

@@ -3,7 +3,7 @@ and a response's answer for the one name and type of the query.
 
 Pure, but for the chance in a query.
 
-Whatever is unusual is left to dnspython: `read` answers None for it (decision 26 has the bound). A
+An unusual response is left to dnspython: `read` answers None for it (decision 26 has the bound). A
 response that it does read, it reads as dnspython does; tests hold one against the other. Sources:
 RFC 1035, 3596 (AAAA), 6891 (EDNS).
 """

@@ -73,7 +73,7 @@ class IdentityIn(Schema):
 
 
 class IntervalOut(Schema):
-    """What all crawls did in an interval that begins `at`."""
+    """The counts of all crawls in an interval that begins `at`."""
 
     at: datetime
     minutes: int

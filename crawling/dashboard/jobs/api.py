@@ -93,7 +93,7 @@ def get_job(request: AuthenticatedRequest, job_id: JobId) -> dict[str, Any]:
 @jobs.post("/{job_id}/cancel", response=JobOut, summary="Cancel a background job")
 @may_change
 def cancel_background_job(request: AuthenticatedRequest, job_id: JobId) -> dict[str, Any]:
-    """It ends within seconds, and what it has written is removed; 409 if it has ended."""
+    """The job ends within seconds, and what it has written is removed; 409 if it has ended."""
     return _one(request, cancel_job(_job(job_id), by=request.user))
 
 

@@ -68,7 +68,7 @@ def get_crawl_mirror(
 )
 @may_view
 def get_latest_mirror(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """It has the newest stored document of each URL over all runs of the crawl."""
+    """The mirror has the newest stored document of each URL over all runs of the crawl."""
     return export_row(state_of(get_run(crawl_id, None), LATEST_MIRROR))
 
 

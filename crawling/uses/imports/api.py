@@ -96,7 +96,7 @@ def create_import(
 @imports.post("/{import_id}/cancel", response=ImportOut, summary="Cancel an import")
 @may_add
 def cancel_archive_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
-    """It ends within seconds, and nothing is left of it; 409 if it has ended."""
+    """The import ends within seconds, and nothing is left of it; 409 if it has ended."""
     return import_row(cancel_import(import_id, by=request.user))
 
 

@@ -140,7 +140,7 @@ def _translate(
     if end.refusal:
         raise ImportTrouble(printable(end.refusal))
     if end.excess is ProgramLimit.OUTPUT:
-        raise ImportTrouble(f"What was read of the files takes more than {most:,} bytes.")
+        raise ImportTrouble(f"The data read from the files take more than {most:,} bytes.")
     if end.excess or end.fault:
         raise ImportTrouble("The files could not be read within the limits of time and memory.")
     summary: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())

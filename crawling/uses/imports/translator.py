@@ -346,9 +346,9 @@ def main(folder: str, namespace: str, *files: str) -> None:
         told = "A record of the files needs more memory than is allowed."
         raise Unreadable(told) from error
     except OSError as error:
-        raise Unreadable(f"What was read cannot be written: {error.strerror}.") from error
+        raise Unreadable(f"The imported data cannot be written: {error.strerror}.") from error
     except sqlite3.OperationalError as error:
-        raise Unreadable(f"What was read cannot be written in STATE_DIR: {error}.") from error
+        raise Unreadable(f"The imported data cannot be written in STATE_DIR: {error}.") from error
 
 
 if __name__ == "__main__":

@@ -234,7 +234,7 @@ def change_frontier_urls(
 def add_crawl_seeds(
     request: AuthenticatedRequest, crawl_id: CrawlId, wanted: MoreSeeds
 ) -> dict[str, Any]:
-    """They are queued at once if a run is active. Repeating the request has no effect."""
+    """The seeds are queued at once if a run is active. Repeating the request has no effect."""
     return asdict(
         add_to_seeds(
             get_crawl(crawl_id),

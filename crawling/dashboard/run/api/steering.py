@@ -116,7 +116,7 @@ for _word, _verb in VERBS.items():
 def set_crawl_owner(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[CrawlOwner, Body()]
 ) -> dict[str, Any]:
-    """Its owner may, and an administrator; 403 for others, unless the crawl has no owner."""
+    """The owner may, and an administrator; 403 for others, unless the crawl has no owner."""
     return summary(hand_over(get_crawl(crawl_id), asked.owner, asked.team, by=request.user))
 
 

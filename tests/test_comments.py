@@ -1,11 +1,15 @@
-"""Comments and docstrings name what acts: a thread, a shift, a user, a server."""
+"""Comments, docstrings and documents name what acts or is told: a thread, a shift, a user, a
+server.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,16 +18,83 @@ from tests.test_names import ROOMS, ROOT, modules
 
 #: words behind which a reader must guess; `nobody` in quotes is an account of the system
 VAGUE = re.compile(r"(?<!`)\b(?:any|every|no|some)body\b(?!`)|\bwhoever\b", re.IGNORECASE)
+#: subjects for which a reader must read on
+RIDDLES = r"(?:What|Whose|Who|Whoever|Those (?:that|who|whose|which|of))\b"
+#: subjects for which a reader must look back; where a text begins there is nothing to look at
+PRONOUNS = r"(?:It|Its|They|Their|Them)\b"
+BEGINNING = r"(?:\A|(?<=[.!?:;]\s)|(?<=\n\n)|(?<=^- )|(?<=\| ))"
+REST = r"[^.!?|]*[.!?|]?"
+RIDDLE = re.compile(BEGINNING + RIDDLES + REST, re.MULTILINE)
+PRONOUN = re.compile(rf"\A{PRONOUNS}{REST}")
+#: histories, which stay as they were written
+HISTORIES = ("CHANGELOG.md", "docs/decisions/", "benchmarks/")
+
+
+def comments(path: Path) -> Iterator[str]:
+    """The comments of a module; lines that follow each other at one place are one."""
+    behind, text = (0, 0), ""
+    with tokenize.open(path) as file:
+        tokens = tokenize.generate_tokens(file.readline)
+        for token in (token for token in tokens if token.type == tokenize.COMMENT):
+            line, column = token.start
+            if text and behind != token.start:
+                yield text
+                text = ""
+            text = f"{text}\n{token.string.lstrip('#: ')}".lstrip()
+            behind = (line + 1, column)
+    yield text
+
+
+@cache
+def errors() -> frozenset[str]:
+    """The names of classes of errors: the docstring of one is the message that users read."""
+    trees = [ast.parse((ROOT / path).read_text()) for path in modules()]
+    bases = {
+        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {
+        name
+        for name, above in bases.items()
+        if any(base.endswith(("Error", "Exception")) for base in above)
+    }
+    while more := {name for name, above in bases.items() if above & found} - found:
+        found |= more
+    return frozenset(found)
+
+
+def docstrings(path: Path, *, but: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The docstrings of a module, but for those of classes with these names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef) and node.name in but:
+            continue
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
 
 
 def prose(path: Path) -> Iterator[str]:
-    """The comments and docstrings of a module."""
-    with tokenize.open(path) as file:
-        tokens = tokenize.generate_tokens(file.readline)
-        yield from (token.string for token in tokens if token.type == tokenize.COMMENT)
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node) or ""
+    yield from comments(path)
+    yield from docstrings(path)
+
+
+def riddles(text: str) -> list[str]:
+    """The sentences whose subject comes behind it; a question may ask for one."""
+    return [found[0] for found in RIDDLE.finditer(text) if not found[0].endswith("?")]
+
+
+def unclear(path: Path) -> Iterator[str]:
+    """The sentences of a module for whose subject a reader must read on, or look back."""
+    for text in prose(path):
+        yield from riddles(text)
+    for text in (*comments(path), *docstrings(path, but=errors())):
+        yield from PRONOUN.findall(text)
+
+
+def files(*patterns: str) -> list[Path]:
+    listed = subprocess.check_output(["git", "ls-files", *patterns], cwd=ROOT, text=True)
+    return [Path(name) for name in listed.splitlines() if (ROOT / name).exists()]
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -39,3 +110,45 @@ def test_comments_say_which_thing_or_person_acts(room):
 
     assert places
     assert sorted(vague) == []
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "tests"])
+def test_comments_begin_with_the_thing_that_they_are_about(room):
+    places = [path for path in files(f"{room}/*.py") if "migrations" not in path.parts]
+
+    found = [f"{path}: {text[:90]}" for path in places for text in unclear(ROOT / path)]
+
+    assert places
+    assert found == []
+
+
+def test_documents_begin_sentences_with_the_thing_that_they_are_about():
+    documents = [path for path in files("*.md") if not str(path).startswith(HISTORIES)]
+
+    found = [
+        f"{path}: {' '.join(text.split())[:90]}"
+        for path in documents
+        for text in riddles((ROOT / path).read_text())
+    ]
+
+    assert Path("docs/guide.md") in documents
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("# What waits is kept.\n", ["What waits is kept."]),
+        ("# Rows stay. Those that\n# wait go first.\n", ["Those that\nwait go first."]),
+        ("x = 1  # Whose turn it is\n", ["Whose turn it is"]),
+        ("# Whose turn is it?\n# The first one's.\n", []),
+        ('def f():\n    """It goes. It stays."""\n', ["It goes."]),
+        ('class Gone(ValueError):\n    """It is gone."""\n', ["It is gone."]),
+        ("# A row. It stays, and what is in it.\n", []),
+    ],
+)
+def test_a_sentence_is_refused_whose_subject_must_be_guessed(source, expected, tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text(source)
+
+    assert list(unclear(module)) == expected

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from crawlsite.api.root import api
+from tests.test_comments import riddles
+from tests.test_names import ROOMS
 
 ROOT = Path(__file__).parent.parent
 #: what a browser shows or reads out besides the text between tags
@@ -116,6 +118,16 @@ def replaced(where: str, texts: Iterator[tuple[int, str]]) -> list[str]:
     ]
 
 
+def guessed(where: str, texts: Iterator[tuple[int, str]]) -> list[str]:
+    """The sentences whose subject comes last; heads of columns and labels have no full stop."""
+    return [
+        f"{where}:{line}: {sentence[:120]}"
+        for line, text in texts
+        for sentence in riddles(" ".join(text.split()))
+        if sentence.endswith(".")
+    ]
+
+
 def test_templates_say_no_word_that_was_replaced():
     found = [
         fault
@@ -132,6 +144,26 @@ def test_messages_say_no_word_that_was_replaced(room):
         for name in files(f"{room}/*.py", f"{room}/**/*.py")
         if "/migrations/" not in name
         for fault in replaced(name, texts_of_module((ROOT / name).read_text()))
+    ]
+    assert found == []
+
+
+def test_pages_begin_sentences_with_the_thing_that_they_are_about():
+    found = [
+        fault
+        for name in files("templates/*.html", "templates/**/*.html", "templates/*.txt")
+        for fault in guessed(name, texts_of_template((ROOT / name).read_text()))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_messages_begin_sentences_with_the_thing_that_they_are_about(room):
+    found = [
+        fault
+        for name in files(f"{room}/*.py", f"{room}/**/*.py")
+        if "/migrations/" not in name
+        for fault in guessed(name, texts_of_module((ROOT / name).read_text()))
     ]
     assert found == []
 

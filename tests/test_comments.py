@@ -26,8 +26,8 @@ BEGINNING = r"(?:\A|(?<=[.!?:;]\s)|(?<=\n\n)|(?<=^- )|(?<=\| ))"
 REST = r"[^.!?|]*[.!?|]?"
 RIDDLE = re.compile(BEGINNING + RIDDLES + REST, re.MULTILINE)
 PRONOUN = re.compile(rf"\A{PRONOUNS}{REST}")
-#: histories, which stay as they were written
-HISTORIES = ("CHANGELOG.md", "docs/decisions/", "benchmarks/")
+#: histories and measurements, which stay as they were written
+HISTORIES = ("CHANGELOG.md", "docs/decisions/", "docs/figures/", "benchmarks/")
 
 
 def comments(path: Path) -> Iterator[str]:

@@ -232,6 +232,14 @@ def test_each_decision_stands_once_under_a_part_of_the_house():
     assert all(parts)
 
 
+def test_each_table_and_measurement_stands_once_under_its_title():
+    folder = PROJECT / "docs" / "figures"
+    titles = {path.name: path.read_text().split("\n")[0] for path in folder.glob("[0-9]*.md")}
+    listed = re.findall(r"^- \[(.*)\]\((.*)\)$", (folder / "README.md").read_text(), re.M)
+
+    assert sorted(listed) == sorted((title.removeprefix("# "), n) for n, title in titles.items())
+
+
 #: documents that say which test shows what -> the folder in which their tests are
 ELEMENTS = {
     "docs/conformance/allocation-elements.md": "tests/allocation",

@@ -273,5 +273,5 @@ def test_a_name_of_sixteen_pointers_is_read_as_dnspython_reads_it():
 
 
 def test_the_record_says_what_is_left_to_dnspython():
-    record = Path("docs/decisions/figures/0026.md").read_text()
+    record = Path("docs/figures/0026.md").read_text()
     assert not [what for what in LEFT_TO_DNSPYTHON if f"- {what}" not in record]

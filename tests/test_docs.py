@@ -220,16 +220,18 @@ def test_a_decision_record_is_one_page_of_context_choice_and_consequences(path):
     assert re.findall(r"^## (.*)", path.read_text(), re.M) == ["Context", "Choice", "Consequences"]
 
 
-def test_each_decision_stands_once_under_a_part_of_the_house():
+def test_each_decision_stands_once_under_a_part_of_the_house_with_the_rule_that_holds():
     listed = (PROJECT / "docs" / "decisions" / "README.md").read_text()
-    titles = [re.match(r"# (\d+\. .*)", path.read_text()) for path in DECISIONS]
-    parts = [re.findall(r"^- \[(.*)\]\((.*)\)$", part, re.M) for part in listed.split("\n## ")[1:]]
+    numbers = [re.match(r"# (\d+)\. ", path.read_text()) for path in DECISIONS]
+    row = r"^- \[(\d+)\]\((.*?)\) (.*)$"
+    parts = [re.findall(row, part, re.M) for part in listed.split("\n## ")[1:]]
 
-    assert sorted(row for part in parts for row in part) == sorted(
-        (title[1], path.name) for title, path in zip(titles, DECISIONS, strict=True) if title
+    assert sorted((number, name) for part in parts for number, name, _ in part) == sorted(
+        (number[1], path.name) for number, path in zip(numbers, DECISIONS, strict=True) if number
     )
     assert all(part == sorted(part, key=lambda row: row[1]) for part in parts)
     assert all(parts)
+    assert not [rule for part in parts for *_, rule in part if len(rule) > 100 or rule[-1] != "."]
 
 
 def test_each_table_and_measurement_stands_once_under_its_title():

@@ -43,7 +43,9 @@ class Alarm:
 
 
 def alarms() -> list[Alarm]:
-    """At most two for each pool. One query where there is none, which is nearly always."""
+    """The alarms of all pools, two for each at most. One query where there is none, which is nearly
+    always.
+    """
     as_it_must_be = Q(difference=0, ungranted=0, pool__is_safe=True)
     if not Conservation.objects.exclude(as_it_must_be).order_by().exists():
         return []

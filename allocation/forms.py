@@ -75,7 +75,7 @@ class LimitsForm(forms.Form):
         return [field for field in self if field.name != "override_reason"]
 
     def changes(self) -> dict[str, tuple[int | None, int | None]]:
-        """From and to, by field, of what is to change; None: no limit."""
+        """The old and the new number of each field that is to change; None: no limit."""
         return {
             key: (self.old[key], self.cleaned_data[key])
             for key in self.old

@@ -248,7 +248,7 @@ def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
 
 
 def _ids(ids: Iterable[int]) -> RawSQL:
-    """As one value: over hundreds Django takes as long as PostgreSQL over their rows."""
+    """The ids as one value: over hundreds Django takes as long as PostgreSQL over their rows."""
     return RawSQL("SELECT unnest(%s::bigint[])", [list(set(ids))])
 
 

@@ -202,7 +202,7 @@ class Holding:
 
     @property
     def amount(self) -> str:
-        """In words: `8 fetch slots`."""
+        """The units in words: `8 fetch slots`."""
         return self.words.amount(self.units)
 
 

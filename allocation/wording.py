@@ -60,7 +60,7 @@ def beginning(names: Sequence[str], most: int, *, between: str = ", ") -> str:
 
 
 def some(names: Sequence[str], *, last: str = "and") -> str:
-    """The same, but of a long list only the first few and how many more there are."""
+    """The first few names as `listed` has them, and how many more there are."""
     shown = list(names[:NAMES_AT_MOST])
     if len(names) > NAMES_AT_MOST:
         shown.append(f"{len(names) - NAMES_AT_MOST} more")

@@ -93,7 +93,7 @@ class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-
 
 
 def tried_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """As django-axes can have it in its table; no user's name is longer."""
+    """The name as django-axes can have it in its table; no user's name is longer."""
     given = asked_text(credentials or {}, "username", most=LONGEST_NAME)
     return given or asked_text(request.POST, "username", most=LONGEST_NAME)
 

@@ -99,7 +99,7 @@ class OpenProblem:
 
 
 def open_problems() -> list[OpenProblem]:
-    """Of parts of the product, of pools and of crawls."""
+    """The open problems of parts of the product, of pools and of crawls."""
     return list(_open_problems())
 
 

@@ -20,7 +20,7 @@ MOST_ENTRIES = 50_000
 
 
 def keep_private() -> None:
-    """From now on in this process and its children; a stricter umask stays."""
+    """Keep new files private in this process and its children; a stricter umask stays."""
     os.umask(os.umask(UMASK) | UMASK)
 
 

@@ -133,7 +133,7 @@ def by_last_use(tokens: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
 
 
 def refuse_tokens(request: HttpRequest) -> None:
-    """For what makes tokens. Raises PermissionDenied where a token asks."""
+    """Refuse a view that makes tokens to a token. Raises PermissionDenied."""
     if getattr(request, ASKED_BY, None):
         raise PermissionDenied(OF_SESSIONS)
 
@@ -159,7 +159,7 @@ def sent_token(request: HttpRequest) -> str | None:
 
 
 def find_token(token: str) -> ApiToken | None:
-    """With its user, if it is known, not expired, and its user may log in."""
+    """The token with its user, if it is known, not expired, and its user may log in."""
     now = timezone.now()
     alive = Q(expires_at=None) | Q(expires_at__gt=now)
     found = (

@@ -54,7 +54,7 @@ def literal(address: str) -> Resolution:
 
 
 def refused(host: str, reason: str) -> Resolution:
-    """Such a name is never looked up."""
+    """The resolution of a name that is never looked up."""
     return Resolution(host, DnsStatus.REFUSED_NAME, (), 0, 0, AnswerSource.LITERAL, 0, reason)
 
 

@@ -247,5 +247,5 @@ def _zone(row: dict[str, object]) -> Iterator[str]:
 
 
 def _plain(row: dict[str, object]) -> dict[str, object]:
-    """With times as texts, a blank between day and hour."""
+    """The row with times as texts, a blank between day and hour."""
     return {name: str(cell) if isinstance(cell, datetime) else cell for name, cell in row.items()}

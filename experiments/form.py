@@ -159,7 +159,7 @@ class ExperimentForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Also what shifts cannot do."""
+        """Refuse settings that shifts cannot have."""
         asked: dict[str, Any] = super().clean() or {}
         asked["kind"] = asked.get("kind") or ExperimentKind.THREADS
         mistakes = shift_mistakes(asked["kind"], asked.get("policy", ""), asked.get("requests"))

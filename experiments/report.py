@@ -248,7 +248,7 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
 
 
 def _entry(tries: list[Any]) -> RequestResult:
-    """Of the rows of one request, the first try first."""
+    """The result of one request by its rows, the first try first."""
     first, later = tries[0], tries[1:]
     return RequestResult(
         number=first.number,

@@ -26,5 +26,7 @@ class ListChoices:
 
 
 def choices_of(request: HttpRequest) -> ListChoices:
-    """As crawlsite's middleware has found them; what is usual where nothing was chosen."""
+    """The choices that crawlsite's middleware has found; the usual ones where nothing was
+    chosen.
+    """
     return getattr(request, "list_choices", None) or ListChoices()

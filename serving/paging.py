@@ -15,7 +15,9 @@ K = TypeVar("K")
 
 
 def page_of(found: QuerySet[M], limit: int) -> tuple[list[M], int | None]:
-    """Up to `limit` rows in one query, and the id after which the next page begins, if any."""
+    """The rows, up to `limit`, in one query, and the id after which the next page begins, if
+    any.
+    """
     return cut(list(found[: limit + 1]), limit, lambda row: int(row.pk))
 
 

@@ -40,7 +40,9 @@ def check_banker_state(
 
 
 def _parties(question: SafetyQuestion, state: State) -> Parties:
-    """By the names given, or counted. Raises ValueError if there are too many or too few."""
+    """The processes and classes by the names given, or counted. Raises ValueError if there are too
+    many or too few.
+    """
     plain = counted(state)
     processes = question.processes or [row.label for row in plain.rows]
     classes = question.classes or [measure.key for measure in plain.measures]

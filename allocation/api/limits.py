@@ -219,7 +219,7 @@ def _note(
     new: dict[str, int],
     override: Override | None,
 ) -> None:
-    """Into the audit log: the user, the change, and the reason against the safety check."""
+    """Write to the audit log: the user, the change, and the reason against the safety check."""
     said = f"{action}, an override if unsafe: {override.reason}" if override else action
     message = json.dumps(
         {

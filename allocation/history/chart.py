@@ -216,7 +216,7 @@ def _lines(
 
 
 def _line(values: Sequence[int | None], top: int | None = None) -> ChartLine:
-    """Of the intervals with a value; there is one at least."""
+    """The line of the intervals with a value; there is one at least."""
     known = [value for value in values if value is not None]
     height = max(top or max(known), 1)
     step = WIDTH / (len(values) - 1)

@@ -41,7 +41,7 @@ class EventNeighbours:
 
 
 def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
-    """From the event of that version. One query."""
+    """The neighbours of the event of that version. One query."""
     versions = filters.of(pool).values("version")
     return EventNeighbours(
         *_first_of_each(

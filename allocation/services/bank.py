@@ -339,7 +339,7 @@ def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
 
 @contextmanager
 def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
-    """The same for the pool of a process, which is named. Raises UnknownProcess."""
+    """Lock the pool of a process, and read it with the process. Raises UnknownProcess."""
     row = lock_pool_of(process)
     if row is None:
         raise UnknownProcess(process=process)

@@ -53,7 +53,7 @@ def lock_pool(pool: int) -> Pool | None:
 
 
 def lock_pool_of(process: int) -> Pool | None:
-    """The same for the pool of a process, which never changes; None if there is no such process."""
+    """Lock the pool of a process, which never changes; None if there is no such process."""
     return _one(
         Pool,
         "WHERE id = (SELECT pool_id FROM allocation_process WHERE id = %s) FOR NO KEY UPDATE",

@@ -42,7 +42,9 @@ def edit_limits(request: AuthenticatedRequest, pool: int, page: str) -> HttpResp
 
 @authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
 def edit_share(request: AuthenticatedRequest, pool: int, share: int) -> HttpResponse:
-    """The same for the reserve and the limit of a team."""
+    """Show a form for the reserve and the limit of a team, then its effect; change them once
+    confirmed.
+    """
     row = get_object_or_404(Share.objects.select_related("pool"), pk=share, pool=pool)
     return _edited(request, row.pool, SHARE_PAGES[0], row)
 

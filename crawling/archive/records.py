@@ -197,7 +197,7 @@ def reference(original: Original) -> Fields:
 
 
 def said_reference(record_id: str, url: str, at: datetime | None) -> Fields:
-    """As `reference`, of what is known."""
+    """The fields of `reference`, as far as they are known."""
     fields: Fields = (("WARC-Refers-To", record_id),) if record_id else ()
     fields += (("WARC-Refers-To-Target-URI", url),) if url else ()
     return (*fields, ("WARC-Refers-To-Date", _date(at))) if at else fields

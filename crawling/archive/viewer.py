@@ -42,7 +42,7 @@ def snapshot_of(page: Page, charset: str) -> bytes:
 
 
 def whole_document_of(page: Page) -> bytes:
-    """The same, of a document that is smaller than that. Raises ArchiveTrouble."""
+    """The document of a page that is smaller than that. Raises ArchiveTrouble."""
     if page.bytes >= MOST_SHOWN:
         said = "too many to be unpacked here; download its records instead"
         raise ArchiveTrouble(f"The document has {page.bytes:,} bytes, {said}.")

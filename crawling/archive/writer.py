@@ -144,7 +144,7 @@ class ArchiveWriter:
         self.set_mode(ArchiveMode.HOLD)
 
     def stop_holding(self) -> None:
-        """From here on let go unwritten what would have to wait."""
+        """Let go unwritten, from here on, what would have to wait."""
         if self._mode is ArchiveMode.HOLD:
             self.set_mode(ArchiveMode.DROP)
 

@@ -100,7 +100,7 @@ def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
 
 
 def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
-    """With `@type` and its properties, as items of the other vocabularies have them."""
+    """The item with `@type` and its properties, as items of the other vocabularies have them."""
     plain: dict[str, Any] = {"@type": " ".join(item["type"])}
     for name, values in item["properties"].items():
         read = [_value(value) for value in values]

@@ -77,7 +77,7 @@ class DatasetState:
 
 
 def dataset_states(run: Run) -> list[DatasetState]:
-    """Of the links, the texts, the structured data and the search. Three queries."""
+    """The states of the links, the texts, the structured data and the search. Three queries."""
     steps = {"links": "written", "texts": "read", "structured data": "read", "search": "indexed"}
     behind = {step: pages_behind(run, step) for step in dict.fromkeys(steps.values())}
     return [DatasetState(name, behind[step]) for name, step in steps.items()]

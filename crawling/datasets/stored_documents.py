@@ -72,7 +72,7 @@ def stored_tree(run: Run, page: Page) -> turbohtml.Document:
 
 
 def extracted_from(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tuple[str, str]]:
-    """As `extracted_again`, from its tree."""
+    """The matches in a page's tree, as `extracted_again` has them."""
     try:
         for rule in rules.values():
             check_cost(document, read_selector(rule)[0])

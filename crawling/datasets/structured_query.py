@@ -85,7 +85,7 @@ def structured_parquet(
 def _structured_of(
     run: Run, page: Page | None = None, *, writes: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """With the table `structured`, which has no rows of withdrawn pages."""
+    """A connection with the table `structured`, which has no rows of withdrawn pages."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False)
     if page is not None:
         parts = parts.filter(pk=page.links_part or 0)

@@ -63,7 +63,7 @@ def _words(text: str) -> str:
 
 
 def diff_of_texts(old: str, new: str) -> list[DiffLine]:
-    """Of texts of any length: what is equal at their beginnings and ends takes little."""
+    """The difference of texts of any length: equal beginnings and ends take little."""
     head = _equal_lines(old, new)
     before = old.count("\n", 0, head)
     lines: list[Sequence[str]] = []
@@ -192,7 +192,7 @@ class ByUniqueItems(SequenceMatcher[Item]):
 
 
 def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
-    """Of the lines that are unique in both, the most that are in the same order."""
+    """The lines that are unique in both, as many of them as are in the same order."""
     old_times, new_times = Counter(old), Counter(new)
     places = {line: at for at, line in enumerate(new) if new_times[line] == 1}
     ends: list[int] = []  # places in `new` at which chains of each length may end

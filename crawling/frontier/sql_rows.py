@@ -45,7 +45,7 @@ class SentRows(Generic[Row]):
 
     @property
     def in_order(self) -> str:
-        """The same with a column `place`, to order by."""
+        """The rows with a column `place`, to order by."""
         return f"{self._arrays} WITH ORDINALITY AS {self._name}({self.names}, place)"
 
     def values(self, rows: Iterable[Row], **others: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class SentRows(Generic[Row]):
 
 
 def _type(hint: Any) -> str:
-    """Of `int | None` that of `int`."""
+    """The type of a hint, of `int | None` that of `int`."""
     kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
     (kind,) = kinds
     return POSTGRES_TYPES[kind]

@@ -77,7 +77,7 @@ def require_own(user: User | None, asker: User | None, what: str) -> None:
 
 
 def within_reach(user: User | None) -> Q:
-    """For a query of crawls: those that the user may act on, as far as the role permits."""
+    """The condition on crawls that the user may act on, as far as the role permits."""
     if _acts_on_all(user):
         return Q()
     teams = Team.objects.filter(members=user).values("name")

@@ -88,7 +88,7 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
 
 
 def _run_of(kind: JobKind, job: BackgroundJob) -> Run | None:
-    """For a kind that a crawl has one of for all runs, the run that is the latest now."""
+    """The run of a job; for a kind of which a crawl has one for all runs, the latest run now."""
     if job.run is None or not kind.is_of_crawl:
         return job.run
     return Run.objects.filter(crawl=job.run.crawl_id, is_latest=True).first() or job.run

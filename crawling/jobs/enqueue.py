@@ -70,7 +70,7 @@ def open_job(
 
 
 def jobs_of(kind: JobKind, run: Run) -> QuerySet[BackgroundJob]:
-    """Those for a run, or its crawl if the kind is of crawls, the latest first."""
+    """The jobs for a run, or its crawl if the kind is of crawls, the latest first."""
     found = seen_jobs().filter(kind=kind.name)
     whose = {"run__crawl": run.crawl_id} if kind.is_of_crawl else {"run": run}
     return found.filter(**whose)

@@ -190,5 +190,5 @@ def kind_of(job: BackgroundJob) -> JobKind:
 
 
 def state_of(job: BackgroundJob) -> str:
-    """As `BackgroundJob.state`, with the kind's own word for one that is done."""
+    """The job's state, with the kind's own word for one that is done."""
     return kind_of(job).done if job.state == "done" else job.state

@@ -54,7 +54,7 @@ class IdleTurn:
         self._units, self._lost = units, lost
 
     def goes_on(self) -> bool:
-        """To be asked after each page."""
+        """Whether the turn lasts; to be asked after each page."""
         self.is_over = self.is_over or self._lost.is_set() or self._is_wanted.is_set()
         return not self.is_over
 

@@ -70,7 +70,7 @@ class ArchiveFile(models.Model):
 
     @property
     def folder(self) -> str:
-        """Of its run's files in the storage."""
+        """The folder of the run's files in the storage."""
         return self.name.partition("-")[0]
 
     @property

@@ -119,7 +119,7 @@ class BackgroundJob(Cancellable):
 
     @property
     def time_left(self) -> str:
-        """The same in words; "" while it is not known."""
+        """The seconds left in words; "" while they are not known."""
         seconds = self.seconds_left
         if seconds is None:
             return ""
@@ -131,7 +131,7 @@ class BackgroundJob(Cancellable):
 
     @property
     def seconds_left(self) -> float | None:
-        """By the rate so far; None while that is not known."""
+        """The seconds left by the rate so far; None while they are not known."""
         done, of = (self.progress.get(name) or 0 for name in ("done", "of"))
         if self.state != "working" or self.began_at is None or not 0 < done <= of:
             return None

@@ -308,7 +308,9 @@ class Url(models.Model):
 
     @property
     def expected_similarity(self) -> float:
-        """To the topic of a focused crawl, 0 to 1; it says nothing in other orders."""
+        """The similarity to the topic of a focused crawl, 0 to 1; it says nothing in other
+        orders.
+        """
         return min(1.0, max(0.0, -self.rank))
 
 

@@ -11,7 +11,7 @@ from crawling.models.jobs import Run
 
 
 class Level(models.IntegerChoices):
-    """As Python's logging numbers them, so that `at least a warning` is a comparison."""
+    """The levels as Python's logging numbers them, so that `at least a warning` is a comparison."""
 
     INFO = 20, "info"
     WARNING = 30, "warning"

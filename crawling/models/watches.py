@@ -60,7 +60,7 @@ class Watch(models.Model):
 
 
 class WatchEvent(models.Model):
-    """That a page is new, gone or changed in a run, beside the latest earlier one that has it."""
+    """A page that is new, gone or changed in a run, beside the latest earlier one that has it."""
 
     watch = models.ForeignKey(Watch, models.CASCADE, related_name="found", db_index=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="watch_events")
@@ -90,6 +90,6 @@ class WatchEvent(models.Model):
 
     @property
     def diff_text(self) -> str:
-        """As `diff -u` writes it."""
+        """The difference as `diff -u` writes it."""
         marks = {"removed": "- ", "added": "+ ", "skipped": "… "}
         return "\n".join(marks.get(kind, "  ") + text for kind, text in self.diff)

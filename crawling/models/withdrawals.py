@@ -101,7 +101,9 @@ class WithdrawnPage(models.Model):
 
     @property
     def further(self) -> list[Page]:
-        """As `stored`, of what an import has of its URL beside it."""
+        """The places of an import's further records of the URL, as `stored` has that of the
+        page.
+        """
         return [stored_place(row) for row in (self.content or {}).get("further", ())]
 
 

@@ -186,7 +186,7 @@ class Ranking:
 
     @property
     def step(self) -> float:
-        """By how much the rank falls with each unit gained."""
+        """The amount by which the rank falls with each unit gained."""
         return self.links_weight if self.order == Order.BEST_FIRST else 1.0
 
     @property

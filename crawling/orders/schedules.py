@@ -104,7 +104,7 @@ class ScheduleTiming(BaseModel):
 
     @property
     def in_words(self) -> str:
-        """As a sentence without its full stop."""
+        """The schedule as a sentence without its full stop."""
         if self.fastest_minutes is not None:
             return (
                 f"Every {self.every_minutes:,} minutes, and while pages change more often, down to "

@@ -44,7 +44,7 @@ class SeedTestFetch:
 
     @classmethod
     def from_answer(cls, said: Mapping[str, Any]) -> SeedTestFetch:
-        """As it was before it became JSON."""
+        """The result as it was before it became JSON."""
         verdicts = tuple(LinkRuling(**verdict) for verdict in said["verdicts"])
         return cls(**{**said, "verdicts": verdicts})
 

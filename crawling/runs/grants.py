@@ -146,7 +146,7 @@ def ask_for_shift(process: RunProcess) -> None:
 
 
 def request_start(process: RunProcess) -> None:
-    """The same for any process of a run at work."""
+    """Request a start for any process of a run at work."""
     run = Run.objects.select_related("crawl").get(pk=process.run_id)
     due_in = seconds_until_due(process)
     if (

@@ -199,7 +199,7 @@ def waiting_runs() -> dict[int, str]:
 
 
 def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
-    """Of each run with work a host queue that is free, or will be first."""
+    """A host queue of each run with work that is free, or will be first."""
     if not run_ids:
         return []
     with connection.cursor() as cursor:

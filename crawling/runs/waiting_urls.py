@@ -81,7 +81,7 @@ class FrontierFilter:
 
     @classmethod
     def read(cls, query: Any) -> FrontierFilter:
-        """Of an address or a form; nonsense counts as nothing."""
+        """The filter of an address or a form; nonsense counts as nothing."""
         place, after = query.get("place", ""), query.get("after", "")
         host, text = (asked_text(query, name, most=LONGEST_TEXT) for name in ("host", "q"))
         return cls(place if place in PLACES else WAITING, host.lower(), text, whole_number(after))

@@ -30,7 +30,7 @@ class Exchange:
         return len(self.request) + len(self.head) + len(self.payload)
 
     def share(self) -> Exchange:
-        """The same for one holder more, which closes it, too."""
+        """The same exchange for one holder more, which closes it, too."""
         return replace(self, payload=self.payload.share())
 
     def close(self) -> None:

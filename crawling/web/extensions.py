@@ -38,7 +38,7 @@ class Extension:
 
     @property
     def sentence(self) -> str:
-        """Of one that is not available: what is wrong, and the remedy."""
+        """The fault of an extension that is not available, and the remedy."""
         return (
             f"{self.name} of the package {self.package} {self.version} is not available "
             f"({self.fault}); repair, update or install the package on every machine, and start "

@@ -111,7 +111,7 @@ def outage_after(
 
 
 def patience(seconds: float, *, has_answered: bool) -> float:
-    """For how long a crawl that waits `seconds` for a host waits for this one."""
+    """The seconds for which a crawl that waits `seconds` for a host waits for this one."""
     return seconds if has_answered else min(seconds, NEVER_HEARD_SECONDS)
 
 

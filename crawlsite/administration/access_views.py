@@ -159,7 +159,9 @@ def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResp
 
 @require_GET
 def about_this_crawler(request: HttpRequest) -> HttpResponse:
-    """For site owners, without a log-in: who crawls, what for, from where, how to be left alone."""
+    """Tell site owners, without a log-in: who crawls, what for, from where, how to be left
+    alone.
+    """
     return render(request, "administration/crawler.html", {"who": identity()})
 
 

@@ -70,13 +70,15 @@ def activity(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
 def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
-    """The same as CSV, the latest first."""
+    """The log as CSV, the latest first."""
     rows = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
     return send(row_file("activity", "csv", _all(rows)))
 
 
 def _all(rows: QuerySet[LogEntry]) -> Iterator[dict[str, Any]]:
-    """By keys, so that a slow client keeps neither a transaction nor a cursor open."""
+    """The rows, read by keys, so that a slow client keeps neither a transaction nor a cursor
+    open.
+    """
     behind = rows
     for _ in range(MOST_EXPORTED // CHUNK):
         found, following = page_of(behind, CHUNK)

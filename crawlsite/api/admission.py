@@ -91,7 +91,7 @@ class MachineLoad:
         self._is_high = False
 
     def is_high(self, now: float) -> bool:
-        """As it was over the last second or more, whichever thread looks."""
+        """Whether the load was high over the last second or more, whichever thread looks."""
         with self._lock:
             if now - self._looked_at >= LOOK_SECONDS:
                 before, self._times = self._times, cores_times()

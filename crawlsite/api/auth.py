@@ -38,7 +38,7 @@ WRONG_TOKENS = 30
 
 
 class RequestsAMinute(BaseThrottle):
-    """By token, or by user where a session asks."""
+    """The limit by token, or by user where a session asks."""
 
     def allow_request(self, request: HttpRequest) -> bool:
         token = sent_token(request)

@@ -59,7 +59,7 @@ SHARED = "CrawlOrder"
 
 
 def tell_permission(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """For an operation's method that answers: notes what its endpoint needs."""
+    """Note, for an operation's method that answers, the permissions that its endpoint needs."""
     operation = cast(Operation, cast(MethodType, run).__self__)
 
     @wraps(run)

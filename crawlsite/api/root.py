@@ -120,7 +120,7 @@ def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _name(parameter: Parameter) -> str:
-    """As a program writes it: its alias, if it has one."""
+    """The name as a program writes it: the parameter's alias, if it has one."""
     told = getattr(parameter.annotation, "__metadata__", ())
     aliases = (alias for one in told if (alias := getattr(one, "alias", None)))
     return next(aliases, parameter.name)

@@ -83,7 +83,7 @@ class ProgramAdmission:
 
 @cache
 def admission_of(threads: int) -> ProgramAdmission:
-    """That of this process, which has so many threads for pages."""
+    """The admission of this process, which has so many threads for pages."""
     return ProgramAdmission(program_places(threads))
 
 

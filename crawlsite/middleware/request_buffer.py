@@ -206,7 +206,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         return super().handle_request(req, conn)
 
     def finish_request(self, conn: Any, fs: Future[Any]) -> None:
-        """In the main loop, after the thread: what the client has not taken yet leaves first."""
+        """Send, in the main loop after the thread, the bytes that the client has not taken yet."""
         if conn.sock.held_bytes and conn.sock.fileno() >= 0:
             self._leaving[conn] = fs, monotonic() + PIECE_SECONDS
             self.poller.register(conn.sock, EVENT_WRITE, partial(self._on_room, conn))

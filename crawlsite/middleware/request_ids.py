@@ -17,7 +17,7 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current_id() -> str:
-    """That of the request in hand; empty outside of one."""
+    """The id of the request in hand; empty outside of one."""
     return _current.get()
 
 

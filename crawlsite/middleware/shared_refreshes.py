@@ -162,7 +162,9 @@ def _seen_now() -> str:
 
 
 def _digest(request: HttpRequest) -> str:
-    """Of all a refresh may depend on: its address, and what its user may do and has chosen."""
+    """The digest of all a refresh may depend on: its address, and its user's permissions and
+    choices.
+    """
     parts = (
         request.scheme or "",
         request.get_full_path(),

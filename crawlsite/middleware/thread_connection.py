@@ -36,7 +36,7 @@ class ThreadConnection:
         self._arrived = BytesIO(request)
 
     def recv(self, most: int) -> bytes:
-        """As that of a socket whose client sends no more."""
+        """The next bytes, as of a socket whose client sends no more."""
         return self._arrived.read(most)
 
     def take(self) -> bytes:
@@ -72,7 +72,7 @@ class ThreadConnection:
             self.flush()
 
     def sendfile(self, file: BinaryIO, offset: int = 0, count: int | None = None) -> int:
-        """As that of sockets; a file that becomes shorter meanwhile ends the answer."""
+        """Send as sockets do; a file that becomes shorter meanwhile ends the answer."""
         file.seek(offset)
         sent = 0
         while count is None or sent < count:

@@ -121,7 +121,7 @@ class ChunksEnd:
 
 
 def most_bytes(is_known: bool) -> int:
-    """Of a body. is_known: whether it says that its user is logged in."""
+    """The largest size of a body. is_known: whether it says that its user is logged in."""
     return MOST_BYTES if is_known else MOST_BYTES_OF_STRANGERS
 
 

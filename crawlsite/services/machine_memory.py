@@ -31,7 +31,9 @@ def _limits(groups: Path, limits: Path) -> Iterator[int]:
 
 
 def _around(root: Path, path: str, name: str) -> Iterator[int]:
-    """In a container the paths may be the machine's, of which it sees the root only."""
+    """The values of a group and of those around it; in a container the paths may be the machine's,
+    of which it sees the root only.
+    """
     group = root / path.lstrip("/")
     for folder in (group, *group.parents):
         with suppress(OSError, ValueError):  # there is no such group, or it says `max`

@@ -171,7 +171,7 @@ class PreResolver:
         self._slow.resize(min(slow, slots - self._main.busy))
 
     def _look_up(self, job: LookupJob, tries: tuple[float, ...]) -> None:
-        """In a lane's thread: ask, no faster than the servers' limits allow."""
+        """Ask, in a lane's thread, no faster than the servers' limits allow."""
         servers = self._budget.take()
         if servers is None:
             return

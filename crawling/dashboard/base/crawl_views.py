@@ -65,7 +65,7 @@ class CrawlView:
         return self.counts.fetched / self.seconds if self.seconds else None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: flat, times in ISO 8601."""
+        """The fields for JSON: flat, times in ISO 8601."""
         counts = asdict(self.counts)
         times = {name: getattr(self, name) for name in ("created_at", "started_at", "finished_at")}
         return {

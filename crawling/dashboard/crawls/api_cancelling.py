@@ -87,9 +87,7 @@ def cancel_asked_question(request: AuthenticatedRequest, inquiry_id: InquiryId) 
 def ask_inquiry_again(
     request: AuthenticatedRequest, inquiry_id: InquiryId
 ) -> Status[dict[str, Any]]:
-    """The new question has another `id`. Until then the same request is answered by who cancelled
-    it.
-    """
+    """The new one has another `id`. Until then the same request is answered by who cancelled it."""
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     return Status(202, _state(asked_again(request, inquiry)))
 

@@ -158,7 +158,7 @@ def _in_process(found: QuerySet[Any]) -> int:
 
 
 def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
-    """The same, by age if the crawls found are too many for the counts of each to be added up."""
+    """The filter, by age if the crawls found are too many for the counts of each to be added up."""
     if (
         wanted.sort.removeprefix("-") not in BY_COUNTS
         or found_crawls(wanted, waiting).count() <= MOST_SUMMED
@@ -168,7 +168,7 @@ def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
 
 
 def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
-    """By `by`, then the newest first; crawls that have none come last."""
+    """The crawls by `sort`, then the newest first; crawls without a value come last."""
     key, is_falling = sort.removeprefix("-"), sort.startswith("-")
     if key == "made":
         return crawls.annotate(by=Value(0)).order_by("-pk" if is_falling else "pk")
@@ -226,7 +226,9 @@ def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
 
 
 def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:
-    """By keys, so that a slow client keeps neither a transaction nor a cursor open."""
+    """The crawls, read by keys, so that a slow client keeps neither a transaction nor a cursor
+    open.
+    """
     waiting = waiting_runs()
     wanted = sortable(replace(wanted, after=None), waiting)
     while True:

@@ -69,7 +69,7 @@ def _are_many(wanted: CrawlFilter) -> bool:
 
 
 def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
-    """Of what a search finds no more than MOST_COUNTED + 1."""
+    """The counts by state, of no more than MOST_COUNTED + 1 crawls that a search finds."""
     found = found_crawls(replace(wanted, state=""), waiting)
     shown = Case(
         When(last=None, then=Value("draft")),

@@ -35,7 +35,7 @@ class HostFilter:
 
     @classmethod
     def read(cls, query: Any) -> HostFilter:
-        """As an address asks; nonsense counts as nothing."""
+        """The filter that an address asks for; nonsense counts as nothing."""
         text, state, after = (
             asked_text(query, name, most=LONGEST) for name in ("q", "state", "after")
         )
@@ -45,7 +45,7 @@ class HostFilter:
         return bool(self.text or self.state)
 
     def found(self) -> QuerySet[Host]:
-        """In no order."""
+        """The hosts found, in no order."""
         hosts = Host.objects.all()
         if self.text:
             hosts = hosts.filter(name__contains=self.text.lower())

@@ -76,7 +76,7 @@ def listed_jobs(
 
 
 def rows_for(user: User | None, jobs: Sequence[BackgroundJob]) -> list[JobRow]:
-    """With what the user may do; None: the command line. At most one query."""
+    """The jobs with what the user may do; None: the command line. At most one query."""
     crawls = acted_on(user, {job.run.crawl_id for job in jobs if job.run})
     steers = user is None or user.has_perm(STEER)
 

@@ -15,7 +15,9 @@ HARMLESS = "\n\t\u200c\u200d"
 
 
 def harmless(text: str) -> str:
-    """As a terminal shows it, whatever titles of pages say: it would obey control characters."""
+    """The text without control characters, which a terminal would obey: titles of pages may have
+    some.
+    """
     return "".join(
         sign if sign.isprintable() or sign in HARMLESS else "\N{REPLACEMENT CHARACTER}"
         for sign in text

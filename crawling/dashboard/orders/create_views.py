@@ -208,7 +208,7 @@ def form_of(request: HttpRequest) -> CrawlForm:
 
 
 def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
-    """Of the pool chosen; where there is none of that name, of the default pool."""
+    """The capacity of the pool chosen; where there is none of that name, of the default pool."""
     try:
         return capacity_of(pool_named(str(answers.get("pool", ""))))
     except BadOrder:

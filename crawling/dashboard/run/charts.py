@@ -114,7 +114,9 @@ class TimeSeries:
 
     @property
     def failed_percent(self) -> float:
-        """Of the URLs that were fetched or failed; a URL may fail without an answer."""
+        """The failed part of the URLs that were fetched or failed; a URL may fail without an
+        answer.
+        """
         return 100 * self.failed / (max(self.fetched, self.failed) or 1)
 
     @property

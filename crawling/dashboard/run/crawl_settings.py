@@ -65,7 +65,7 @@ class CrawlSettings:
 
     @property
     def weights(self) -> str:
-        """Of best-first; empty for the other orders, which have none."""
+        """The weights of best-first; empty for the other orders, which have none."""
         part = self.crawl.order.ordering
         return (
             f"links {part.links_weight:g}, address {part.url_weight:g}"

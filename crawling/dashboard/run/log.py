@@ -50,7 +50,7 @@ class LogFilter:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> LogFilter:
-        """Of an address; nonsense counts as nothing."""
+        """The filter of an address; nonsense counts as nothing."""
         text = asked_text(query, "text", most=LONGEST_TEXT)
         return cls(
             Level.__members__.get(query.get("level", "").upper(), Level.INFO),

@@ -84,7 +84,7 @@ def live_shifts(run: Run) -> list[Shift]:
 
 
 def rows_of(run: Run) -> RunRows:
-    """In three queries."""
+    """The rows of a run, in three queries."""
     processes = list(run.processes.select_related("bank_process__pool").order_by("number"))
     shifts = Shift.objects.filter(process__run=run).select_related("process")
     latest = shifts.order_by(F("ended_at").desc(nulls_first=True), "-pk")

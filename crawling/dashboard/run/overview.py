@@ -71,7 +71,7 @@ class StatusRow:
 
 
 def status_rows(run: Run) -> list[StatusRow]:
-    """By status: HTTP's in order, then ours."""
+    """The counts by status: HTTP's in order, then ours."""
     counts = list(
         RunStatusCount.objects.filter(run=run, urls__gt=0).values_list("state", "status", "urls")
     )

@@ -73,7 +73,7 @@ def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
 
 
 def _holders(waits: Mapping[int, WaitRow]) -> dict[int, tuple[ResourceHolder, ...]]:
-    """By the process that waits. One query, and none where nothing waits."""
+    """The holders by the process that waits. One query, and none where nothing waits."""
     who = {blocker.process for wait in waits.values() for blocker in wait.blockers}
     if not who:
         return {}
@@ -102,7 +102,7 @@ class FetchThreadRow:
 
 
 def fetch_threads_of(shifts: Iterable[Shift]) -> list[FetchThreadRow]:
-    """As the live shifts have last written it down: once a second."""
+    """The fetch threads as the live shifts have last written them down: once a second."""
     return [
         FetchThreadRow(shift.process.number, number, step, url, datetime.fromtimestamp(since, UTC))
         for shift in sorted(shifts, key=lambda shift: shift.process.number)

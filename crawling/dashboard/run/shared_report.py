@@ -59,7 +59,7 @@ class SharedReport:
 
     @property
     def pages_per_second(self) -> float | None:
-        """From the first fetch to the end, or until now."""
+        """The rate from the first fetch to the end, or until now."""
         if self.run is None or self.run.started_at is None:
             return None
         until = self.run.finished_at or timezone.now()

@@ -55,7 +55,7 @@ def all_tabs() -> list[tuple[str, str]]:
 
 @register.filter
 def shell(text: str) -> str:
-    """As a shell takes it for one word."""
+    """The text as a shell takes it for one word."""
     return shlex.quote(text)
 
 

@@ -122,7 +122,7 @@ def _shorten(ways: dict[int, LinkPath], mark: int, way: LinkPath) -> None:
 
 
 def _pieces(ways: dict[int, LinkPath]) -> Iterator[dict[int, LinkPath]]:
-    """As many as a statement looks for."""
+    """The ways in pieces of as many as a statement looks for."""
     marks = iter(ways)
     while some := {mark: ways[mark] for mark in islice(marks, MOST_ROWS)}:
         yield some

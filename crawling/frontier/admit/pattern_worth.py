@@ -71,7 +71,9 @@ class KnownTexts:
         return is_new
 
     def shows_something_new(self, shown: Collection[str]) -> bool:
-        """The same for images; the first page's may be those of all pages."""
+        """Whether no page has shown one of these images; the first page's may be those of all
+        pages.
+        """
         is_first, before = not self._shown, len(self._shown)
         self._shown |= dict.fromkeys(map(xxh3_64_intdigest, map(str.encode, shown)))
         is_new = len(self._shown) > before and not is_first
@@ -253,7 +255,7 @@ class FetchedPage:
 
     @cached_property
     def leads_to_list(self) -> list[bool]:
-        """Of each of those, whether it is of the page's own list."""
+        """Whether each of those URLs is of the page's own list."""
         return [
             bool(self.list_name) and list_of(link.address) == self.list_name for link in self.news
         ]

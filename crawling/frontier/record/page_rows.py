@@ -184,7 +184,7 @@ class KnownContents:
         return url_id
 
     def peek(self, digest: bytes) -> int | None:
-        """The same, for any thread."""
+        """The known URL with this content, for any thread."""
         return self._urls.get(digest)
 
     def learn(self, originals: Mapping[bytes, int]) -> None:

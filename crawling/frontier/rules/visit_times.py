@@ -45,7 +45,7 @@ def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
 
 
 def visits_near(visits: Floats) -> Floats:
-    """Of each visit, how many there are within half a day of it, with itself. O(n log n)."""
+    """The number of visits within half a day of each visit, with itself. O(n log n)."""
     moments = np.sort(visits)
     before, behind = (np.searchsorted(moments, visits + days) for days in (-0.5, 0.5))
     return (behind - before).astype(np.float64)

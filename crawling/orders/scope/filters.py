@@ -17,7 +17,7 @@ from crawling.web.statuses import FetchStatus
 
 
 class Rule(StrEnum):
-    """In the order in which they are asked; `number` counts from 1."""
+    """The rules in the order in which they are asked; `number` counts from 1."""
 
     BLOCKLIST = "blocklist"
     SEED = "seed"
@@ -59,7 +59,7 @@ class Ruling(NamedTuple):
 
     @property
     def refusal_status(self) -> FetchStatus:
-        """Of a URL that the rule keeps out."""
+        """The status of a URL that the rule keeps out."""
         return FetchStatus.BLOCKLISTED if self.rule is Rule.BLOCKLIST else FetchStatus.FILTERED
 
 

@@ -130,7 +130,7 @@ class Pattern(NamedTuple):
 
 
 def site_pattern(address: Address) -> Pattern:
-    """That of all URLs of an origin."""
+    """The pattern of all URLs of an origin."""
     return _pattern(address, "/…", ONE_TEXT)
 
 
@@ -278,7 +278,7 @@ def _folded_path(path: str) -> str:
 
 
 def _names(query: str) -> set[str]:
-    """Of parameters with a value, each once; numbered ones as one."""
+    """The names of parameters with a value, each once; numbered ones as one."""
     parts = PARAMETERS.split(query)
     return {DIGITS.sub("#", part.partition("=")[0]) for part in parts if "=" in part}
 

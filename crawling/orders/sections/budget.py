@@ -157,17 +157,17 @@ class BudgetPart(BaseModel):
 
     @property
     def soft(self) -> Limits:
-        """Of the whole run."""
+        """The soft limits of the whole run."""
         return Limits(self.soft_pages, self.soft_bytes, self.soft_seconds)
 
     @property
     def host_soft(self) -> Limits:
-        """Of each host."""
+        """The soft limits of each host."""
         return Limits(self.host_soft_pages, self.host_soft_bytes, self.host_soft_seconds)
 
     @property
     def host_max(self) -> Limits:
-        """Of each host."""
+        """The hard limits of each host."""
         return Limits(self.host_max_pages, self.host_max_bytes, self.host_max_seconds)
 
     def budget_mistakes(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ def keep_deleted(
     by: User | None,
     owner: User | None = None,
 ) -> None:
-    """To be called in the transaction that deletes it. owner: the only one who may see it."""
+    """Keep the content, in the transaction that deletes it. owner: the only user who may see it."""
     DeletedItem.objects.create(
         kind=kind, name=name, content=dict(content), owner=owner, deleted_by=by
     )

@@ -54,7 +54,9 @@ def granted(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
 
 
 def _stored(given_for: Granted) -> list[dict[str, Any]]:
-    """As the column keeps it: secrets that were given together share the list of origins."""
+    """The secrets as the column keeps them: those that were given together share the list of
+    origins.
+    """
     together: dict[frozenset[str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for (field, key), origins in given_for.items():
         together[origins][field].append(key)
@@ -146,7 +148,7 @@ def change_asking(
 
 
 def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | None, str | None]]:
-    """For the audit: which secrets other origins get than before."""
+    """The secrets that other origins get than before, for the audit."""
     return {
         f"{field} {key} for": (_told(before.get((field, key))), _told(after.get((field, key))))
         for field, key in sorted({*before, *after})

@@ -157,7 +157,7 @@ def _deleted_crawl(crawl_id: int) -> CrawlJob:
 
 
 def _deleted_run(run_id: int) -> Run:
-    """Under the lock of its crawl, which must not be deleted itself."""
+    """The deleted run, under the lock of its crawl, which must not be deleted itself."""
     run = Run.all_objects.filter(pk=run_id).first()
     crawl = run and CrawlJob.objects.select_for_update(no_key=True).filter(pk=run.crawl_id).first()
     found = (

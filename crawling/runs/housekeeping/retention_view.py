@@ -179,7 +179,7 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
 
 
 def _kept(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
-    """As if none needed another."""
+    """The runs as if none needed another."""
     return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in runs]
 
 

@@ -58,7 +58,7 @@ def _with_secret(row: Listener) -> Listener:
 
 
 def _locked(listener: Listener) -> Listener:
-    """As it stands; saving one that is gone would bring it back."""
+    """The row as it stands; saving one that is gone would bring it back."""
     row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
     if row is None:
         raise BadOrder({"listener": f"{listener.name} has been removed; create it again"})

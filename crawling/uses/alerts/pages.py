@@ -141,7 +141,7 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _secret(listener: Listener) -> str:
-    """In words, or the reason why it cannot be read."""
+    """The secret in words, or the reason why it cannot be read."""
     try:
         return listener.secret
     except SealBroken as error:

@@ -93,7 +93,7 @@ def teams_message(facts: Facts) -> dict[str, Any]:
 
 
 def matrix_message(facts: Facts) -> dict[str, Any]:
-    """The same twice, for clients that show HTML and for those that do not."""
+    """The text twice, for clients that show HTML and for those that do not."""
     subject, sentence = subject_of(facts), str(facts["sentence"])
     text, html = [subject, sentence], f"<b>{escape(subject)}</b><br>{escape(sentence)}"
     if "diff" in facts:

@@ -82,6 +82,6 @@ def export_file(state: ExportState) -> Download:
 
 
 def address_of(run: Run, export: JobKind, *, of: str = "") -> str:
-    """Of the page about an export of a run, or of="-file" of its file."""
+    """The address of the page about an export of a run, or, with of="-file", of its file."""
     address = reverse(f"crawling:{export.name}{of}", args=[run.crawl_id])
     return address if export.is_of_crawl else f"{address}?run={run.number}"

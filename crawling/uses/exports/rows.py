@@ -25,7 +25,7 @@ def ask_export(run: Run, kind: JobKind, *, by: User | None = None) -> Background
 
 
 def open_export(run: Run, kind: JobKind) -> BackgroundJob:
-    """The same for a command that makes it itself."""
+    """Begin an export for a command that makes it itself."""
     _check_archived(run, kind)
     return open_job(kind, run, by=None)
 

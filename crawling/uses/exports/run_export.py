@@ -30,7 +30,7 @@ class RunExport:
 
     @classmethod
     def of(cls, job: BackgroundJob) -> RunExport:
-        """Of a job that is done."""
+        """The export of a job that is done."""
         assert job.run is not None
         assert job.result is not None
         said = job.result

@@ -16,7 +16,7 @@ ENDINGS = {"wacz": ".wacz", "mirror": "-mirror.zip", "latest-mirror": "-latest-m
 
 @dataclass(frozen=True)
 class ExportState:
-    """Of one run and one kind, or of a crawl where it has one for all runs."""
+    """The state of an export of one run, or of a crawl where it has one for all runs."""
 
     run: Run
     kind: JobKind

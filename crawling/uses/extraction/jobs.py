@@ -52,7 +52,7 @@ def ask_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> Ba
 
 
 def open_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> BackgroundJob:
-    """The same for a command that does it itself."""
+    """Begin an extraction for a command that does it itself."""
     return _of_rules(open_job(EXTRACTION, run, {"rules": dict(rules)}, by=by), rules)
 
 

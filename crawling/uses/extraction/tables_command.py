@@ -59,7 +59,9 @@ def show_tables(options: dict[str, Any], out: OutputWrapper) -> None:
 
 
 def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:
-    """By its number, or by its address in a run. Raises CommandError, NotFound, Withdrawn."""
+    """The page of that number, or of that address in a run. Raises CommandError, NotFound,
+    Withdrawn.
+    """
     number = whole_number(options["page"])
     if number is None:
         try:

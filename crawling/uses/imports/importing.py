@@ -104,7 +104,7 @@ def describe(left_out: dict[str, int], remarks: dict[str, int]) -> str:
 
 
 def _shown(counts: dict[str, int]) -> dict[str, int]:
-    """As PostgreSQL and pages can have them, whatever the files are called."""
+    """The counts as PostgreSQL and pages can have them, whatever the files are called."""
     return {printable(why): int(count) for why, count in counts.items()}
 
 

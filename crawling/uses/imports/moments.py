@@ -58,7 +58,7 @@ def read_moment(text: str) -> Moment:
 
 
 def _of_mail(text: str) -> datetime:
-    """As RFC 5322 writes dates, and HTTP."""
+    """A date as RFC 5322 writes it, and HTTP."""
     try:
         return parsedate_to_datetime(text).astimezone(UTC)
     except OverflowError as error:

@@ -24,7 +24,9 @@ UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # the file does not say who answered
 
 
 def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
-    """By the names of the columns; all but its time and its place in the archive."""
+    """The facts by the names of the columns; all but the page's time and its place in the
+    archive.
+    """
     fields, status = answer.fields, answer.status
     said_type = answer.content_type if answer.kind == "resource" else ""
     stated = fields.get("content-type", said_type)
@@ -90,5 +92,5 @@ def _target(answer: ForeignAnswer, location: str) -> str:
 
 
 def _text(value: str) -> str:
-    """As PostgreSQL can keep it: without NUL, and without halves of characters."""
+    """The text as PostgreSQL can keep it: without NUL, and without halves of characters."""
     return value.replace("\0", "").encode(errors="replace").decode()

@@ -133,7 +133,7 @@ class Translation:
             self._captures.settle(number, facts, holder)
 
     def _head_of(self, holder: Holder) -> bytes:
-        """As the copy has it, for a revisit record that has none."""
+        """The head of the answer as the copy has it, for a revisit record that has none."""
         assert self._file
         self._file.flush()
         facts = holder.facts
@@ -256,7 +256,7 @@ def _add(counts: dict[str, int], what: str, count: int = 1) -> None:
 
 
 def _bytes(value: bytes) -> str:
-    """As PostgreSQL writes bytes in JSON."""
+    """The bytes as PostgreSQL writes them in JSON."""
     return "\\x" + value.hex()
 
 

@@ -349,7 +349,7 @@ class _PackedBytes:
         return self._data[self._at : self._at + most]
 
     def take(self, most: int) -> bytes:
-        """Up to so many bytes; b"" at the end."""
+        """The next bytes, up to so many; b"" at the end."""
         if self._at >= len(self._data):
             self._more()
         piece = self._data[self._at : self._at + most]

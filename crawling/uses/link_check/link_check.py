@@ -120,7 +120,7 @@ NO_SOURCE = dict.fromkeys(LinkSource.__dataclass_fields__, "")
 def problem_rows(
     run: Run, kinds: Collection[ProblemKind], *, slow_seconds: float = SLOW_SECONDS
 ) -> Iterator[dict[str, Any]]:
-    """As rows of a table, by kinds. `page` is the one to be mended."""
+    """The problems as rows of a table, by kinds. `page` is the one to be mended."""
     for kind in kinds:
         for problem, source in each_problem(run, kind, slow_seconds=slow_seconds):
             facts = {

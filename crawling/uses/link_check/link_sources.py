@@ -94,7 +94,7 @@ def each_source(
 def first_sources_of_hosts(
     run: Run, urls: Sequence[str], condition: str
 ) -> dict[str, tuple[int, list[LinkSource]]]:
-    """The same of links to any address of the hosts of these."""
+    """The first links to any address of the hosts of these URLs, and how many there are."""
     hosts = {host_of(url): url for url in urls}
     values = {"hosts": list(hosts), "sources": MOST_SOURCES}
     rows = ask(run, SOURCES_OF_HOSTS.format(condition=condition), values) if hosts else []
@@ -118,5 +118,5 @@ def each_source_of_hosts(
 
 
 def host_of(url: str) -> str:
-    """As the column `target_host` has it."""
+    """The host of a URL, as the column `target_host` has it."""
     return url.partition("://")[2].partition("/")[0]

@@ -17,7 +17,7 @@ INSECURE = "page LIKE 'https://%' AND target LIKE 'http://%'"
 
 
 class ProblemKind(StrEnum):
-    """In the order in which they are listed."""
+    """The kinds of problems, in the order in which they are listed."""
 
     BROKEN = "broken"
     FRAGMENT = "fragment"
@@ -41,7 +41,7 @@ class ProblemKind(StrEnum):
 
     @property
     def condition(self) -> str:
-        """Of a link to have the problem if its target has it."""
+        """The condition on a link to have the problem if its target has it."""
         return CONDITIONS.get(self, ANY)
 
     @property

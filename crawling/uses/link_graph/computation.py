@@ -89,7 +89,7 @@ def _are_done(job: RunningJob, graph: LinkGraph) -> bool:
 
 
 def _steps(graph: LinkGraph, run: Run) -> Iterator[Step]:
-    """In their order; each may be done once those before it are."""
+    """The steps in their order; each may be done once those before it are."""
     if not are_summed(graph):  # else a later turn need not read the links
         nodes = yield from node_steps(graph, run)
         if storage().size(graph.file("pages")) is None:  # nor those between pages

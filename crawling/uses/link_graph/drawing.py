@@ -142,7 +142,7 @@ class HostDrawing:
 
     @property
     def placed_lines(self) -> list[tuple[tuple[float, float], tuple[float, float], float]]:
-        """Of each line both ends and the width."""
+        """The two ends and the width of each line."""
         at = [node.at for node in self.nodes]
         return [(at[line.one], at[line.other], line.width) for line in self.lines]
 
@@ -172,5 +172,7 @@ def drawing_of(graph: LinkGraph, number: int) -> HostDrawing:
 
 
 def find_hosts(graph: LinkGraph, text: str, *, most: int) -> list[FoundHost]:
-    """Those with the most links first. Raises as `drawing_of`."""
+    """The hosts with the text in their names, those with the most links first. Raises as
+    `drawing_of`.
+    """
     return [FoundHost(*row) for row in ask(graph, SEARCH, {"text": text, "most": most})]

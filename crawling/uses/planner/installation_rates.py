@@ -25,7 +25,7 @@ STORED = f"SELECT sum(committed_length) FROM {ArchiveFile._meta.db_table}"  # no
 
 @dataclass(frozen=True)
 class InstallationRates:
-    """Under the names that `PlannedCrawl` has for them; None if nothing was measured yet."""
+    """The measured rates, under the names of `PlannedCrawl`; None if nothing was measured yet."""
 
     #: of the fastest minute in twenty
     worker_pages_per_second: float | None
@@ -57,5 +57,5 @@ def measured_rates() -> InstallationRates:
 
 
 def _rounded(value: float) -> float | None:
-    """To three digits; None for nothing."""
+    """The value to three digits; None for nothing."""
     return float(f"{value:.3g}") if value > 0 else None

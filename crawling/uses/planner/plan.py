@@ -182,7 +182,7 @@ class PlannedNeed:
 
     @property
     def amount(self) -> str:
-        """As people read it, in decimal units: `1.51 PB`, `6,200 pages/s`."""
+        """The amount as people read it, in decimal units: `1.51 PB`, `6,200 pages/s`."""
         if self.unit in PREFIXED:
             value, place = self.value, 0
             while value >= 999.5 and place < len(PREFIXES) - 1:

@@ -34,7 +34,7 @@ class RevisitSort(TextChoices):
 
 @dataclass(frozen=True)
 class FreshnessFigures:
-    """Of the pages of a crawl, under one policy in the long run, or at one moment."""
+    """The figures of a crawl's pages, under one policy in the long run, or at one moment."""
 
     #: mean share of the time in which a page is as it was at its last visit
     freshness: float
@@ -71,13 +71,13 @@ class CrawlFreshness:
 
     @property
     def policies(self) -> Mapping[str, FreshnessFigures]:
-        """In the long run, with the same budget."""
+        """The figures of each policy in the long run, with the same budget."""
         found = self.plan.policies if self.plan else {}
         return {name: FreshnessFigures(**means) for name, means in found.items()}
 
     @property
     def hosts(self) -> list[HostFreshness]:
-        """Those with the most pages."""
+        """The hosts with the most pages."""
         return [_host(row) for row in self.plan.hosts] if self.plan else []
 
 

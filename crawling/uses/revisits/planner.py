@@ -104,12 +104,12 @@ class _CrawlPlan:
         return self._now.timestamp() / SECONDS_A_DAY
 
     def _counts(self) -> tuple[Floats, Floats]:
-        """Of each page its visits, and those that found it changed."""
+        """The visits of each page, and those that found it changed."""
         page, pages = self._visits.page, len(self._visited)
         return _sums(page, np.ones(len(page)), pages), _sums(page, self._visits.changed, pages)
 
     def _next_visits(self) -> Floats:
-        """In days since 1970."""
+        """The next visit of each page, in days since 1970."""
         # Pages that were visited together, as by a run without a plan, are visited again at
         # different times: else none is until all are due, and the budget goes unspent.
         are_together = visits_near(self._visited) > self._budget
@@ -209,7 +209,7 @@ def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
 
 
 def _means(expected: PageFreshness) -> dict[str, float]:
-    """Of all pages; 0 of none."""
+    """The means over all pages; 0 of none."""
     pages = max(1, len(expected.freshness))
     return {name: float(values.sum() / pages) for name, values in expected._asdict().items()}
 

@@ -27,7 +27,7 @@ def field_of(part: str, language: str) -> str:
 
 @cache
 def analyzers() -> dict[str, tantivy.TextAnalyzer]:
-    """By language of fields: for questions and snippets."""
+    """The analyzers by language of fields: for questions and snippets."""
     return {language: word_analyzer(language) for language in FIELD_LANGUAGES}
 
 

@@ -107,7 +107,7 @@ def _word(value: str | float) -> str:
 
 
 def _runs(known: frozenset[int], wanted: SearchFilter) -> frozenset[int]:
-    """Of the runs in the index those that are wanted. Raises UnknownCrawl, UnknownRun."""
+    """The wanted runs of those in the index. Raises UnknownCrawl, UnknownRun."""
     runs = Run.objects.filter(pk__in=known)
     if wanted.crawl is not None:
         if not CrawlJob.objects.filter(pk=wanted.crawl).exists():

@@ -43,7 +43,9 @@ class SnippetWriter:
         self._generators: dict[str, tantivy.SnippetGenerator] = {}
 
     def snippet(self, document: tantivy.Document) -> Sequence[SnippetPart]:
-        """Of a text without any of the words, the beginning; nothing of a page without a text."""
+        """The snippet of a text; its beginning if it has none of the words; empty without a
+        text.
+        """
         text = shown_text(document)
         if not text:
             return []

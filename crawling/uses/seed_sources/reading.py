@@ -122,7 +122,7 @@ def _read_folder(source: SeedSource) -> SourceReading:
 
 
 def _read_feed(source: SeedSource) -> SourceReading:
-    """The same of a feed; nothing of one that has not changed. Raises SeedsUnreadable, NoUnits."""
+    """Read a feed; nothing of one that has not changed. Raises SeedsUnreadable, NoUnits."""
     answer = fetch_feed(source)
     if answer is None:
         return SourceReading(etag=source.etag, last_modified=source.last_modified)

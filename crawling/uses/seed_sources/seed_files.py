@@ -41,7 +41,7 @@ class SeedFile:
 
     @property
     def name(self) -> str:
-        """As it can be told: bytes that are no UTF-8 are question marks."""
+        """The name as it can be told: bytes that are no UTF-8 are question marks."""
         return self.path.name.encode(errors="replace").decode()
 
     def addresses(self) -> list[str]:

@@ -73,7 +73,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _checked(fields: SeedSourceFields) -> SeedSourceFields:
-    """As it is kept. Raises BadOrder with a sentence by field."""
+    """The fields as they are kept. Raises BadOrder with a sentence by field."""
     if fields.kind not in SeedSourceKind.values:
         raise BadOrder({"kind": "must be one of " + ", ".join(SeedSourceKind.values)})
     kind = SeedSourceKind(fields.kind)

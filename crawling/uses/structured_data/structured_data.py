@@ -90,7 +90,7 @@ def list_structured(
 
 
 def count_kinds(run: Run, *, page: str = "") -> list[DataCount]:
-    """Of a run, or of a page by its URL, in the order of DataKind. Raises BadOrder."""
+    """The counts of a run, or of a page by its URL, in the order of DataKind. Raises BadOrder."""
     conditions, values = DataFilter(page=page).conditions()
     return _in_order(ask_structured(run, KINDS.format(conditions=conditions), values))
 

@@ -49,7 +49,7 @@ class StateChange(NamedTuple):
 
 
 class StateChanges(NamedTuple):
-    """Of one run, each in the order of the URLs."""
+    """The changes of one run, each kind in the order of the URLs."""
 
     changed: Sequence[StateChange] = ()
     gone: Sequence[StateChange] = ()

@@ -109,7 +109,7 @@ def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
 
 
 def _checked(fields: WatchFields) -> WatchFields:
-    """As it is kept. Raises BadOrder with a sentence by field."""
+    """The fields as they are kept. Raises BadOrder with a sentence by field."""
     errors: dict[str, str] = {}
     text, selector = fields.text, fields.selector.strip()
     if fields.kind not in set(UrlRuleKind):

@@ -184,7 +184,7 @@ def _remove_exports(withdrawal: Withdrawal) -> None:
 
 
 def _tell_jobs(withdrawal: Withdrawal) -> None:
-    """Of what background jobs have made of the files as they were."""
+    """Tell background jobs that have read the files as they were."""
     runs = set(withdrawal.files.values_list("file__run", flat=True)) - {None}
     forget_jobs(JobEvent.REWRITTEN, runs)
     if left := check_jobs(JobEvent.REWRITTEN, withdrawal.crawl_id):

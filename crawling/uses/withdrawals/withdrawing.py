@@ -224,7 +224,7 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
 
 
 def _forget_test_fetches(rule: UrlRule) -> None:
-    """Of such pages: they were not stored, but their titles and links are shown for an hour."""
+    """Forget test fetches of such pages, whose titles and links are shown for an hour."""
     answered = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH).exclude(result=None)
     gone = [
         pk
@@ -247,7 +247,7 @@ def _read(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
 
 
 def _runs(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
-    """With those that are deleted and can be restored."""
+    """The runs, with those that are deleted and can be restored."""
     runs = Run.all_objects.filter(crawl=crawl)
     return runs.filter(pk=run.pk) if run else runs
 
@@ -319,7 +319,9 @@ def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
 
 
 def _other_crawls(crawl: CrawlJob, rule: UrlRule, pages: Sequence[int]) -> list[CrawlCopies]:
-    """Of very many pages, as many count as are looked at in a moment."""
+    """The other crawls with such pages; of very many pages, as many count as are looked at in a
+    moment.
+    """
     found = {pk: whose for pk, whose, url in _elsewhere(crawl, rule) if rule.covers(url)}
     sharing = _sharing(pages).exclude(run__crawl=crawl).values_list("pk", "run__crawl")
     counts = Counter((found | dict(sharing[:LOOKED_AT])).values()).most_common(EXAMPLES)

@@ -114,7 +114,7 @@ def _pieces(text: str, name: str) -> Iterator[bytes | int]:
 
 
 def _outside(character: str, name: str) -> bytes | int:
-    """Of what stands in no table: four bytes of gb18030, or the character's number."""
+    """The code of a character that stands in no table: four bytes of gb18030, or its number."""
     number = ord(character)
     if name != "gb18030" or number == 0xE5E5 or 0xD800 <= number < 0xE000:
         return number

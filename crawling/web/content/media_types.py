@@ -260,7 +260,9 @@ READ_AS_STATED = frozenset({TEXT, HTML, "text/xml", "text/css", "text/csv", "tex
 
 
 def _unknown(start: bytes, options: str) -> str:
-    """By the rules for unknown types (section 7.1); `nosniff` lets nothing become a page."""
+    """The type by the rules for unknown types (section 7.1); `nosniff` lets nothing become a
+    page.
+    """
     may_lead = not forbids_sniffing(options)
     text = _without_mark(start)
     root = ROOT.match(text)

@@ -46,7 +46,9 @@ def searched_form(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Without what nothing is shown of, nor more marks on a letter than languages have."""
+    """The text without invisible characters, and with no more marks on a letter than languages
+    have.
+    """
     text = INVISIBLE.sub("", text)
     if text.isascii():
         return text
@@ -54,7 +56,7 @@ def _shown(text: str) -> str:
 
 
 def searched_places(text: str) -> tuple[str, list[int]]:
-    """The same, and the place in the text of each of its characters, and of its end."""
+    """The searched text, and the place in the text of each of its characters, and of its end."""
     folded: list[str] = []
     places: list[int] = []
     for at, cluster in _clusters(text):

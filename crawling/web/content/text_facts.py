@@ -64,7 +64,7 @@ class TextFacts:
             self.compute()
 
     def compute(self) -> None:
-        """To be called for many in a row."""
+        """Compute the facts; to be called for many in a row."""
         if self._is_computed:
             return
         text, url, title = self._page
@@ -97,7 +97,7 @@ class TextFacts:
 
     @property
     def marks(self) -> frozenset[int]:
-        """Of a list's page: its words, as numbers."""
+        """The words of a list's page, as numbers."""
         self.compute()
         return self._marks
 

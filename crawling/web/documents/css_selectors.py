@@ -88,7 +88,7 @@ class _SelectorPart:
 
 @lru_cache(maxsize=256)
 def _power(selector: str) -> int:
-    """Of the depth of a document, in the time that the selector takes; 0: linear."""
+    """The power of a document's depth in the time that the selector takes; 0: linear."""
     groups, is_attribute = [_SelectorPart()], False
     for token in TOKEN.findall(selector):
         sign = token.strip() or " "

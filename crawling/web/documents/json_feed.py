@@ -61,7 +61,7 @@ def read(source: DocumentSource) -> Document:
 
 
 def _why_unread(source: DocumentSource) -> TruncationReason:
-    """Of what is no JSON Feed; JSON of another kind does not have to be one."""
+    """The reason why a document is no JSON Feed; JSON of another kind does not have to be one."""
     if source.content_type != TYPES[0]:
         return TruncationReason.TYPE
     is_long = len(source.body) > MOST_BYTES

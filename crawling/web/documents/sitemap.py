@@ -92,7 +92,7 @@ def _read(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
 
 
 def _without_blanks(chunk: bytes) -> bytes:
-    """Without what must not stand before the declaration, and often does."""
+    """The chunk without blanks, which must not stand before the declaration, and often do."""
     text = chunk.removeprefix(codecs.BOM_UTF8)
     return text.lstrip(BLANKS) if text[:1] in BLANKS or text is not chunk else chunk
 

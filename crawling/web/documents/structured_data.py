@@ -171,7 +171,7 @@ def _bounded(row: DataRow) -> DataRow:
 
 
 def _plain(text: str) -> str:
-    """Without what UTF-8 does not have: JSON can write halves of characters."""
+    """The text without halves of characters, which JSON can write and UTF-8 does not have."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
 
@@ -243,7 +243,7 @@ def _feeds(document: turbohtml.Document, target_of: Callable[[str], str]) -> Ite
 
 
 def _linked_contacts(document: turbohtml.Document) -> Iterator[DataRow]:
-    """Of links that begin with `mailto:` and `tel:`."""
+    """The contacts of links that begin with `mailto:` and `tel:`."""
     for link in document.select(CONTACT_LINKS)[:MOST_CONTACT_LINKS]:
         scheme, _, rest = attribute(link, "href")[: 2 * MOST_NAME].partition(":")
         for span in CONTACTS.find(f"{scheme.lower()}:{rest.partition('?')[0]}"):

@@ -96,7 +96,9 @@ def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:
 
 
 def _without_tail(url: str) -> str:
-    """Without what ends the sentence; brackets are counted once, since there may be thousands."""
+    """The URL without the end of a sentence; brackets are counted once, since there may be
+    thousands.
+    """
     surplus = {mark: url.count(mark) - url.count(PAIRS[mark]) for mark in PAIRS}
     end = len(url)
     while end and (url[end - 1] in TAIL or surplus.get(url[end - 1], 0) > 0):

@@ -85,7 +85,7 @@ class ResponseBody:
         return self._content.share()
 
     def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> DecodedBody:
-        """From its beginning on: with the content codings taken off, or as it came."""
+        """The body from its beginning on: with the content codings taken off, or as it came."""
         codings = self.headers.get("Content-Encoding", "") if decode_content else ""
         return DecodedBody(self._content.pieces(size=size), codings)
 

@@ -96,7 +96,9 @@ def _protection(parameters: Mapping[str, str]) -> str | None:
 
 
 def basic_answer(user: str, password: str) -> str:
-    """In UTF-8, which a server that names a character set must name (RFC 7617, section 2.1)."""
+    """The answer in UTF-8, which a server that names a character set must name (RFC 7617, section
+    2.1).
+    """
     return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
 
 

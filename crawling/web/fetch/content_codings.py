@@ -77,7 +77,7 @@ class _Zlib:
 
 
 class _Deflate:
-    """In zlib's wrapping as the RFC has it, or bare as some servers do."""
+    """A decoder of zlib's wrapping as the RFC has it, or of bare data as some servers send them."""
 
     eof, rest = False, b""
 

@@ -138,7 +138,7 @@ def read_set_cookie(field: str, address: Address, now: float) -> Cookie | None:
 
 
 def _attributes(parts: Iterable[str]) -> dict[str, str]:
-    """By name in small letters; of the same one the last counts."""
+    """The attributes by name in small letters; of the same one the last counts."""
     found: dict[str, str] = {}
     for part in parts:
         name, _, value = part.partition("=")
@@ -313,7 +313,7 @@ def _covers(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
 
 
 def _make_room(site: dict[Key, Cookie], now: float) -> None:
-    """Of too many what has expired goes first, then the oldest of the fullest domain."""
+    """Remove expired cookies first, then the oldest of the fullest domain."""
     of_domains = Counter(key.domain for key in site)
     domain, most = of_domains.most_common(1)[0]
     if most <= MOST_COOKIES and len(site) <= MOST_OF_A_SITE:

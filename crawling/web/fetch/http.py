@@ -316,7 +316,7 @@ class _Document(NamedTuple):
 
 
 def _document(body: ResponseBody, most: int) -> _Document:
-    """Of what is packed and too big as it came, nothing is shown."""
+    """The document; empty if it is packed and too big as it came."""
     is_packed = "Content-Encoding" in body.headers
     if body.size > most:
         shown = NO_DOCUMENT if is_packed else body.document()

@@ -49,7 +49,7 @@ class ProgressBoard:
         self._lines: dict[int, ThreadProgress] = {}
 
     def join(self, number: int) -> None:
-        """From here on what this thread says stands on the board under its number."""
+        """Put the reports of this thread on the board, under its number, from here on."""
 
         def tell(step: FetchStep, url: str | None) -> None:
             before = self._lines.get(number)

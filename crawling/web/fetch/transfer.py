@@ -215,7 +215,7 @@ class AnswerHead:
             self.fields[name] = value
 
     def _transfer_codings(self) -> list[str]:
-        """Those beside chunked, which libcurl takes off."""
+        """The codings beside chunked, which libcurl takes off."""
         field = self.fields.get("Transfer-Encoding", "")
         names = (name.strip().lower() for name in field.split(",")) if field else ()
         return [name for name in names if name not in ("", "chunked", "identity")]

@@ -297,7 +297,7 @@ def _is_in_disabled_group(option: turbohtml.Element) -> bool:
 
 
 def _uncheck_all_but_the_last(form: Form) -> None:
-    """Of the radio buttons of a name one is checked (section 4.10.5.1.16)."""
+    """Leave one of the radio buttons of a name checked (section 4.10.5.1.16)."""
     last: dict[str, Control] = {}
     for control in form.controls:
         if control.kind == "radio" and control.is_checked and control.name:

@@ -173,10 +173,12 @@ def _escaped(name: str) -> str:
 
 
 def _crlf(text: str) -> str:
-    """With the ends of lines as forms send them."""
+    """The text with the ends of lines as forms send them."""
     return "\r\n".join(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
 
 def _encoded(text: str, encoding: str) -> bytes:
-    """In the encoding; a character that it has not as a reference (Encoding Standard, 6.1)."""
+    """The text in the encoding; a character that it has not as a reference (Encoding Standard,
+    6.1).
+    """
     return encoded(text, encoding_name(encoding) or encoding)

@@ -163,7 +163,7 @@ class HostClock:
 
 @dataclass
 class HostAvailability:
-    """Of one visit's host."""
+    """The availability of one visit's host."""
 
     clock: HostClock
     #: the host has answered at some time
@@ -289,7 +289,7 @@ class HostAvailability:
             self.is_kept = False
 
     def seconds_to_wait(self, origin: str) -> float:
-        """Until the origin may be asked again; 0: at once."""
+        """The seconds until the origin may be asked again; 0: at once."""
         outage = self.origins.get(origin)
         return max(0.0, (outage.retry_at - datetime.now(UTC)).total_seconds()) if outage else 0.0
 

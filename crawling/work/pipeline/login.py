@@ -61,7 +61,7 @@ def is_logged_out(address: Address, fetched: Fetched, context: FetchContext) -> 
 
 
 def _hash_of_login(context: FetchContext) -> str:
-    """Of what the order says of it: with other words the crawl logs in anew."""
+    """The hash of the order's login: with other words the crawl logs in anew."""
     asks = context.client.fetching
     said = repr((asks.login_url, sorted(asks.login_fields.items())))
     return sha256(said.encode()).hexdigest()
@@ -175,7 +175,7 @@ class _Login:
         return answer, where
 
     def _wait(self) -> None:
-        """Until the host's next turn."""
+        """Wait until the host's next turn."""
         self.context.pace.pause(self.visit.clock.delay)
         wait_for_turn(self.visit, self.dial, self.context)
 

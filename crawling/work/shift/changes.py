@@ -37,7 +37,7 @@ def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
 
 
 def fit_threads(parts: ShiftParts, run: Run) -> None:
-    """As many fetch threads as are granted and ordered (B11's `setSize`)."""
+    """Run as many fetch threads as are granted and ordered (B11's `setSize`)."""
     ordered = 1 if run.crawl.has_exact_order else run.crawl.claim["fetch_slots"]
     slots = min(parts.grants.held["fetch_slots"], ordered)
     parts.threads.set_size(min(slots, parts.memory.most_threads()))

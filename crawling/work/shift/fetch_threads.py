@@ -145,7 +145,9 @@ class FetchThreadPool:
             return _stumbled(answer.claimed, error)
 
     def _hand_in(self, outcome: UrlOutcome, claimed: ClaimedUrl) -> None:
-        """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
+        """Hand in the outcome before the visit is empty: who sees it drained finds all its outcomes
+        here.
+        """
         if outcome.captured and outcome.answer:
             report_step(FetchStep.ARCHIVING)
             try:

@@ -83,7 +83,7 @@ class HostTurns:
         return self._yielded.keys()
 
     def penalty_of(self, host_id: int) -> float:
-        """Until when a host that was leased again stands aside for others."""
+        """The moment until which a host that was leased again stands aside for others."""
         return self._aside.pop(host_id, 0.0)
 
     def note_end(self, visit: Visit) -> None:

@@ -45,7 +45,7 @@ class MemoryStage:
         return -(-self._share * threads // MIB)
 
     def most_threads(self) -> int:
-        """As many as there are shares of what is held."""
+        """The number of threads for which there are shares of the held memory."""
         return self._grants.held["memory"] * MIB // self._share
 
     def _rest(self) -> int:

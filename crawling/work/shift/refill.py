@@ -19,7 +19,7 @@ from crawling.work.pipeline.visit import Visit
 
 
 class HostRefill:
-    """Of a shift. Used by its own thread only."""
+    """The refill of a shift. Used by its own thread only."""
 
     def __init__(self, shift: Shift, context: FetchContext) -> None:
         self._shift, self._context = shift, context

@@ -121,7 +121,7 @@ class CrawlForm(OrderForm):
             raise forms.ValidationError(str(error)) from error
 
     def all_seeds(self) -> list[str]:
-        """From the box and the file, in this order."""
+        """The seeds of the box and of the file, in this order."""
         return [
             *lines(self.cleaned_data.get("seeds", "")),
             *self.cleaned_data.get("seeds_file", []),

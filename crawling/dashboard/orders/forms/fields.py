@@ -212,7 +212,7 @@ def plain(value: object) -> str:
 
 
 def _scaled(text: str, by: int) -> str | int:
-    """In the order's unit; what is no number is left to the order to refuse."""
+    """The number in the order's unit; the order refuses what is no number."""
     try:
         return round(float(text) * by)
     except (ValueError, OverflowError):

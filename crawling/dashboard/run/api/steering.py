@@ -77,7 +77,7 @@ def summary(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def _add_endpoint(word: str, verb: Verb) -> None:
-    """At the verb's word, under an operation id of it."""
+    """Add an endpoint at the verb's word, under an operation id of it."""
 
     def steer_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
         return _steered(request, crawl_id, verb)

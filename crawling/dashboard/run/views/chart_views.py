@@ -44,7 +44,9 @@ def numbers(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
 
 
 def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
-    """Of the run, or of the host of that name; and whether its earlier pages are missing."""
+    """The chart of the run, or of the host of that name; and whether its earlier pages are
+    missing.
+    """
     if not host:
         return chart_of_run(run), False
     queue = run.queues.select_related("run__crawl").filter(host__name=host.lower()).first()

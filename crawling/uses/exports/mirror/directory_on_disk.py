@@ -46,7 +46,7 @@ class DirectoryOnDisk(list[ZipInfo]):
 
 
 class _NoNames(dict[str, ZipInfo]):
-    """In the place of its names, by which it warns of one that comes twice: here none does."""
+    """The names of a `ZipFile`, which warns of one that comes twice: here none does."""
 
     def __setitem__(self, name: str, info: ZipInfo) -> None:
         pass

@@ -42,7 +42,7 @@ ALL = {
 
 
 def player_policy() -> str:
-    """Of everything on the origin of a run."""
+    """The policy of everything on the origin of a run."""
     return "; ".join([*OF_PLAYER, f"frame-ancestors 'self' {site()}"])
 
 
@@ -55,7 +55,7 @@ def player_headers() -> dict[str, str]:
 
 
 def frame_headers(run_id: int) -> dict[str, str]:
-    """Of the page with the frame: that can be led nowhere but to its run's origin."""
+    """The headers of the page with the frame, which can be led nowhere but to its run's origin."""
     style = b64encode(sha256(STYLE.encode()).digest()).decode()
     policy = "; ".join(
         [

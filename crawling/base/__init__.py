@@ -1,1 +1,1 @@
-"""What each room of the crawler stands on: errors, the activity log, files, encrypted text."""
+"""The ground of all rooms of the crawler: errors, the activity log, files, encrypted text."""

@@ -1,4 +1,4 @@
-"""What users can be alerted of."""
+"""The events that users can be alerted of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class AlertEvent(StrEnum):
-    """What users are alerted of: events of a run or of a pool."""
+    """Events of a run or of a pool."""
 
     STARTED = "started"
     FINISHED = "finished"

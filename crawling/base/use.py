@@ -34,19 +34,19 @@ class Use(AppConfig):
         cls.default = True
 
     def part(self, name: str) -> Any:
-        """Its module of that name, or None."""
+        """The module of that name, or None."""
         if self.module is None or not module_has_submodule(self.module, name):
             return None
         return import_module(f"{self.name}.{name}")
 
 
 def uses() -> list[Use]:
-    """Those that are installed, by name."""
+    """The installed uses, by name."""
     found = (app for app in apps.get_app_configs() if isinstance(app, Use))
     return sorted(found, key=lambda use: use.label)
 
 
 def offered(module: str, name: str) -> Iterator[Any]:
-    """What all uses offer under a name in their modules of that name."""
+    """All that uses offer under a name in their modules of one name."""
     for use in uses():
         yield from getattr(use.part(module), name, ())

@@ -1,1 +1,1 @@
-"""What all crawls of an installation share: identity, pools, permissions, the log of runs."""
+"""All that crawls of an installation share: identity, pools, permissions, the log of runs."""

@@ -1,4 +1,4 @@
-"""What happens to crawls, for uses of crawls that keep something of them. Receivers run in the
+"""Events of crawls, for uses of crawls that keep something of them. Receivers run in the
 transaction in which it happens; what one raises undoes that.
 """
 
@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 
 class CrawlEvent(Generic[P]):
-    """It happens when it is called; receivers are called in the order in which they connected."""
+    """An event happens when it is called; its receivers are called in the order of connecting."""
 
     def __init__(self) -> None:
         self._receivers: list[Callable[P, object]] = []

@@ -1,4 +1,4 @@
-"""What is derived from stored pages, by parts. Written by `crawling.datasets`."""
+"""Data derived from stored pages, by parts. Written by `crawling.datasets`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ TOO_LARGE = "The answer is too large to be kept."
 
 
 def answered(answer: Answer, job: RunningJob) -> dict[str, Any]:
-    """What the job does. Raises CrawlError."""
+    """Do the work of the job. Raises CrawlError."""
     inquiry = Inquiry.objects.get(pk=job.row.pk)
     try:
         found = answer(question_of(inquiry), inquiry.pk)

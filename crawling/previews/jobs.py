@@ -67,7 +67,7 @@ def _work(answer: Answer, job: RunningJob) -> JobResult:
 
 
 def _clear(job: BackgroundJob) -> None:
-    """What a job was granted that was killed."""
+    """Release the grant of a job that was killed."""
     release_orphaned_grant(str(job.pk))
 
 

@@ -1,5 +1,5 @@
-"""What a user has opened to people without an account: share links of crawls, feeds of
-watches. They stop with the account, unless another user takes them over.
+"""Share links of crawls and feeds of watches, which a user has opened to people without an account.
+They stop with the account, unless another user takes them over.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawlsite.models import ApiToken
 
 
 class SharedByUser(NamedTuple):
-    """What stops with an account."""
+    """Items and tokens that stop with an account."""
 
     items: Sequence[SharedItem]
     tokens: int

@@ -1,4 +1,4 @@
-"""What uses of crawls add to pages of the crawler: a use offers `TABS`, `LINKS`, `PANELS` and
+"""Parts of pages of the crawler that uses of crawls add: a use offers `TABS`, `LINKS`, `PANELS` and
 `SHARED_PAGES` in its module `panels`.
 """
 

@@ -45,7 +45,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def refused(what: str, error: BadOrder) -> CommandError:
-    """What was not done, with a line for each field that is wrong."""
+    """The message that something was not done, with a line for each field that is wrong."""
     return CommandError("\n  ".join([what, *map(": ".join, error.errors.items())]))
 
 

@@ -178,7 +178,7 @@ def crawl_tabs(crawl: CrawlJob, here: str, run: Run | None = None) -> dict[str, 
 
 @register.simple_tag(takes_context=True)
 def use_links(context: Context, place: str, subject: object, crawl: int) -> SafeString:
-    """What uses of crawls link to from there, for this user."""
+    """The links of uses of crawls at a place, for this user."""
     shown = [
         format_html(
             '<a href="{}"{}>{}</a>', address, WINDOW if link.opens_window else "", link.label
@@ -192,8 +192,8 @@ def use_links(context: Context, place: str, subject: object, crawl: int) -> Safe
 
 @register.simple_tag(takes_context=True)
 def use_panels(context: Context, place: str, subject: object) -> SafeString:
-    """What uses of crawls show there. A view that got wrong input for one of them gives back what
-    was typed as `typed_in_panel`.
+    """The panels of uses of crawls at a place. A view gives wrong input for one of them back
+    as `typed_in_panel`.
     """
     known: dict[str, Any] = {str(name): value for name, value in context.flatten().items()}
     typed = known.get("typed_in_panel", {})

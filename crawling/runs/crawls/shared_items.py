@@ -1,5 +1,5 @@
-"""What users have opened to people without an account. It stops with the account of its maker,
-unless another user takes it over.
+"""Share links and the like, which users have opened to people without an account. Each stops with
+the account of its maker, unless another user takes it over.
 """
 
 from __future__ import annotations

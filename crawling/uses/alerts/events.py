@@ -1,4 +1,4 @@
-"""What alerts do when something happens to crawls."""
+"""Alerts follow events of crawls."""
 
 from crawling.installation import events
 from crawling.uses.alerts.notify import forget_page_alerts, leave_deliveries

@@ -22,7 +22,7 @@ checkpoints = Router()
 
 
 class CheckpointOut(CancellableOut):
-    """It can be imported once `taken_at` is set; never if `trouble` is set."""
+    """A checkpoint can be imported once `taken_at` is set; never if `trouble` is set."""
 
     id: int
     run: int

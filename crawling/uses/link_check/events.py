@@ -1,4 +1,4 @@
-"""What the link check does once all pages of a run were read again."""
+"""Problems are counted once all pages of a run were read again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tables of pages, links and components of a link graph, as its job writes them: each is a
 Parquet file.
 
-What asks them (`crawling.uses.link_graph.tables`) needs no SciPy; so this is a module of its own.
+Questions to them (`crawling.uses.link_graph.tables`) need no SciPy; this module does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the link graph shows of a stored page."""
+"""The ranks of a stored page on its page."""
 
 from __future__ import annotations
 

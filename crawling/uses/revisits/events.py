@@ -1,4 +1,4 @@
-"""What becomes of plans of revisits when something happens to their crawls."""
+"""Plans of revisits follow edits of orders and withdrawals."""
 
 from crawling.installation import events
 from crawling.uses.revisits.plans import forget_revisits, plan_anew

@@ -45,7 +45,7 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def mebibytes_of(crawl_id: int) -> int:
-    """What is held: what it takes, or all that there is."""
+    """The memory that planning takes, or all that the pool has."""
     from crawling.uses.revisits.history import ended_runs
 
     latest = ended_runs(crawl_id).first()

@@ -1,4 +1,4 @@
-"""What the search index does when pages are read again, and when records leave the archive."""
+"""The search index follows readings of pages, and records that leave the archive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from crawling.installation import events
 from crawling.models import LinksPart
 
-# What needs the index is imported as it happens: most processes have nothing to do with it.
+# Modules of the index are imported when they are needed: most processes never need them.
 
 
 def _add(part: int) -> None:

@@ -39,7 +39,7 @@ def create_seed_source(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def remove_seed_source(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
-    """Its seeds and files stay."""
+    """The seeds and files of the source stay."""
     with errors_told(request, CrawlError):
         remove_source(get_object_or_404(CrawlJob, pk=pk), number, by=request.user)
         messages.success(request, "The source is removed; its seeds stay.")

@@ -1,4 +1,4 @@
-"""Where pages lead to their structured data, and what of it a page shows."""
+"""Links from pages to their structured data, and its kinds on a stored page."""
 
 from __future__ import annotations
 

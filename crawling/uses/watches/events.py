@@ -1,4 +1,4 @@
-"""What becomes of the events of watches when pages are withdrawn."""
+"""Events of watches follow withdrawals of pages."""
 
 from crawling.installation import events
 from crawling.uses.watches.watching import forget_withdrawn

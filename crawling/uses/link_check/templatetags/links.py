@@ -1,7 +1,7 @@
 """Places of links, written in Python: of hundreds of rows a template's loop takes a tenth of a
 second.
 
-What strangers wrote is escaped.
+Words of strangers are escaped.
 """
 
 from __future__ import annotations

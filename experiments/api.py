@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut
-from crawling.models.experiments import Experiment
 from experiments.cancel import cancel_experiment
 from experiments.form import (
     CHOICES,
@@ -27,6 +26,7 @@ from experiments.form import (
     MOST_SEED,
     start_experiment,
 )
+from experiments.models import Experiment
 from experiments.report import as_dict, experiment_view, experiment_views
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of

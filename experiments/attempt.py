@@ -27,8 +27,8 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
-from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.web.fetch.adapter import PinnedSession
+from experiments.models import Experiment, ExperimentOutcome
 from experiments.store import AttemptResult
 from experiments.workload import CLASSES, WorkloadJob
 

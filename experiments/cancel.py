@@ -13,8 +13,8 @@ from redis.exceptions import RedisError
 from crawling.base.audit import note
 from crawling.base.errors import WrongState
 from crawling.installation.permissions import require_own
-from crawling.models.experiments import Experiment, ExperimentState
 from experiments.jobs import EXPERIMENT
+from experiments.models import Experiment, ExperimentState
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crawling.base.errors import NotFound
 from crawling.dashboard.management.cancelling import cancel_command
-from crawling.models.experiments import Experiment
 from experiments.cancel import cancel_experiment
+from experiments.models import Experiment
 
 
 def _cancel(number: int) -> str:

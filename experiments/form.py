@@ -12,14 +12,14 @@ from django.db import transaction
 from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder, CrawlError
-from crawling.models.experiments import (
+from crawling.scheduler.leader import is_somebody_leading
+from experiments import store
+from experiments.jobs import EXPERIMENT
+from experiments.models import (
     Experiment,
     ExperimentKind,
     ExperimentPolicy,
 )
-from crawling.scheduler.leader import is_somebody_leading
-from experiments import store
-from experiments.jobs import EXPERIMENT
 
 #: what a door may be asked for, and the policies that means, in the order in which they are tried
 CHOICES = {

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.jobs.rq_jobs import RowJob
-from crawling.models.experiments import Experiment, ExperimentState
+from experiments.models import Experiment, ExperimentState
 
 #: one that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)

@@ -14,7 +14,6 @@ from django.db import OperationalError, connections
 
 from allocation.models import Policy
 from allocation.services import NewClass, create_pool, renew_lease
-from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentPolicy
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.http import fetch
 from experiments import store
@@ -24,6 +23,7 @@ from experiments.attempt import (
     RequestAttempt,
     WaitRegistry,
 )
+from experiments.models import Experiment, ExperimentOutcome, ExperimentPolicy
 from experiments.pool_state import deadlocked_in, unsafe_grants
 from experiments.synthetic_web import HOST
 from experiments.workload import CLASSES, Workload, WorkloadJob

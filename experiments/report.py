@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from crawling.dashboard.base.api_schemas import cancelled_facts
-from crawling.models.experiments import (
+from experiments.models import (
     Experiment,
     ExperimentKind,
     ExperimentOutcome,

@@ -10,14 +10,14 @@ from types import FrameType
 from django.db import connections
 from django.utils import timezone
 
-from crawling.models.experiments import (
+from experiments import store
+from experiments.attempt import ExperimentStopped
+from experiments.crawl_workload import WORKERS, plan_crawls
+from experiments.models import (
     Experiment,
     ExperimentKind,
     ExperimentState,
 )
-from experiments import store
-from experiments.attempt import ExperimentStopped
-from experiments.crawl_workload import WORKERS, plan_crawls
 from experiments.policy_run import PolicyRun
 from experiments.report import state_of
 from experiments.shift_run import ShiftPolicyRun, clear_up

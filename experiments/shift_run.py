@@ -22,7 +22,6 @@ from crawling.frontier import counts_of
 from crawling.installation.default_pool import default_classes
 from crawling.installation.identity import allow
 from crawling.models import AllowedNetwork, CrawlJob, Run, Shift
-from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
@@ -36,6 +35,7 @@ from experiments.crawl_workload import (
     CrawlWorkload,
     PlannedSite,
 )
+from experiments.models import Experiment, ExperimentOutcome
 from experiments.pool_state import BLOCKING, deadlocked_in, unsafe_grants
 from experiments.synthetic_web import HOST, serve_sites
 

@@ -12,7 +12,7 @@ from django.db.models import Case, Value, When
 from django.utils import timezone
 
 from crawling.base.audit import note
-from crawling.models.experiments import (
+from experiments.models import (
     Experiment,
     ExperimentKind,
     ExperimentOutcome,

@@ -16,11 +16,11 @@ from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.base.trouble import errors_told
 from crawling.installation.permissions import may_end
-from crawling.models.experiments import Experiment
 from experiments.cancel import cancel_experiment
 from experiments.crawl_workload import WORKERS
 from experiments.figure import WaitingFigure, draw
 from experiments.form import ExperimentForm, choice_of, start_experiment
+from experiments.models import Experiment
 from experiments.report import (
     ExperimentView,
     FirstTries,

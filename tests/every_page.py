@@ -17,17 +17,7 @@ from crawling.datasets.second_reading import read_again
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.running import run_job, work_here
-from crawling.models import (
-    ArchiveFile,
-    BackgroundJob,
-    CrawlJob,
-    Delivery,
-    Host,
-    Listener,
-    Page,
-    Run,
-    Team,
-)
+from crawling.models import ArchiveFile, BackgroundJob, CrawlJob, Host, Page, Run, Team
 from crawling.models.inquiries import InquiryKind
 from crawling.previews.inquiries import ask
 from crawling.runs.crawls.blocklist import add_entry
@@ -38,6 +28,7 @@ from crawling.runs.crawls.templates import save_template
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.jobs import CHECKPOINT
 from crawling.uses.copies.asked import ask_clusters, ask_text
 from crawling.uses.copies.pages import ROWS

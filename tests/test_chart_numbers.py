@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from allocation.services import create_pool
-from crawling.models.experiments import ExperimentRequest
 from dnscache.models import DnsMinute
+from experiments.models import ExperimentRequest
 from experiments.store import make_experiment
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import soup

@@ -355,8 +355,13 @@ def test_the_version_under_work_is_the_first_of_the_changelog():
     version = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
     headings = re.findall(r"^## (.*)$", (PROJECT / "CHANGELOG.md").read_text(), re.M)
 
-    assert headings[0] == f"Unreleased: {version.removesuffix('.dev0')}"
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d", one) for one in headings[1:])
+    under_work, released = headings[:1], headings
+    if version.endswith(".dev0"):
+        assert under_work == [f"Unreleased: {version.removesuffix('.dev0')}"]
+        released = headings[1:]
+    else:
+        assert released[0].startswith(f"{version}, ")
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d", one) for one in released)
 
 
 CONFORMANCE = (PROJECT / "docs" / "conformance" / "README.md").read_text()

@@ -23,10 +23,10 @@ from rq import Queue
 from allocation.models import Pool, Process, Share
 from allocation.services import create_pool, ensure_share
 from crawling.models import AllowedNetwork, CrawlJob, Host, Team
-from crawling.models.experiments import Experiment
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import ROLES, make_roles
+from experiments.models import Experiment
 from experiments.store import make_experiment
 from tests.crawling.conftest import CLASSES
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from importlib import import_module
 
 import pytest
 from django.apps import apps
@@ -274,7 +273,7 @@ def state() -> dict[str, str]:
     """A digest of the rows of every table of crawls, and of the audit log."""
     tables = [
         model._meta.db_table
-        for label in ("crawling", "allocation")
+        for label in ("crawling", "allocation", "alerts", "watches")
         for model in apps.get_app_config(label).get_models()
         if not model._meta.proxy
     ]
@@ -635,13 +634,3 @@ def test_administrators_set_the_rule_on_the_page_of_teams_and_by_the_api_and_it_
     assert told == {"own_crawls_only": True}
     assert TeamRule.objects.get().own_crawls_only
     assert "own_crawls_only" in log
-
-
-def test_an_installation_with_users_keeps_the_old_rule_and_a_new_one_begins_with_the_new(db):
-    keep_old_rule = import_module("crawling.migrations.0066_team_rule").keep_old_rule
-    keep_old_rule(apps, None)
-    assert not TeamRule.objects.exists()
-
-    User.objects.create_user("ada")
-    keep_old_rule(apps, None)
-    assert not TeamRule.objects.get().own_crawls_only

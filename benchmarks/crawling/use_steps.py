@@ -156,8 +156,8 @@ def _lines(path: str) -> str:
 
 def _watched(crawl: CrawlJob, *, ignore_numbers: bool) -> str:
     """Watch all pages of the seed's host, as if since before the latest run."""
-    from crawling.models import Watch
     from crawling.uses.watches.comparing import compare_watched
+    from crawling.uses.watches.models import Watch
     from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
     from crawling.web.addresses import read_address
 

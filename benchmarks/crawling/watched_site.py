@@ -146,7 +146,7 @@ class WatchedCrawl:
     def _judge(
         self, run: Run, changed: set[tuple[str, str]], links: set[tuple[str, str, str]]
     ) -> None:
-        from crawling.models import WatchEvent
+        from crawling.uses.watches.models import WatchEvent
 
         events = WatchEvent.objects.filter(run=run).values_list("kind", "url")
         self.judgement.judge(
@@ -268,8 +268,8 @@ def pass_days(crawl: CrawlJob, days: float) -> None:
 def _listen(url: str) -> None:
     from django.contrib.auth.models import User
 
-    from crawling.models import Listener
     from crawling.uses.alerts.listeners import save_listener
+    from crawling.uses.alerts.models import Listener
 
     user, _ = User.objects.get_or_create(username="watched", is_superuser=True, is_staff=True)
     Listener.objects.filter(name=LISTENER).delete()

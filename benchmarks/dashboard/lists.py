@@ -121,12 +121,12 @@ SELECT 1, now() - make_interval(mins => n), 'It was at work already.'
 FROM generate_series(1, %(rows)s) n
 """,
     """
-INSERT INTO crawling_listener (id, name, url, sealed, events, is_on, created_at)
+INSERT INTO alerts_listener (id, name, url, sealed, events, is_on, created_at)
 SELECT n, 'Chat ' || n, 'https://hooks' || n || '.example/', '', ARRAY['finished'], true, now()
 FROM generate_series(1, 200) n
 """,
     """
-INSERT INTO crawling_delivery (listener_id, crawl_id, event, body, created_at, attempts,
+INSERT INTO alerts_delivery (listener_id, crawl_id, event, body, created_at, attempts,
     delivered_at, outcome)
 SELECT 1 + n %% 2 * (n %% 200), %(crawl)s, 'finished', '{"event": "finished"}',
     now() - make_interval(secs => n), 1, now(), '200 OK'
@@ -191,17 +191,17 @@ SELECT now() - make_interval(secs => n),
     (SELECT min(id) FROM auth_user) FROM generate_series(1, %(rows)s) n
 """,
     """
-INSERT INTO crawling_experiment (requests, bound_seconds, seed, policies, state, created_at,
+INSERT INTO experiments_experiment (requests, bound_seconds, seed, policies, state, created_at,
     started_at, seen_at, finished_at)
 SELECT 1000, 1, n, '{naive,banker}', 'finished', now(), now(), now(), now()
 FROM generate_series(1, 200) n
 """,
     """
-INSERT INTO crawling_experimentrequest (experiment_id, policy, number, attempt, started_at,
+INSERT INTO experiments_experimentrequest (experiment_id, policy, number, attempt, started_at,
     ended_at, waited_seconds, deciding_seconds, outcome, deadlocked, pages, detail)
 SELECT t, p, n, 1, now() - make_interval(secs => n), now(), 0.1, 0.01,
     CASE n %% 4 WHEN 0 THEN 'locked' ELSE 'completed' END, false, 3, ''
-FROM (SELECT max(id) FROM crawling_experiment) last (t), unnest('{naive,banker}'::text[]) p,
+FROM (SELECT max(id) FROM experiments_experiment) last (t), unnest('{naive,banker}'::text[]) p,
     generate_series(1, 1000) n
 """,
 )

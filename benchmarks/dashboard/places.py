@@ -153,7 +153,7 @@ def _values(filled: Filled) -> dict[str, Any]:
     from allocation.models import Process
     from allocation.services import ensure_share
     from crawling.models import Host, Page, Url
-    from crawling.models.experiments import Experiment
+    from experiments.models import Experiment
 
     page = Page.objects.filter(run__crawl=filled.crawl).latest("fetched_at")
     host = Host.objects.filter(name__startswith="www5").earliest("name")
@@ -228,7 +228,7 @@ def _others(route: str) -> list[dict[str, Any]]:
     from django.apps import apps
 
     from crawling.models import Host
-    from crawling.models.experiments import Experiment
+    from experiments.models import Experiment
 
     parts = route.split("/")
     if parts[0] in ("hosts", "experiments"):

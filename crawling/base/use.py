@@ -7,6 +7,7 @@ of the crawler find what it offers by the names of its modules, each of which ma
 `urls`      `urlpatterns`: pages among those of crawls; with an `app_name`, at the app's `address`
 `open_urls` `urlpatterns`: pages for people without an account
 `api`       `ROUTERS`: endpoints, by the beginning of their addresses and their group
+`permissions` `ADMINISTER`: permissions of administrators
 `shared`    `SHARED`: what users open to people without an account
 `panels`    tabs, links and parts of pages of the crawler (`crawling.dashboard.base.panels`)
 `command`   `COMMANDS`: of `./crawl` (`crawling.dashboard.management.command_words`)

@@ -10,12 +10,13 @@ crawls of others, too: administrators do it. Administrators may let all operator
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Protocol
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import CharField, Exists, Q, QuerySet, Value
 
-from crawling.models import CrawlJob, ShareLink, Team, TeamRule, Watch
+from crawling.models import CrawlJob, Team, TeamRule
 
 #: may change crawls, by the role
 STEER = "crawling.change_crawljob"
@@ -126,7 +127,14 @@ def may_still_share(maker: User | None, crawl: CrawlJob) -> bool:
     return maker.is_active and maker.has_perm(STEER) and may_act(maker, crawl)
 
 
-def still_shared(crawl: CrawlJob, rows: Iterable[ShareLink | Watch]) -> set[int]:
+class SharedRow(Protocol):
+    """A row that opens something to people without an account."""
+
+    pk: int
+    created_by: User | None
+
+
+def still_shared(crawl: CrawlJob, rows: Iterable[SharedRow]) -> set[int]:
     """The ids of those links and watches of a crawl whose addresses open something."""
     kept = list(rows)
     able = {maker for maker in {row.created_by for row in kept} if may_still_share(maker, crawl)}

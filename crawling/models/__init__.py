@@ -7,18 +7,10 @@ from crawling.models.access import (
     SharedNetwork,
     TrustedProxy,
 )
-from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, DiskSample, MinuteTotal
 from crawling.models.background_jobs import BackgroundJob
 from crawling.models.datasets import LinksPart
 from crawling.models.deleted import DeletedItem, DeletedKind
-from crawling.models.experiments import (
-    Experiment,
-    ExperimentOutcome,
-    ExperimentPolicy,
-    ExperimentRequest,
-    ExperimentState,
-)
 from crawling.models.frontier import (
     AddressClock,
     CookieJar,
@@ -52,7 +44,6 @@ from crawling.models.share_links import ShareLink
 from crawling.models.shifts import RunProcess, Shift
 from crawling.models.teams import Team, TeamRule
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
-from crawling.models.watches import PageEvent, Watch, WatchEvent
 from crawling.models.withdrawals import Withdrawal, WithdrawalFile, WithdrawnPage
 
 __all__ = [
@@ -66,13 +57,7 @@ __all__ = [
     "CrawlJob",
     "DeletedItem",
     "DeletedKind",
-    "Delivery",
     "DiskSample",
-    "Experiment",
-    "ExperimentOutcome",
-    "ExperimentPolicy",
-    "ExperimentRequest",
-    "ExperimentState",
     "ExtractedRow",
     "FurtherRecord",
     "Host",
@@ -84,15 +69,12 @@ __all__ = [
     "LambdaRow",
     "Level",
     "LinksPart",
-    "Listener",
     "LogLine",
     "MinuteTotal",
-    "Notice",
     "OrderRevision",
     "OrderTemplate",
     "OwnRobotsFile",
     "Page",
-    "PageEvent",
     "PageTargets",
     "PlannedRevisit",
     "Reranking",
@@ -121,8 +103,6 @@ __all__ = [
     "UrlState",
     "Verdict",
     "VerdictCount",
-    "Watch",
-    "WatchEvent",
     "Withdrawal",
     "WithdrawalFile",
     "WithdrawnPage",

@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
 from crawling.base.audit import note
+from crawling.base.use import offered
 from crawlsite.administration.passwords import give_password
 from crawlsite.refusal_pages import ADMINISTRATOR
 
@@ -42,15 +43,13 @@ ADMINISTER = (
     ),
     "crawling.delete_blocklistentry",
     "crawling.add_robotsexception",
-    "crawling.view_listener",
-    "crawling.change_listener",
-    "crawling.delete_listener",
     "dnscache.delete_dnsentry",
     "dnscache.change_dnsserver",
     "auth.add_user",
     "auth.change_user",
     "auth.view_group",
     "admin.view_logentry",
+    *offered("permissions", "ADMINISTER"),
 )
 ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPERATE + ADMINISTER}
 #: no role: the user can log in and see nothing

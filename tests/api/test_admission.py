@@ -16,9 +16,9 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from crawlsite.api import admission
-from crawlsite.api import auth as limiting
 from crawlsite.api.admission import AdmissionMiddleware, MachineLoad
 from crawlsite.middleware.program_admission import admission_of
+from serving import visitors as limiting
 from tests.api.conftest import Program
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crawling.models import Listener
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
+from crawling.uses.alerts.models import Listener
 from tests.api.conftest import SEED
 
 

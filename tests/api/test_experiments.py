@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.models.experiments import Experiment
 from experiments import store
+from experiments.models import Experiment
 from experiments.runner import run_experiment
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,7 +12,8 @@ from io import BytesIO
 import pytest
 
 from crawling.installation.pools import default_pool
-from crawling.models import Listener, Page
+from crawling.models import Page
+from crawling.uses.alerts.models import Listener
 from tests.api.test_access import description
 from tests.api.test_findings import crawled, run, site  # noqa: F401  # fixtures
 from tests.test_roles import ROUTES, TABLE

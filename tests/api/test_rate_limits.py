@@ -12,6 +12,7 @@ from django.conf import settings as project_settings
 from django.core.cache import cache
 
 from crawlsite.api import auth as limiting
+from serving import visitors
 from tests.api.conftest import Program
 
 
@@ -19,7 +20,7 @@ from tests.api.conftest import Program
 def three_a_minute(settings, monkeypatch):
     """And a clock that does not turn a minute while the test counts."""
     settings.API_REQUESTS_A_MINUTE = 3
-    monkeypatch.setattr(limiting, "time", lambda: 1_000_000_030.0)
+    monkeypatch.setattr(visitors, "time", lambda: 1_000_000_030.0)
     cache.clear()
 
 
@@ -32,7 +33,7 @@ def test_who_asks_too_often_is_told_when_to_come_back_and_others_are_served(
     assert "ask again in 50 s" in answer.json()["detail"]
     assert programs["operator"]("GET", "pools")[0] == 200
 
-    monkeypatch.setattr(limiting, "time", lambda: 1_000_000_080.0)
+    monkeypatch.setattr(visitors, "time", lambda: 1_000_000_080.0)
     assert programs["viewer"]("GET", "pools")[0] == 200
 
 
@@ -84,10 +85,10 @@ def test_guesses_of_tokens_are_counted_by_address(three_a_minute, programs, monk
 
 def test_another_process_counts_on(three_a_minute):
     """The count of this process holds in the next."""
-    here = [limiting._counted("token/one") for _ in range(2)]
+    here = [visitors.counted("token/one") for _ in range(2)]
     code = (
-        "import django; django.setup(); from crawlsite.api import auth as limiting; "
-        "limiting.time = lambda: 1_000_000_030.0; print(limiting._counted('token/one'))"
+        "import django; django.setup(); from serving import visitors; "
+        "visitors.time = lambda: 1_000_000_030.0; print(visitors.counted('token/one'))"
     )
     there = subprocess.run(
         [sys.executable, "-c", code],

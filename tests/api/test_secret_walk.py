@@ -23,16 +23,7 @@ from django.test import Client, override_settings
 from allocation.models import Pool
 from crawling.base.alert_events import AlertEvent
 from crawling.jobs.running import run_job
-from crawling.models import (
-    BackgroundJob,
-    CrawlJob,
-    Delivery,
-    Host,
-    Listener,
-    OrderTemplate,
-    Page,
-    Run,
-)
+from crawling.models import BackgroundJob, CrawlJob, Host, OrderTemplate, Page, Run
 from crawling.runs.crawls.creation import clone_crawl, create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.schedules import set_schedule
@@ -41,6 +32,7 @@ from crawling.runs.crawls.templates import save_template
 from crawling.runs.start import start_run
 from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.checkpoint_import import import_checkpoint
 from crawling.uses.checkpoints.jobs import CHECKPOINT, ask_checkpoint
 from crawlsite.tokens import make_token
@@ -286,7 +278,7 @@ def test_nothing_stored_has_a_secret_in_clear(scene):
     assert "manifest.json" in {path.name for path in paths}
     assert {table: told for table, text in rows.items() if (told := scene.told(text))} == {
         # addresses that administrators gave, and their log
-        "crawling_listener": {"webhook"},
+        "alerts_listener": {"webhook"},
         "django_admin_log": {"webhook"},
     }
     assert {path.name: told for path, text in files.items() if (told := scene.told(text))} == {}

@@ -25,15 +25,16 @@ from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
 from crawling.jobs.rq_jobs import IMPORTS, remove
 from crawling.jobs.running import NOT_WANTED, run_job
-from crawling.models import BackgroundJob, CrawlJob, Inquiry, Notice
-from crawling.models.experiments import Experiment, ExperimentState
+from crawling.models import BackgroundJob, CrawlJob, Inquiry
 from crawling.scheduler.messages import resend_background
+from crawling.uses.alerts.models import Notice
 from crawling.uses.exports.mirror.jobs import MIRROR
 from crawling.uses.exports.wacz.jobs import WACZ
 from crawling.uses.imports.import_jobs import ask_import
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from experiments import store
 from experiments.cancel import cancel_experiment
+from experiments.models import Experiment, ExperimentState
 from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.uses.imports.warc_files import answer, warc
 from tests.stack import (

@@ -49,7 +49,15 @@ def test_a_name_that_the_page_has_not_is_an_error():
 def test_other_rooms_import_the_names_of_the_page_from_it():
     around = {
         f"{path.relative_to(ROOT)}: {name}"
-        for room in ("allocation", "benchmarks", "crawling", "crawlsite", "dnscache", "serving")
+        for room in (
+            "allocation",
+            "benchmarks",
+            "crawling",
+            "crawlsite",
+            "dnscache",
+            "experiments",
+            "serving",
+        )
         for path in (ROOT / room).rglob("*.py")
         if not path.is_relative_to(PAGE.parent)
         for module, name in imports(path)

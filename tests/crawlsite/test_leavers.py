@@ -9,11 +9,12 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
-from crawling.models import CrawlJob, ShareLink, Team, Watch
+from crawling.models import CrawlJob, ShareLink, Team
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.crawls.teams import hand_over, set_team_rule
 from crawling.uses.watches.feed import feed_token
+from crawling.uses.watches.models import Watch
 from crawling.uses.watches.watching import WatchFields, create_watch, renew_feed
 from crawlsite.administration.accounts import role_of, set_role
 from tests.crawling.conftest import loopback, pool  # noqa: F401

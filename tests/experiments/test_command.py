@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 
 from allocation.models import Pool, Process
 from allocation.services import reap_expired
-from crawling.models.experiments import Experiment, ExperimentRequest, ExperimentState
+from experiments.models import Experiment, ExperimentRequest, ExperimentState
 from experiments.report import SILENT, state_of
 from tests.stack import running_stack, wait_until
 

@@ -11,9 +11,9 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentState
 from experiments import store, views
 from experiments.figure import draw
+from experiments.models import Experiment, ExperimentOutcome, ExperimentState
 from experiments.report import experiment_view
 from tests.crawling.pages import browser, soup
 from tests.stack import running_stack, wait_until

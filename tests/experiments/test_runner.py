@@ -7,9 +7,9 @@ from django_rq import get_queue
 
 from allocation.models import Conservation, OutboxKind, Pool, Process, ProcessState
 from allocation.services import unsent_outbox
-from crawling.models.experiments import ExperimentOutcome, ExperimentRequest, ExperimentState
 from crawling.scheduler.messages import deliver
 from experiments import store
+from experiments.models import ExperimentOutcome, ExperimentRequest, ExperimentState
 from experiments.report import experiment_view
 from experiments.runner import run_experiment
 from experiments.workload import PAGES, Workload, WorkloadJob, WorkloadStep

@@ -16,16 +16,17 @@ from allocation.services import create_pool, register_process, request_resources
 from crawling.base.errors import BadOrder, WrongState
 from crawling.installation.default_pool import default_classes
 from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS, SHIFTS
-from crawling.models import AllowedNetwork, CrawlJob, Delivery, Listener
-from crawling.models.experiments import Experiment, ExperimentState
+from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.leader import is_somebody_leading
 from crawling.scheduler.messages import deliver
+from crawling.uses.alerts.models import Delivery, Listener
 from experiments import store
 from experiments.cancel import cancel_experiment
 from experiments.form import NoScheduler, make_checked
 from experiments.jobs import EXPERIMENT, resend_experiments
+from experiments.models import Experiment, ExperimentState
 from experiments.pool_state import deadlocked_in, unsafe_grants
 from experiments.report import SILENT, experiment_view
 from experiments.runner import run_experiment, run_queued

@@ -12,8 +12,8 @@ from pydantic import Field, WithJsonSchema
 
 from crawling.base.alert_events import AlertEvent
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
-from crawling.models import Delivery, Listener
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import MessageFormat
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import page_of

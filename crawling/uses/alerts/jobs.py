@@ -8,7 +8,7 @@ from django.utils import timezone
 from rq.exceptions import DuplicateJobError
 
 from crawling.jobs.rq_jobs import BACKGROUND, is_in_hand, remove, waits
-from crawling.models import Delivery
+from crawling.uses.alerts.models import Delivery
 
 SEND_DUE = "crawling.uses.alerts.delivery.send_due_deliveries"
 ALERT_JOB = "alerts"

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, WrongState
-from crawling.models import Delivery, Listener
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import leave_test_delivery
 from crawling.uses.alerts.wording import is_mailbox, read_listener
 

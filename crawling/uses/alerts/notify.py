@@ -36,9 +36,10 @@ from allocation.selectors import waits_of
 from crawling.base.alert_events import AlertEvent
 from crawling.installation.events import alert
 from crawling.installation.run_log import write
-from crawling.models import CrawlJob, Delivery, Level, Listener, Notice, Run
+from crawling.models import CrawlJob, Level, Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.orders.sections.thresholds import ThresholdsPart
+from crawling.uses.alerts.models import Delivery, Listener, Notice
 from crawling.uses.alerts.wording import TEST_EVENT
 
 #: to reverse them, all of the site's views would be loaded, which takes a second of the processor:

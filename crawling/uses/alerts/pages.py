@@ -13,8 +13,8 @@ from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.installation.default_pool import WEBHOOK_KIB_PER_SECOND
-from crawling.models import Delivery, Listener
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import MessageFormat, is_mailbox
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -77,7 +77,7 @@ class ListenerForm(forms.Form):
     is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
 
 
-@authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
+@authenticated(needs="alerts.change_listener", methods=("GET", "HEAD", "POST"))
 def listeners(request: AuthenticatedRequest) -> HttpResponse:
     form = ListenerForm(request.POST or None)
     made = _save(request, form, None) if request.method == "POST" else None
@@ -95,7 +95,7 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
     )
 
 
-@authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
+@authenticated(needs="alerts.change_listener", methods=("GET", "HEAD", "POST"))
 def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Listener, pk=pk)
     if "remove" in request.POST:
@@ -108,7 +108,7 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         return redirect("alerts:listener", pk=pk)
     facts = {
         "is_mailbox": is_mailbox(row.url),
-        "may_remove": request.user.has_perm("crawling.delete_listener"),
+        "may_remove": request.user.has_perm("alerts.delete_listener"),
         "listener": get_object_or_404(Listener, pk=pk),
         "secret": _secret(row),
         "form": form,
@@ -118,21 +118,21 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "alerts/listener.html", facts)
 
 
-@needs("crawling.delete_listener")
+@needs("alerts.delete_listener")
 def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
     remove_listener(row, by=request.user)
     messages.success(request, f"{row.name} gets no more deliveries.")
     return redirect("alerts:listeners")
 
 
-@authenticated(needs="crawling.change_listener", methods=("POST",))
+@authenticated(needs="alerts.change_listener", methods=("POST",))
 def again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse:
     send_again(get_object_or_404(Delivery, pk=delivery, listener=pk), by=request.user)
     messages.success(request, "It is sent again within seconds.")
     return redirect("alerts:listener", pk=pk)
 
 
-@authenticated(needs="crawling.change_listener", methods=("POST",))
+@authenticated(needs="alerts.change_listener", methods=("POST",))
 def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     with errors_told(request, WrongState):
         send_test(get_object_or_404(Listener, pk=pk), by=request.user)

@@ -21,10 +21,10 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.requests import get_crawl
 from crawling.installation.permissions import still_shared
-from crawling.models import PageEvent, Watch, WatchEvent
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.uses.watches import watching
 from crawling.uses.watches.feed import feed_token
+from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.uses.watches.watching import (
     LONGEST_IGNORED,
     LONGEST_SELECTOR,

@@ -12,9 +12,10 @@ from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_errors import refused
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.models import CrawlJob, PageEvent, Watch, WatchEvent
+from crawling.models import CrawlJob
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.uses.watches.api import event_row, watch_row
+from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.uses.watches.watching import (
     WatchFields,
     create_watch,

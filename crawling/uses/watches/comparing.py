@@ -23,8 +23,9 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.seen_text import SeenText, seen_text
 from crawling.datasets.text_diff import text_diff
 from crawling.installation.events import alert
-from crawling.models import Page, PageEvent, Run, Watch, WatchEvent
+from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.uses.watches.page_states import StateChange, StateChanges, state_changes
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.content.normal_text import one_form

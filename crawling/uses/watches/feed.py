@@ -7,7 +7,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape
 
 from crawling.installation.permissions import may_still_share
-from crawling.models import PageEvent, Watch
+from crawling.uses.watches.models import PageEvent, Watch
 from crawling.uses.watches.watching import events_of
 from crawling.web.secret_headers import masked_url
 

@@ -12,9 +12,10 @@ from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import still_shared
-from crawling.models import CrawlJob, PageEvent, Watch
+from crawling.models import CrawlJob
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.uses.watches.api import feed_address
+from crawling.uses.watches.models import PageEvent, Watch
 from crawling.uses.watches.watching import (
     WatchFields,
     create_watch,

@@ -12,9 +12,10 @@ from django.db.models import F, QuerySet
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.installation.events import page_alerts_withdrawn
-from crawling.models import CrawlJob, PageEvent, Watch, WatchEvent
+from crawling.models import CrawlJob
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
+from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.web.documents.css_selectors import BadSelector, read_selector
 from crawling.web.expressions import check_expressions
 

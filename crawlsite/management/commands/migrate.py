@@ -1,4 +1,4 @@
-"""`manage.py migrate`, as Django has it; a database of version 0.1.0 is left as it is."""
+"""`manage.py migrate`, as Django has it; a database of a version before 0.2.0 is left as it is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-#: how the migrations of each app began before they were written again for 0.2.0
-FIRST_OF_0_1_0 = {
+#: the first migrations of each app before they were written again for 0.2.0, which was done twice
+FIRST_BEFORE_0_2_0 = {
     ("allocation", "0001_functions"),
+    ("allocation", "0001_bank"),
+    ("crawling", "0001_crawls"),
+    ("crawlsite", "0001_initial"),
+    ("dnscache", "0001_initial"),
     ("crawling", "0001_tables"),
     ("crawlsite", "0001_api_tokens"),
     ("dnscache", "0001_dns_entry"),
 }
 REFUSAL = (
-    "This database was made by version 0.1.0 or before (it has the migration {found}), and "
+    "This database was made by a version before 0.2.0 (it has the migration {found}), and "
     "there is no upgrade from those. "
     "Nothing was changed: database, archive and state directory are as they were. "
     "To continue its crawls or to export them, check out the commit that it ran with. "
@@ -37,5 +41,5 @@ def refuse_older(database: str) -> None:
     halfway.
     """
     applied = MigrationRecorder(connections[database]).applied_migrations()
-    if found := sorted(FIRST_OF_0_1_0 & applied.keys()):
+    if found := sorted(FIRST_BEFORE_0_2_0 & applied.keys()):
         raise CommandError(REFUSAL.format(found=".".join(found[0])))

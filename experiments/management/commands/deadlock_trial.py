@@ -13,7 +13,6 @@ from django.core.serializers.json import DjangoJSONEncoder
 from rich.console import Console
 
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.models.experiments import ExperimentKind
 from experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
@@ -23,6 +22,7 @@ from experiments.form import (
     ExperimentForm,
     make_checked,
 )
+from experiments.models import ExperimentKind
 from experiments.report import ExperimentView, as_dict, experiment_view
 from experiments.runner import interrupted_by_sigterm, run_experiment
 from experiments.tables import WAITS_DEPEND, policy_table, request_table

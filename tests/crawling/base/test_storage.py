@@ -93,7 +93,7 @@ def test_nothing_else_knows_where_stored_files_are():
     """Modules of the product that name the archive's directory, or take a path from a row."""
     knowing = {
         str(path.relative_to(ROOT))
-        for folder in ("crawling", "crawlsite", "serving")
+        for folder in ("crawling", "crawlsite", "experiments", "serving")
         for path in (ROOT / folder).rglob("*.py")
         if _names(path) & {"archive_folder", "archive_disk"}
     }

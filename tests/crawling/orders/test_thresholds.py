@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.models import Delivery, Listener, OrderRevision, RunCount, RunState
+from crawling.models import OrderRevision, RunCount, RunState
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.order import read_order
 from crawling.orders.sections.thresholds import (
@@ -23,6 +23,7 @@ from crawling.orders.sections.thresholds import (
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import enforce_thresholds, resume
+from crawling.uses.alerts.models import Delivery, Listener
 from tests.crawling.pages import browser, soup
 
 MIB = 1024 * 1024

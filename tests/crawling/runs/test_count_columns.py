@@ -120,7 +120,7 @@ def test_a_retry_takes_off_all_that_the_failed_answers_counted_for():
 def test_counts_are_written_in_one_place_and_summed_up_in_another():
     sources = [
         path
-        for package in ("allocation", "crawling", "crawlsite", "dnscache", "serving")
+        for package in ("allocation", "crawling", "crawlsite", "dnscache", "experiments", "serving")
         for path in (BASE_DIR / package).rglob("*.py")
         if not {"migrations", "models"} & set(path.parts)
     ]

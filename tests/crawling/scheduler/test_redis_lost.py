@@ -17,7 +17,6 @@ from rq.job import JobStatus
 from allocation.models import Outbox, Process
 from crawling.jobs.rq_jobs import BACKGROUND, SHIFTS
 from crawling.models import BackgroundJob, InquiryKind, Page, Run
-from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask
 from crawling.runs.crawls.creation import create_crawl
@@ -26,6 +25,8 @@ from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties
 from crawling.uses.checkpoints.jobs import ask_checkpoint
 from experiments.form import start_experiment
+from experiments.jobs import resend_experiments
+from experiments.models import Experiment, ExperimentState
 from tests.crawling.runs.test_kill import ladder
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
@@ -60,7 +61,7 @@ def test_start_that_redis_lost_is_worked_within_a_minute(
 def test_an_open_grant_is_sent_again_within_a_minute_by_the_times_that_are_shipped():
     times = {duty.do.__name__: duty.every_seconds for duty in duties()}
 
-    for name in ("resend", "resend_background"):
+    for name in ("resend", "resend_background", "resend_experiments"):
         assert RESEND_AFTER + timedelta(seconds=times[name]) <= timedelta(seconds=60)
 
 
@@ -93,7 +94,9 @@ def test_background_jobs_that_redis_lost_are_queued_again_once(background):
     queue.connection.flushdb()
 
     resend_background()
+    resend_experiments()
     resend_background()
+    resend_experiments()
 
     assert sorted(queue.job_ids) == background
 
@@ -106,6 +109,7 @@ def test_background_jobs_that_failed_early_are_queued_again(background):
         job.set_status(JobStatus.FAILED)
 
     resend_background()
+    resend_experiments()
 
     assert sorted(queue.job_ids) == background
 
@@ -117,5 +121,6 @@ def test_background_jobs_that_are_done_or_at_work_are_not_queued_again(backgroun
     queue.connection.flushdb()
 
     resend_background()
+    resend_experiments()
 
     assert queue.job_ids == []

@@ -1,4 +1,4 @@
-"""A database that was version 0.1.0 made is refused, and stays as it was."""
+"""A database that a version before 0.2.0 made is refused, and stays as it was."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.db import connections
 from psycopg import sql
 
 from crawlsite.env import BASE_DIR
-from crawlsite.management.commands.migrate import FIRST_OF_0_1_0
+from crawlsite.management.commands.migrate import FIRST_BEFORE_0_2_0
 from tests.stack import database_url
 
 MIGRATIONS = """
@@ -33,7 +33,7 @@ SELECT (SELECT array_agg(relname::text ORDER BY relname) FROM pg_class
 
 @pytest.fixture
 def older(request) -> Iterator[str]:
-    """The address of a database in which an app's migrations are those of 0.1.0."""
+    """The address of a database in which an app's migrations are those of an older version."""
     name = f"older_{uuid.uuid4().hex}"
     with psycopg.connect(database_url("postgres"), autocommit=True) as server:
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -64,17 +64,17 @@ def alias(older, django_db_blocker) -> Iterator[str]:
     del connections["older"], connections.databases["older"]
 
 
-@pytest.mark.parametrize("older", sorted(FIRST_OF_0_1_0), ids=".".join, indirect=True)
+@pytest.mark.parametrize("older", sorted(FIRST_BEFORE_0_2_0), ids=".".join, indirect=True)
 def test_older_database_of_any_app_is_refused_and_stays_as_it_was(older, alias):
     before = kept(older)
 
-    with pytest.raises(CommandError, match=r"^This database was made by version 0\.1\.0 or before"):
+    with pytest.raises(CommandError, match=r"^This database was made by a version before 0\.2\.0"):
         call_command("migrate", database=alias, verbosity=0)
 
     assert kept(older) == before
 
 
-@pytest.mark.parametrize("older", [min(FIRST_OF_0_1_0)], ids=".".join, indirect=True)
+@pytest.mark.parametrize("older", [min(FIRST_BEFORE_0_2_0)], ids=".".join, indirect=True)
 def test_all_that_comes_before_a_start_ends_with_the_sentence_too(older):
     before = kept(older)
 
@@ -88,7 +88,7 @@ def test_all_that_comes_before_a_start_ends_with_the_sentence_too(older):
     )
 
     assert done.returncode == 1
-    assert done.stderr.startswith("CommandError: This database was made by version 0.1.0 or before")
+    assert done.stderr.startswith("CommandError: This database was made by a version before 0.2.0")
     assert "STATE_DIR" in done.stderr
     assert "Traceback" not in done.stderr
     assert kept(older) == before

@@ -19,7 +19,12 @@ BEGIN
        OR is_start AND (asker.holding OR asker.lease_until IS NOT NULL)
        OR NOT is_start
           AND (asked_epoch IS DISTINCT FROM asker.epoch OR asker.lease_until IS NULL)
-       OR NOT asker.holding AND 0 < ANY (bank.reserved)
+       OR NOT asker.holding
+          AND (0 < ANY (bank.reserved)
+               OR EXISTS (SELECT FROM allocation_share AS share
+                           WHERE share.pool_id = bank.id
+                             AND (0 < ANY (share.reserved)
+                                  OR share.id = asker.share_id AND 2147483647 > ANY (share.limits))))
     THEN
         RETURN;
     END IF;

@@ -11,10 +11,11 @@ import pytest
 
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.trap_patterns import list_traps
-from crawling.models import Delivery, Listener, TrapPattern
+from crawling.models import TrapPattern
 from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import PROBE_PAGES
 from crawling.runs.crawls.traps import approve_trap
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.web.content.own_words import own_words, text_key
 from crawling.web.simhash import is_alike
 from tests.crawling.pages import browser

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 
@@ -157,14 +155,3 @@ def test_the_owner_clones_secrets_for_the_same_sites_and_others_clone_none(crawl
     )
     assert done.status_code == 201, done.content
     assert done.json()["without_secrets"] == ["credentials", "headers", "login_fields"]
-
-
-def test_an_upgrade_binds_stored_secrets_to_present_seeds(crawl, sites):
-    bound = granted(crawl)
-    del crawl.fetching["recipients"]
-    crawl.save(update_fields=["fetching"])
-    assert granted(crawl) == {}
-
-    import_module("crawling.migrations.0068_recipients_of_secrets").bind(apps, None)
-
-    assert granted(CrawlJob.objects.get(pk=crawl.pk)) == bound

@@ -7,13 +7,14 @@ from django.db import connection
 from django.test import override_settings
 
 from crawling.base.encrypted_text import SealBroken
-from crawling.models import CrawlJob, Delivery, Listener
+from crawling.models import CrawlJob
 from crawling.runs.crawls.creation import clone_crawl, create_crawl
 from crawling.runs.crawls.fetching_section import fetching_of, shown
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.templates import save_template
 from crawling.runs.start import start_run
 from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.web.secret_headers import MASK
 
 SEED = "http://127.0.0.1:8900/login"

@@ -8,11 +8,11 @@ import pytest
 from django.urls import reverse
 
 from crawling.base.errors import WrongState
-from crawling.models import Delivery, Listener
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.listeners import save_listener, send_test
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import MessageFormat, body_of
 from tests.crawling.pages import browser, soup
 

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.base.errors import BadOrder
-from crawling.models import Delivery, Listener
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import WAITS
 from tests.crawling.pages import browser, soup
 

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from allocation.models import Pool, Request, RequestState
 from allocation.services import set_capacity
-from crawling.models import Delivery, Listener, LogLine, Notice
+from crawling.models import LogLine
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause
+from crawling.uses.alerts.models import Delivery, Listener, Notice
 from crawling.uses.alerts.notify import raise_ongoing_alerts
 
 SEED = "http://127.0.0.1:8900/"

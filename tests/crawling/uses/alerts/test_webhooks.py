@@ -21,7 +21,7 @@ from rq.job import JobStatus
 
 from crawling.base.errors import BadOrder
 from crawling.jobs.rq_jobs import BACKGROUND, SILENT_WORKER
-from crawling.models import AllowedNetwork, Delivery, Listener
+from crawling.models import AllowedNetwork
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import new_run, start_run
 from crawling.runs.steering import stop
@@ -29,6 +29,7 @@ from crawling.uses.alerts import delivery as sending
 from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.jobs import wake_courier
 from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import CRAWL_PAGE, POOL_PAGE
 from crawling.uses.alerts.wording import WAITS, read_listener, signature, try_again_at
 from tests.crawling.pages import browser, soup

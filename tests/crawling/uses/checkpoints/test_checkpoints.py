@@ -43,7 +43,7 @@ LEFT_BEHIND = {
     "crawling_ownrobotsfile",
     "crawling_scheduledstart",
     "crawling_withdrawal",
-    "crawling_watchevent",
+    "watches_watchevent",
     "crawling_withdrawnpage",  # what is withdrawn stays behind
 }
 

@@ -11,10 +11,10 @@ from hashlib import sha256
 import pytest
 from django.utils import timezone
 
-from crawling.models import Delivery, Listener
 from crawling.runs.start import start_run
 from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import WAITS
 from crawling.uses.watches.comparing import MOST_TOLD, REST_TOLD, _whole_lines, compare_watched
 from crawling.uses.watches.watching import WatchFields, create_watch

@@ -14,13 +14,15 @@ from django.urls import reverse
 
 from crawling.datasets import seen_text
 from crawling.jobs.due_jobs import ask_for_due_jobs
-from crawling.models import BackgroundJob, Delivery, Listener, Watch, WatchEvent
+from crawling.models import BackgroundJob
 from crawling.runs.start import start_run
+from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import body_of
 from crawling.uses.watches import comparing
 from crawling.uses.watches.comparing import compare_watched, due_crawls
 from crawling.uses.watches.feed import atom, feed_token
 from crawling.uses.watches.jobs import WATCHES
+from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.watches.page_states import state_changes
 from crawling.uses.watches.watching import WatchFields, create_watch
 from crawling.uses.withdrawals.withdrawing import withdraw

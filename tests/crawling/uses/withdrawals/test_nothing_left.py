@@ -57,11 +57,11 @@ BEFORE = {
     "file run/.warc.gz",
     "file search-/.store",
     "file wacz/.rest",
-    "table crawling_delivery",
+    "table alerts_delivery",
     "table crawling_extractedrow",
     "table crawling_backgroundjob",
     "table crawling_page",
-    "table crawling_watchevent",
+    "table watches_watchevent",
 }
 TEXT = " ".join(f"word{number} of a long enough text" for number in range(40))
 

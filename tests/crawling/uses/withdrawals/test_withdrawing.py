@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from importlib import import_module
 from pathlib import Path
 from random import Random
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 from warcio.archiveiterator import ArchiveIterator
@@ -222,20 +220,6 @@ def test_a_withdrawal_can_be_undone_until_files_are_rewritten(site, run):
     with pytest.raises(WrongState):
         remove_now(run.crawl, withdrawal.pk, by=None)
     judge(run)
-
-
-def test_one_of_an_earlier_version_can_be_undone_after_the_upgrade(site, run):
-    before = list(Page.objects.order_by("pk").values())
-    withdrawal = taken_down(run, "/(miller|a)$", "pattern", at_once=False)
-    for row in WithdrawnPage.objects.filter(withdrawal=withdrawal):
-        del row.content["page"]["is_imported"], row.content["further"]
-        row.save(update_fields=["content"])
-
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("crawling.migrations.0075_withdrawn_imports").MARK)
-    undo(run.crawl, withdrawal.pk, by=None)
-
-    assert list(Page.objects.order_by("pk").values()) == before
 
 
 def test_what_two_withdrawals_cover_stays_withdrawn_until_both_are_undone(site, run):

@@ -1,0 +1,3 @@
+"""Listeners are for administrators."""
+
+ADMINISTER = ("alerts.view_listener", "alerts.change_listener", "alerts.delete_listener")

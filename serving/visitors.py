@@ -52,6 +52,11 @@ def parsed_address(text: str) -> IPv4Address | IPv6Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
+def this_minute() -> int:
+    """The number of the minute of the clock."""
+    return int(time()) // MINUTE
+
+
 def seconds_left() -> int:
     """Until the clock's next minute, at least one."""
     return MINUTE - int(time()) % MINUTE
@@ -62,7 +67,7 @@ def counted(who: str) -> int:
 
     Each count ends with its minute, so that there are never many; without Redis all may ask.
     """
-    key = f"api/{who}/{int(time()) // MINUTE}"
+    key = f"api/{who}/{this_minute()}"
     try:
         return 1 if cache.add(key, 1, timeout=2 * MINUTE) else cache.incr(key)
     except (RedisError, ValueError) as error:  # a ValueError: Redis lost the count in between

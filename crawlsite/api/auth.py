@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from hashlib import sha256
-from time import time
 from typing import Any
 
 from django.conf import settings
@@ -22,7 +21,7 @@ from ninja.utils import check_csrf
 
 from crawlsite.middleware.crawl_permissions import withhold_acts
 from crawlsite.tokens import ASKED_BY, find_token, sent_token
-from serving.visitors import MINUTE, counted, seconds_left, visitor_address
+from serving.visitors import counted, seconds_left, this_minute, visitor_address
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +71,7 @@ class ExhaustedCallers:
         return caller in self._callers
 
     def _turn(self) -> None:
-        minute = int(time()) // MINUTE
+        minute = this_minute()
         if minute != self._minute:
             self._callers, self._minute = set(), minute
 

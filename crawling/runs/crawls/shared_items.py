@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from crawling.base.use import offered
 from crawling.models import CrawlJob
@@ -28,8 +26,6 @@ class SharedKind:
     by: Callable[[User], Iterable[Any]]
     #: lets a row be another user's: row, receiver, who does so
     hand_over: Callable[[Any, User, User], None]
-    #: more of a row, for a page
-    about: Callable[[Any], SafeString]
 
 
 @dataclass(frozen=True)
@@ -44,17 +40,12 @@ class SharedItem:
         crawl: CrawlJob = self.row.crawl
         return crawl
 
-    @property
-    def about(self) -> SafeString:
-        return self.kind.about(self.row)
-
 
 SHARE_LINK = SharedKind(
     "share link",
     "crawling:share",
     share_links_by,
     lambda link, receiver, by: hand_link_over(link, receiver, by=by),
-    lambda link: format_html("which expires {:%Y-%m-%d %H:%M} UTC", link.expires_at),
 )
 
 

@@ -1,7 +1,5 @@
 """The feeds of watches stop with the account of their maker."""
 
-from django.utils.html import conditional_escape
-
 from crawling.runs.crawls.shared_items import SharedKind
 from crawling.uses.watches.watching import hand_watch_over, watches_by
 
@@ -11,6 +9,5 @@ SHARED = (
         "crawling:watches",
         watches_by,
         lambda watch, receiver, by: hand_watch_over(watch, receiver, by=by),
-        lambda watch: conditional_escape(str(watch)),
     ),
 )

@@ -40,6 +40,8 @@ UNITS = [
 ]
 #: how a text may begin so that the expression's inner parts are reached; "" is tried with every one
 PREFIXES = {
+    "crawling.uses.exports.replay.answers:FRAME": ["/run/1", "/run/1/a"],
+    "crawling.uses.exports.replay.answers:ENGINE": ["Chrome/1", "Chromium/"],
     "crawling.uses.imports.foreign_answers:NOTE": ["dns:", "urn:text:", "urn:a", "youtube-dl:1"],
     "crawling.uses.imports.foreign_answers:URI": ["http:"],
     "crawling.uses.imports.foreign_answers:WITHOUT_SCHEME": ["a.", "a.b:", "//a.b"],

@@ -44,7 +44,8 @@ MOST_DIGITS = 40
 ONLY_GET = "Only GET is answered here."
 NOTHING = "There is nothing here."
 #: browsers that obey `Connection-Allowlist`, and since when
-ENGINE, SINCE = re.compile(r"Chrom(?:e|ium)/([0-9]{1,4})\."), 152
+ENGINE = re.compile(r"Chrom(?:e|ium)/([0-9]{1,4})\.")
+SINCE = 152
 WARNING = (
     "<p>This browser does not keep scripts of stored pages from sending what they read to their "
     "author by WebRTC. To open pages that you do not trust, use Chrome, Chromium or Edge "

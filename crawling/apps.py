@@ -9,15 +9,13 @@ class CrawlingConfig(AppConfig):
     verbose_name = "Crawls"
 
     def ready(self) -> None:
-        from crawling.base.use import offered, uses
+        from crawling.base.use import offered
         from crawling.datasets.jobs import KINDS as DATASETS
         from crawling.jobs.kinds import register as register_jobs
         from crawling.previews.jobs import KINDS as QUESTIONS
 
         register(check_extensions)
         register_jobs((*DATASETS, *QUESTIONS, *offered("jobs", "KINDS")))
-        for use in uses():
-            use.part("events")
 
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:

@@ -35,7 +35,7 @@ urlpatterns = [
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("shared/<slug:token>/", report, name="shared-report"),
-    *offered("open_urls", "urlpatterns"),
+    *offered("urls", "open_urlpatterns"),
     path("help/", help_page, name="help"),
     path("help/<slug:document>/", help_page, name="help-document"),
     path("api/v1/", api.urls),

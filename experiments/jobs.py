@@ -25,3 +25,6 @@ def resend_experiments() -> None:
     silent = Q(state=ExperimentState.RUNNING, seen_at__lt=late)
     experiments = Experiment.objects.filter(queued | silent).order_by("pk")
     EXPERIMENT.enqueue_lost(experiments.values_list("pk", flat=True))
+
+
+DUTIES = ((resend_experiments, 10.0),)

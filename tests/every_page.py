@@ -34,8 +34,8 @@ from crawling.uses.copies.asked import ask_clusters, ask_text
 from crawling.uses.copies.pages import ROWS
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.uses.exports.rows import ask_export
+from crawling.uses.extraction.asked import ask_tables
 from crawling.uses.extraction.jobs import open_extraction
-from crawling.uses.extraction.page_tables import ask_tables
 from crawling.uses.imports.jobs import IMPORT
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.planner import plan_crawl

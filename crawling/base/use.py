@@ -1,16 +1,16 @@
 """How a use of crawls (`crawling/uses/`) adds to the product. Its folder is a Django app; the rooms
 of the crawler find what it offers by the names of its modules, each of which may be missing.
 
-`jobs`      `KINDS`: background jobs (`crawling.jobs.kinds`)
-`duties`    `DUTIES`: of the scheduler (`crawling.scheduler.rounds`)
-`events`    what it does when something happens to a crawl (`crawling.installation.events`)
-`urls`      `urlpatterns`: pages among those of crawls; with an `app_name`, at the app's `address`
-`open_urls` `urlpatterns`: pages for people without an account
+`jobs`      `KINDS` of background jobs, `FUNCTIONS` that workers call beside them, `DUTIES` of the
+            scheduler
+`urls`      `urlpatterns` of pages, among those of crawls or at the app's `address`;
+            `open_urlpatterns` of pages that need no account
 `api`       `ROUTERS`: endpoints, by the beginning of their addresses and their group
-`permissions` `ADMINISTER`: permissions of administrators
-`shared`    `SHARED`: what users open to people without an account
-`panels`    tabs, links and parts of pages of the crawler (`crawling.dashboard.base.panels`)
-`command`   `COMMANDS`: of `./crawl` (`crawling.dashboard.management.command_words`)
+`panels`    `TABS`, `LINKS`, `PANELS` and more on pages of the crawler
+            (`crawling.dashboard.base.panels`)
+`command`   `COMMANDS` of `./crawl` (`crawling.dashboard.management.command_words`)
+
+Its app connects receivers to events of crawls (`crawling.installation.events`) as it is ready.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class Use(AppConfig):
     default = False
     #: where its pages are, if its `urls` have a name of their own
     address = ""
+    #: permissions of the role of administrators
+    administrators_may: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
         cls.default = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -23,6 +23,8 @@ from crawling.jobs.kinds import job_kinds, kind_of
 from crawling.models import Inquiry, Run
 from crawling.models.inquiries import LONGEST
 
+#: finds the answer, as JSON, to a question, whose number is the second. Raises CrawlError.
+Answer = Callable[[Mapping[str, Any], int], dict[str, Any]]
 #: Pages ask again every second or two until there is an answer, which a failure is, too; after this
 #: time the question is asked anew.
 FAILURE_KEPT = timedelta(seconds=10)

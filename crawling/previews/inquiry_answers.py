@@ -13,8 +13,7 @@ from crawling.datasets.text_diff import compared
 from crawling.installation.identity import identity
 from crawling.jobs.running_job import RunningJob
 from crawling.models import Inquiry, InquiryKind, Page, RobotsFile
-from crawling.previews.inquiries import question_of
-from crawling.previews.jobs import Answer
+from crawling.previews.inquiries import Answer, question_of
 from crawling.previews.run_comparison import answer_comparison
 from crawling.previews.seed_fetches import run_test_fetch
 from crawling.previews.seed_names import look_up_names

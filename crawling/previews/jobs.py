@@ -6,7 +6,7 @@ kept for a while and serve the same question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -16,11 +16,10 @@ from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import release_orphaned_grant
 from crawling.models import BackgroundJob
 from crawling.models.inquiries import LATE, LONGEST, QUESTIONS, InquiryKind
+from crawling.previews.inquiries import Answer
 
 #: the time for which an answer is kept and serves the same question
 KEPT = timedelta(hours=1)
-#: finds the answer, as JSON, to a question, whose number is the second. Raises CrawlError.
-Answer = Callable[[Mapping[str, Any], int], dict[str, Any]]
 # a test fetch, an explanation of robots.txt and looked-up names are of no stored page; test fetches
 # of withdrawn addresses are removed by the rule of the withdrawal
 QUOTES_NOTHING = dict.fromkeys(JobEvent, JobEffect.KEEP)

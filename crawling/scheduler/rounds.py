@@ -120,7 +120,7 @@ def duties() -> list[Duty]:
         Duty(total_minutes, 60.0),
         Duty(sample_use, 10.0),
         Duty(tidy_jobs, 30.0),
-        *(Duty(do, seconds) for do, seconds in offered("duties", "DUTIES")),
+        *(Duty(do, seconds) for do, seconds in offered("jobs", "DUTIES")),
     ]
 
 

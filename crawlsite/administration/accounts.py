@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
 from crawling.base.audit import note
-from crawling.base.use import offered
+from crawling.base.use import uses
 from crawlsite.administration.passwords import give_password
 from crawlsite.refusal_pages import ADMINISTRATOR
 
@@ -49,7 +49,7 @@ ADMINISTER = (
     "auth.change_user",
     "auth.view_group",
     "admin.view_logentry",
-    *offered("permissions", "ADMINISTER"),
+    *(permission for use in uses() for permission in use.administrators_may),
 )
 ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPERATE + ADMINISTER}
 #: no role: the user can log in and see nothing

@@ -119,7 +119,7 @@ APPS = {
         ("bulk-actions", "templates", "identity", "tokens", "views", "preferences"),
         "crawling.{}_crawljob",
     ),
-    "alerts": "crawling.{}_listener",
+    "alerts": "alerts.{}_listener",
     "access-rules": "crawling.change_allowednetwork",
     "users": "auth.change_user",
     "teams": "crawling.change_team",

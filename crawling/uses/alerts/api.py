@@ -21,7 +21,7 @@ from serving.schemas import Schema
 
 alerts = Router()
 may_view, may_change, may_delete = (
-    needs(f"crawling.{verb}_listener") for verb in ("view", "change", "delete")
+    needs(f"alerts.{verb}_listener") for verb in ("view", "change", "delete")
 )
 AlertId = Annotated[int, Path(ge=1, le=LARGEST)]
 TEXT = {"type": "string"}

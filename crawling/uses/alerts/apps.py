@@ -5,3 +5,15 @@ class AlertsConfig(Use):
     name = "crawling.uses.alerts"
     verbose_name = "Alerts"
     address = "alerts/"
+    administrators_may = (
+        "alerts.view_listener",
+        "alerts.change_listener",
+        "alerts.delete_listener",
+    )
+
+    def ready(self) -> None:
+        from crawling.installation.events import alerted, page_alerts_withdrawn
+        from crawling.uses.alerts.notify import forget_page_alerts, leave_deliveries
+
+        alerted.connect(leave_deliveries)
+        page_alerts_withdrawn.connect(forget_page_alerts)

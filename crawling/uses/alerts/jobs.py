@@ -1,4 +1,6 @@
-"""The job of a background worker that sends what is due."""
+"""The job of a background worker that sends due deliveries. The scheduler wakes that worker, and
+finds lasting states to alert of.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from rq.exceptions import DuplicateJobError
 
 from crawling.jobs.rq_jobs import BACKGROUND, is_in_hand, remove, waits
 from crawling.uses.alerts.models import Delivery
+from crawling.uses.alerts.notify import raise_ongoing_alerts
 
 SEND_DUE = "crawling.uses.alerts.delivery.send_due_deliveries"
 ALERT_JOB = "alerts"
@@ -37,3 +40,6 @@ def wake_courier() -> None:
         )
     except DuplicateJobError:
         return  # another process was faster
+
+
+DUTIES = ((raise_ongoing_alerts, 10.0), (wake_courier, 5.0))

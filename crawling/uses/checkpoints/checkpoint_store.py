@@ -10,12 +10,11 @@ from django.conf import settings
 from crawling.archive.files import this_machine
 from crawling.base.errors import CheckpointTrouble
 from crawling.jobs.enqueue import jobs_of
-from crawling.jobs.kinds import JobResult
+from crawling.jobs.kinds import JobKind, JobResult, kind_of
 from crawling.jobs.removal import forget
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, Run
 from crawling.uses.checkpoints.checkpoint_export import forget_unfinished, take_checkpoint
-from crawling.uses.checkpoints.jobs import CHECKPOINT, Checkpoint
 
 
 def take(job: RunningJob) -> JobResult:
@@ -34,7 +33,7 @@ def take(job: RunningJob) -> JobResult:
         "urls": taken.urls,
     }
     job.finish(result)  # before older ones go
-    _forget_old(job.run)
+    _forget_old(kind_of(job.row), job.run)
     return result
 
 
@@ -53,10 +52,11 @@ def _folder_of(run: Run, job: BackgroundJob) -> Path:
     return settings.CHECKPOINT_DIR / f"{name}-{job.pk}"
 
 
-def _forget_old(run: Run) -> None:
+def _forget_old(kind: JobKind, run: Run) -> None:
     """Remove all but the last few of a run that are on this machine."""
-    here = jobs_of(CHECKPOINT, run).filter(result__machine=this_machine())
+    here = jobs_of(kind, run).filter(result__machine=this_machine())
     old = list(here[settings.CHECKPOINTS_KEPT :])
     for job in old:
-        shutil.rmtree(Path(Checkpoint.of(job).directory), ignore_errors=True)
+        assert job.result is not None
+        shutil.rmtree(Path(job.result["directory"]), ignore_errors=True)
     forget(BackgroundJob.objects.filter(pk__in=[job.pk for job in old]))

@@ -111,3 +111,6 @@ def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:
     """The checkpoints that were asked for, the latest first."""
     found = seen_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
     return found.select_related("run", "by", "cancelled_by")
+
+
+DUTIES = ((ask_for_due, 30.0),)

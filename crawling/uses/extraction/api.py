@@ -33,13 +33,9 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
+from crawling.uses.extraction.asked import ask_preview, preview_in
 from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
-from crawling.uses.extraction.rule_previews import (
-    ask_preview,
-    checked_rules,
-    preview_in,
-    read_rules,
-)
+from crawling.uses.extraction.rule_previews import checked_rules, read_rules
 from crawling.uses.extraction.tables_api import page_tables
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of

@@ -1,6 +1,4 @@
-"""The tables of a stored page: the question, and its answer by a background job, since it reads a
-foreign document.
-"""
+"""The tables of a stored page, read by a background job, since the document is foreign."""
 
 from __future__ import annotations
 
@@ -8,14 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from django.contrib.auth.models import User
-from pydantic import TypeAdapter
-
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.stored_documents import stored_document
-from crawling.models import Inquiry, Page
-from crawling.previews.inquiries import ask_once
-from crawling.uses.extraction.jobs import PAGE_TABLES
+from crawling.models import Page
 from crawling.uses.extraction.table_cells import find_tables
 from crawling.web.documents.html import TYPES
 from crawling.web.documents.tree import parse_html
@@ -47,19 +40,6 @@ class PageTables:
 
     def table(self, number: int) -> StoredTable | None:
         return next((one for one in self.tables if one.number == number), None)
-
-
-TABLES = TypeAdapter(PageTables)
-
-
-def ask_tables(page: Page, *, by: User | None) -> Inquiry:
-    """Raises InquiriesBusy."""
-    return ask_once(PAGE_TABLES.name, {"page": page.pk}, by=by, run=page.run)
-
-
-def tables_in(inquiry: Inquiry) -> PageTables | None:
-    """None: there is no answer yet."""
-    return None if inquiry.answer is None else TABLES.validate_python(inquiry.answer)
 
 
 def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:

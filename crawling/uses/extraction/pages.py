@@ -17,8 +17,9 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import extracted_rows_file, list_extracted
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Run
+from crawling.uses.extraction.asked import ask_preview, preview_in
 from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
-from crawling.uses.extraction.rule_previews import ask_preview, preview_in, read_rules
+from crawling.uses.extraction.rule_previews import read_rules
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
 from serving.requests import asked_text, render_live

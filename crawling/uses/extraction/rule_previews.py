@@ -1,5 +1,5 @@
-"""The matches of extraction rules on stored pages of a run, before a crawl has them: the question,
-and its answer by a background job, since it reads foreign documents.
+"""The matches of extraction rules on stored pages of a run, before a crawl has them: a
+background job finds them, since documents are foreign.
 """
 
 from __future__ import annotations
@@ -11,17 +11,13 @@ from dataclasses import asdict, dataclass, field
 from itertools import starmap
 from typing import Any
 
-from django.contrib.auth.models import User
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from crawling.base.errors import ArchiveTrouble, BadOrder
 from crawling.datasets.stored_documents import extracted_from, html_pages, stored_tree
-from crawling.models import Inquiry, Run
+from crawling.models import Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
-from crawling.previews.inquiries import ask_once
-from crawling.previews.run_comparison import moment_of
-from crawling.uses.extraction.jobs import RULES
 from crawling.uses.extraction.table_cells import FoundTable, find_tables
 
 #: the latest pages are read, for so long at the most: a user waits
@@ -73,9 +69,6 @@ class RulePreview:
         return sorted(self.counts.items())
 
 
-PREVIEW = TypeAdapter(RulePreview)
-
-
 def read_rules(text: str) -> dict[str, str]:
     """Rules of lines like `price = span.price`. Raises BadOrder."""
     rules_field = next(one for one in fields_of(ReadingPart) if one.name == "extract")
@@ -94,17 +87,6 @@ def checked_rules(rules: Mapping[str, str]) -> dict[str, str]:
         name = str(first["loc"][1]) if len(first["loc"]) > 1 else ""
         said = str(first["msg"]).removeprefix("Value error, ")
         raise BadOrder({"rules": f"{name}: {said}" if name else said}) from error
-
-
-def ask_preview(run: Run, rules: Mapping[str, str], *, by: User | None) -> Inquiry:
-    """Raises InquiriesBusy."""
-    question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
-    return ask_once(RULES.name, question, by=by, run=run)
-
-
-def preview_in(inquiry: Inquiry) -> RulePreview | None:
-    """None: there is no answer yet."""
-    return None if inquiry.answer is None else PREVIEW.validate_python(inquiry.answer)
 
 
 def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:

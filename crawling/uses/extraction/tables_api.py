@@ -13,7 +13,8 @@ from crawling.base.errors import NotFound
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page
-from crawling.uses.extraction.page_tables import StoredTable, ask_tables, tables_in
+from crawling.uses.extraction.asked import ask_tables, tables_in
+from crawling.uses.extraction.page_tables import StoredTable
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 

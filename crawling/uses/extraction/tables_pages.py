@@ -11,7 +11,8 @@ from crawling.base.errors import InquiriesBusy
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Page
-from crawling.uses.extraction.page_tables import StoredTable, ask_tables, tables_in
+from crawling.uses.extraction.asked import ask_tables, tables_in
+from crawling.uses.extraction.page_tables import StoredTable
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, cell_file, send
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from crawling.jobs.enqueue import ask_job
 from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, JobKind, JobResult
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
+from crawling.models import Run
 
 #: DuckDB's limit, and what is read of the pages' rows
 MEMORY_MIB = 96
@@ -28,3 +30,8 @@ PROBLEM_COUNTS = JobKind(
     kept=KEPT_DAY,
 )
 KINDS = (PROBLEM_COUNTS,)
+
+
+def count_again(run: Run) -> None:
+    """All pages of the run were read again."""
+    ask_job(PROBLEM_COUNTS, run, by=None)

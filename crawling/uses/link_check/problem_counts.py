@@ -19,11 +19,10 @@ from redis.exceptions import RedisError
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.jobs.due_jobs import ask_unless_taken
-from crawling.jobs.kinds import DueJob, JobResult
+from crawling.jobs.kinds import DueJob, JobResult, job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_check.link_check import each_found
 from crawling.uses.link_check.problem_kinds import ProblemKind
 
@@ -55,7 +54,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
     with suppress(RedisError):  # then there are no numbers
         kept = cache.get(_key(run), kept)
         if any(kind not in kept for kind in countable(run)):
-            ask_unless_taken(PROBLEM_COUNTS, DueJob(f"run {run.pk}", run.pk))
+            ask_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
     known = {kind: kept.get(kind) for kind in ProblemKind}
     return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
 

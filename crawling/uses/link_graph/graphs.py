@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from crawling.jobs.enqueue import jobs_of
+from crawling.jobs.kinds import job_kinds
 from crawling.models import BackgroundJob, Run
-from crawling.uses.link_graph.jobs import LINK_GRAPH
+
+#: the name of the kind of its jobs
+KIND = "link-graph"
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,10 @@ class LinkGraph:
 
 
 def computed_graph(run: Run) -> LinkGraph | None:
-    job = jobs_of(LINK_GRAPH, run).filter(ended_at__isnull=False, trouble="").first()
+    job = jobs_of(job_kinds()[KIND], run).filter(ended_at__isnull=False, trouble="").first()
     return LinkGraph.of(job) if job else None
 
 
 def latest_attempt(run: Run) -> BackgroundJob | None:
     """The job that was asked for last, whatever came of it."""
-    return jobs_of(LINK_GRAPH, run).first()
+    return jobs_of(job_kinds()[KIND], run).first()

@@ -14,6 +14,7 @@ from crawling.jobs.enqueue import open_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, Run
+from crawling.uses.link_graph.graphs import KIND
 
 #: what any graph takes, and a million links of a run more: 10 million were measured to take 1,148
 LEAST_MIB, MIB_PER_MILLION = 128, 110
@@ -33,7 +34,7 @@ def mebibytes_of(job: BackgroundJob) -> int:
 
 
 LINK_GRAPH = JobKind(
-    name="link-graph",
+    name=KIND,
     label="link graph",
     done="computed",
     work=_work,

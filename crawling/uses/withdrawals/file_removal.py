@@ -41,7 +41,7 @@ from crawling.models import (
     WithdrawnPage,
 )
 from crawling.models.withdrawals import stored_place
-from crawling.uses.withdrawals.withdrawing import take_over
+from crawling.uses.withdrawals.withdrawal_runs import take_over
 
 logger = logging.getLogger(__name__)
 

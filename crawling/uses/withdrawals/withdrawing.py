@@ -34,12 +34,12 @@ from crawling.models import (
     Shift,
     Withdrawal,
     WithdrawalFile,
-    WithdrawnPage,
 )
 from crawling.models.deleted import RESTORABLE
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import ask_removal_of
+from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expression_texts import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -86,7 +86,7 @@ def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> Withdr
     rule, errors = _read(kind, text)
     if rule is None:
         raise BadOrder(errors)
-    runs = _runs(crawl, run)
+    runs = runs_of(crawl, run)
     found = _covered(runs, rule)
     ids = [pk for pk, _ in found]
     files = _files(runs).aggregate(bytes=Sum("committed_length"))
@@ -120,9 +120,9 @@ def withdraw(
     """
     rule = _checked(kind, text, reason)
     with transaction.atomic():
-        runs = list(_runs(crawl, run).select_for_update(no_key=True).order_by("pk"))
+        runs = list(runs_of(crawl, run).select_for_update(no_key=True).order_by("pk"))
         _check_at_rest(runs)
-        found = [pk for pk, _ in _covered(_runs(crawl, run), rule)]
+        found = [pk for pk, _ in _covered(runs_of(crawl, run), rule)]
         if not found:
             raise NotFound("No stored page has such an address.")
         _check_unchanged(found)
@@ -186,26 +186,13 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     parts = set(rows.values_list("content__page__links_part", flat=True))
     put_back(withdrawal.pk)
     read_later(parts)
-    ids = list(_runs(crawl, withdrawal.run).values_list("pk", flat=True))
+    ids = list(runs_of(crawl, withdrawal.run).values_list("pk", flat=True))
     forget_jobs(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])
     note(by, crawl, f"undid withdrawal {number}", _changes({"pages": withdrawal.pages}))
     return withdrawal
-
-
-def take_over(withdrawal: Withdrawal) -> None:
-    """Let pages that an earlier withdrawal took out, and that this one covers, too, be of this one:
-    their records go with its own, and they stay withdrawn when the earlier one is undone.
-    """
-    rows = WithdrawnPage.objects.filter(
-        run__in=_runs(withdrawal.crawl, withdrawal.run),
-        withdrawal__lt=withdrawal.pk,
-        content__isnull=False,
-    ).values_list("pk", "url__url")
-    covered = [pk for pk, url in rows.iterator() if withdrawal.rule.covers(url)]
-    WithdrawnPage.objects.filter(pk__in=covered).update(withdrawal=withdrawal)
 
 
 def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
@@ -244,12 +231,6 @@ def _read(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
         return UrlRule.read(UrlRuleKind(kind), text), {}
     except BadEntry as error:
         return None, {"text": str(error)}
-
-
-def _runs(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
-    """The runs, with those that are deleted and can be restored."""
-    runs = Run.all_objects.filter(crawl=crawl)
-    return runs.filter(pk=run.pk) if run else runs
 
 
 def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from crawling.installation import events
 from crawling.models import LinksPart
 
 # Modules of the index are imported when they are needed: most processes never need them.
 
 
-def _add(part: int) -> None:
+def add_texts(part: int) -> None:
     """While another process writes the index, a job does it later."""
     from crawling.uses.search.folder import IndexBusy
     from crawling.uses.search.index import add_unindexed
@@ -21,11 +20,7 @@ def _add(part: int) -> None:
         return
 
 
-def _remove(removed: Callable[[], Iterator[int]]) -> None:
+def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
     from crawling.uses.search.index import remove_texts
 
     remove_texts(removed)
-
-
-events.texts_read.connect(_add)
-events.records_removed.connect(_remove)

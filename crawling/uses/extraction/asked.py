@@ -1,0 +1,41 @@
+"""Questions of extraction, and their answers, which background jobs find since they read foreign
+documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.contrib.auth.models import User
+from pydantic import TypeAdapter
+
+from crawling.models import Inquiry, Page, Run
+from crawling.previews.inquiries import ask_once
+from crawling.previews.run_comparison import moment_of
+from crawling.uses.extraction.jobs import PAGE_TABLES, RULES
+from crawling.uses.extraction.page_tables import PageTables
+from crawling.uses.extraction.rule_previews import RulePreview
+
+TABLES = TypeAdapter(PageTables)
+PREVIEW = TypeAdapter(RulePreview)
+
+
+def ask_preview(run: Run, rules: Mapping[str, str], *, by: User | None) -> Inquiry:
+    """Raises InquiriesBusy."""
+    question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
+    return ask_once(RULES.name, question, by=by, run=run)
+
+
+def preview_in(inquiry: Inquiry) -> RulePreview | None:
+    """None: there is no answer yet."""
+    return None if inquiry.answer is None else PREVIEW.validate_python(inquiry.answer)
+
+
+def ask_tables(page: Page, *, by: User | None) -> Inquiry:
+    """Raises InquiriesBusy."""
+    return ask_once(PAGE_TABLES.name, {"page": page.pk}, by=by, run=page.run)
+
+
+def tables_in(inquiry: Inquiry) -> PageTables | None:
+    """None: there is no answer yet."""
+    return None if inquiry.answer is None else TABLES.validate_python(inquiry.answer)

@@ -1,5 +1,0 @@
-"""The scheduler sends lost jobs of experiments again."""
-
-from experiments.jobs import resend_experiments
-
-DUTIES = ((resend_experiments, 10.0),)

@@ -83,7 +83,6 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 	  && $(BIN)/python -m benchmarks.crawling.many'
 	@$(BIN)/python -m benchmarks.dashboard.viewers
 	@$(BIN)/python -m benchmarks.dashboard.idle
-	@$(BIN)/python -m benchmarks.dnscache.model 20000
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
 	@test -e .local/test/replaywebpage || STATE_DIR=.local/test $(MAKE) -s replay

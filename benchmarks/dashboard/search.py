@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import random
-import sqlite3
 import statistics
 import tempfile
 import time
@@ -38,7 +37,6 @@ def main() -> None:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--pages", type=int, default=100_000)
     reader.add_argument("--texts", type=Path, default=Path("/usr/share/doc/rust-doc/html"))
-    reader.add_argument("--beside", action="store_true", help="try SQLite's FTS5 and DuckDB, too")
     asked = reader.parse_args()
     texts = read_texts(asked.texts, most=asked.pages)
     with empty_database(), tempfile.TemporaryDirectory() as folder:
@@ -51,9 +49,6 @@ def main() -> None:
         rows = list(_rows(run, texts, asked.pages))
         _tell_index(run, rows, index_folder())
         _tell_searches(texts)
-        if asked.beside:
-            _tell_sqlite(rows, texts, Path(folder))
-            _tell_duckdb(rows, texts, Path(folder))
 
 
 def read_texts(folder: Path, *, most: int) -> list[Any]:
@@ -175,50 +170,6 @@ def _tell(name: str, times: Sequence[float], found: float) -> None:
         f"{name:>28}: median {statistics.median(times):6.1f} ms, 95 % {cuts[-1]:6.1f}, "
         f"longest {max(times):6.1f}; {found:,.0f} pages found"
     )
-
-
-def _tell_sqlite(rows: Sequence[tuple[Any, ...]], texts: Sequence[Any], folder: Path) -> None:
-    with sqlite3.connect(folder / "fts.db") as base:
-        base.execute(
-            "CREATE VIRTUAL TABLE pages USING fts5(title, headings, text, around, "
-            "tokenize = 'porter unicode61')"
-        )
-        began = time.monotonic()
-        base.executemany("INSERT INTO pages VALUES (?, ?, ?, ?)", (row[5:] for row in rows))
-        base.commit()
-        took, size = time.monotonic() - began, (folder / "fts.db").stat().st_size
-        print(f"FTS5: {size / 1e6:,.0f} MB; {len(rows) / took:,.0f} pages/s")
-        for kind in KINDS[:3]:
-            times = []
-            for query in list(_queries(texts, kind))[:50]:
-                quoted = query if '"' in query else " ".join(f'"{word}"' for word in query.split())
-                began = time.monotonic()
-                base.execute(
-                    "SELECT rowid, snippet(pages, 2, '[', ']', '…', 30) FROM pages "
-                    "WHERE pages MATCH ? ORDER BY bm25(pages, 4, 2, 1, 0.3) LIMIT 20",
-                    [quoted],
-                ).fetchall()
-                times.append(1000 * (time.monotonic() - began))
-            _tell(f"FTS5, {kind}", times, 0)
-
-
-def _tell_duckdb(rows: Sequence[tuple[Any, ...]], texts: Sequence[Any], folder: Path) -> None:
-    """Its full-text extension would have to be fetched; it can read all texts."""
-    from crawling.base.storage import storage
-    from crawling.datasets.parquet import engine, put_texts
-
-    put_texts("all/texts.parquet", rows)
-    path = str(storage().path("all/texts.parquet"))
-    with engine(reads=[path]) as connection:
-        times = []
-        for query in list(_queries(texts, "one word"))[:10]:
-            began = time.monotonic()
-            connection.execute(
-                f"SELECT page_id FROM '{path}' WHERE text ILIKE $1 LIMIT 20",  # noqa: S608
-                [f"%{query}%"],
-            ).fetchall()
-            times.append(1000 * (time.monotonic() - began))
-        _tell("DuckDB, one word", times, 0)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.crawling.freshness import play
 from crawling.frontier.rules.change_rate import Prior, Visits, estimate_rates
-from crawling.uses.revisits.planner import prior_of
+from crawling.revisits.planner import prior_of
+from tests.crawling.revisits.simulated_visits import play
 
 #: a prior that weighs nothing beside one visit
 FAINT = Prior(rate=1.0, weight=1e-9)

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from benchmarks.dashboard.load import Size, fill
-from benchmarks.dashboard.places import places
+from benchmarks.dashboard.page_urls import page_urls
+from benchmarks.scene.installation import Size, fill
 from crawlsite.models import GivenPassword
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ def filled(transactional_db):
 
 def test_none_is_forgotten(filled):
     # raises for a route that it has no values for
-    assert len({route for route, _ in places(filled)}) > 150
+    assert len({route for route, _ in page_urls(filled)}) > 150
 
 
 @pytest.mark.drill
@@ -38,7 +38,7 @@ def test_none_breaks_whatever_it_is_asked(filled, admin_user):
     client.force_login(admin_user)
 
     answers = {}
-    for _, place in places(filled):
+    for _, place in page_urls(filled):
         answer = client.get(place)
         answers[place] = answer.status_code
         answer.close()

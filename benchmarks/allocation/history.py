@@ -14,7 +14,7 @@ from functools import partial
 from statistics import median
 
 import crawlsite.wsgi  # noqa: F401 - sets Django up, before any model is imported
-from benchmarks.database import empty_database
+from benchmarks.scene.database import empty_database
 
 LOOKS = 20
 
@@ -25,7 +25,7 @@ def main(events: int) -> None:
     from allocation.history.chart import SPANS, chart_of
     from allocation.history.checkpoints import replayed
     from allocation.services import keep_checkpoints
-    from benchmarks.allocation.long_ledger import LongLedger
+    from benchmarks.scene.long_ledger import LongLedger
 
     with empty_database():
         ledger = LongLedger("long")

@@ -23,7 +23,7 @@ from os import getloadavg
 from statistics import median, quantiles
 from uuid import uuid4
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 Pair = Callable[[], None]
 

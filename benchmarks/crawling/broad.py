@@ -15,8 +15,8 @@ import resource
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
-from benchmarks.database import set_up_django
-from benchmarks.serving import answering, served_by_process
+from benchmarks.scene.database import set_up_django
+from benchmarks.scene.sites import answering, served_by_process
 
 LATENCIES = (0.02, 0.05, 0.1, 0.2, 0.3)
 #: what a page says beside its links: 14 KB, as PostgreSQL's manual has
@@ -26,8 +26,8 @@ MEBIBYTES = 4096
 
 
 def main() -> None:
-    from benchmarks.crawling.local_crawls import make_ready
     from benchmarks.crawling.speed import measure
+    from benchmarks.scene.crawls import make_ready
 
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--hosts", type=int, default=1000)

@@ -32,7 +32,7 @@ import psutil
 from benchmarks.crawling.folder_site import served_folder
 from benchmarks.dashboard.idle import seconds_of, title_of
 from benchmarks.dashboard.viewers import environment_in, running_product
-from benchmarks.database import in_services
+from benchmarks.scene.database import in_services
 from crawlsite.env import BASE_DIR
 
 SCENES = {

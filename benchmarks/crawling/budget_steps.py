@@ -16,7 +16,7 @@ from functools import wraps
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 from benchmarks.waiting import await_change
 
 LOOK_SECONDS = 0.5
@@ -43,8 +43,8 @@ def prepare() -> None:
 def crawl(seed: str) -> None:
     from django.db import connection
 
-    from benchmarks.crawling.local_crawls import make_ready
     from benchmarks.crawling.speed import measure
+    from benchmarks.scene.crawls import make_ready
     from crawling.models import Page
 
     make_ready()

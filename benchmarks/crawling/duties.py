@@ -15,7 +15,7 @@ from uuid import uuid4
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 CRAWLS = """
 INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes,
@@ -104,8 +104,8 @@ SELECT id, 3, 3, 3, 0, 3000 FROM crawling_run WHERE state = 'finished' ON CONFLI
 
 
 def main() -> None:
-    from benchmarks.crawling.local_crawls import make_ready
-    from benchmarks.database import empty_database
+    from benchmarks.scene.crawls import make_ready
+    from benchmarks.scene.database import empty_database
 
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--waiting", type=int, default=10_000)

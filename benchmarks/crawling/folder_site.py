@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from zlib import crc32
 
-from benchmarks.serving import answering
+from benchmarks.scene.sites import answering
 
 #: of so many pages one has a microformat with a number, which is another one in each edition
 EVERY = 10

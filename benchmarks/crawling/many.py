@@ -28,7 +28,7 @@ import psutil
 from django.conf import settings
 from django.db.models import Max, Min
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 from benchmarks.waiting import await_change
 from crawlsite.env import BASE_DIR, for_child, read
 from crawlsite.supervisor.procfile import read_procfile, variables
@@ -65,10 +65,10 @@ def make_ready() -> str:
     set_up_django()
     from django.contrib.auth.models import User
 
-    from benchmarks.crawling import local_crawls
+    from benchmarks.scene import crawls
     from crawlsite.tokens import make_token
 
-    local_crawls.make_ready()
+    crawls.make_ready()
     rights = {"is_superuser": True, "is_staff": True}
     user, _ = User.objects.get_or_create(username="many", defaults=rights)
     user.api_tokens.all().delete()

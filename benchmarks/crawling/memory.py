@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 if TYPE_CHECKING:
     from crawling.models import Run
@@ -44,7 +44,7 @@ class Look:
 
 
 def main() -> None:
-    from benchmarks.crawling.local_crawls import make_ready
+    from benchmarks.scene.crawls import make_ready
     from tests.stack import SCHEDULER, WORKER, running_stack
     from tests.webs.synthetic import SyntheticWeb, serve_web
 

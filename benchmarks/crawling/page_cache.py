@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 
 def main() -> None:
-    from benchmarks.crawling.local_crawls import crawl_to_the_end, make_ready
+    from benchmarks.scene.crawls import crawl_to_the_end, make_ready
     from tests.webs.synthetic import SyntheticWeb, serve_web
 
     make_ready()

@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from functools import partial
 from multiprocessing import get_context
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 #: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as
 #: seldom, and each look costs the crawl some of the processor
@@ -35,7 +35,7 @@ def set_up_worker(*, with_stages: bool) -> None:
 
 
 def main() -> None:
-    from benchmarks.crawling.local_crawls import make_ready, nothing_is_held
+    from benchmarks.scene.crawls import make_ready, nothing_is_held
     from tests.webs.synthetic import SyntheticWeb, serve_web
 
     reader = argparse.ArgumentParser(description=__doc__)
@@ -86,8 +86,9 @@ def measure(
     """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by
     what it was spent on; with_stages: also by the stages of a page.
     """
-    from benchmarks.crawling.local_crawls import granted_shifts
     from benchmarks.crawling.shift_costs import Spending, server_seconds, shift_spending
+    from benchmarks.scene.crawls import granted_shifts
+    from crawling.crawls.creation import create_crawl, free_name
     from crawling.models import Page
     from crawling.models.jobs import ENDED_STATES
     from crawling.runs.crawls.creation import create_crawl, free_name

@@ -21,8 +21,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.crawling.folder_site import served_folder
-from benchmarks.database import in_services
-from benchmarks.serving import served_by_process
+from benchmarks.scene.database import in_services
+from benchmarks.scene.sites import served_by_process
 from crawlsite.env import BASE_DIR
 from tests.webs.synthetic import SyntheticWeb, serve_web
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 if TYPE_CHECKING:
     from crawling.models import CrawlJob, Run

@@ -25,7 +25,7 @@ import psutil
 from benchmarks.crawling.folder_site import served_folder
 from benchmarks.crawling.measuring import HEAD, MIB, Taken, line, measured, room
 from benchmarks.crawling.use_steps import whole_run
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 from benchmarks.waiting import await_change
 from crawlsite.env import BASE_DIR, for_child
 
@@ -98,10 +98,11 @@ def tell(name: str, command: Sequence[str], statuses: Sequence[int] = (0,)) -> T
 def crawl_twice(folder: Path, workers: int) -> None:
     from django.conf import settings
 
-    from benchmarks.crawling import local_crawls, many
+    from benchmarks.crawling import many
+    from benchmarks.scene import crawls
     from crawling.models import CrawlJob
 
-    local_crawls.make_ready()
+    crawls.make_ready()
     if found := CrawlJob.objects.filter(name=NAME).first():
         if found.runs.filter(state="finished").count() < 2:
             raise SystemExit("An earlier time was cut off: begin with an empty state directory.")

@@ -30,7 +30,7 @@ from benchmarks.crawling.changing_site import (
     link_differences,
     served_site,
 )
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 if TYPE_CHECKING:
     from crawling.models import CrawlJob, Run
@@ -103,9 +103,9 @@ class WatchedCrawl:
     """A crawl of the site with a watch for each section; a server on loopback gets the notices."""
 
     def __init__(self, site: ChangingSite, server: Site, hooks: Site) -> None:
-        from benchmarks.crawling.local_crawls import run_to_the_end
-        from crawling.runs.crawls.creation import create_crawl, free_name
-        from crawling.uses.watches.watching import WatchFields, create_watch
+        from benchmarks.scene.crawls import run_to_the_end
+        from crawling.crawls.creation import create_crawl, free_name
+        from crawling.watches.watching import WatchFields, create_watch
 
         self.site, self._server, self._hooks = site, server, hooks
         self.judgement, self._run = Judgement(), run_to_the_end
@@ -286,7 +286,7 @@ def _link_changes(old: Run, new: Run) -> set[tuple[str, str, str]]:
 @contextmanager
 def watched_crawl(pages: int, seed: int) -> Iterator[WatchedCrawl]:
     """A first run of it is over."""
-    from benchmarks.crawling.local_crawls import make_ready
+    from benchmarks.scene.crawls import make_ready
     from tests.servers import serve_site
 
     make_ready()

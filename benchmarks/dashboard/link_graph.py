@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 from benchmarks.waiting import await_change
 
 LINKS_OF_A_PART = 200_000
@@ -69,7 +69,7 @@ def main() -> None:
     from benchmarks.dashboard.links import forget_links
     from benchmarks.dashboard.page_jobs import fill_crawl
     from benchmarks.dashboard.times import show, show_files
-    from benchmarks.database import database_of_pages
+    from benchmarks.scene.database import database_of_pages
     from crawling.jobs.kinds import JobEvent
     from crawling.jobs.removal import forget_jobs, remove_forgotten
     from crawling.models import Run

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 #: of a page: entries of its host's menu, links to other pages of the run, images
 MENU, OTHERS, IMAGES = 60, 30, 10
@@ -101,9 +101,9 @@ def forget_links() -> None:
 
 
 def main() -> None:
-    from benchmarks.dashboard.load import Size, fill
     from benchmarks.dashboard.times import show, show_files
-    from benchmarks.database import database_of_pages
+    from benchmarks.scene.database import database_of_pages
+    from benchmarks.scene.installation import Size, fill
     from crawling.models import LinksPart, Run
 
     reader = argparse.ArgumentParser(description=__doc__)

@@ -27,7 +27,7 @@ from benchmarks.dashboard.times import (
     show,
     show_files,
 )
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 NAME = "A crawl with a plan"
 #: a queue of each host
@@ -62,7 +62,7 @@ FROM made, LATERAL (SELECT CASE WHEN n %% 20 < 4 THEN n / 20 * 20 ELSE n END AS 
 
 
 def main() -> None:
-    from benchmarks.database import database_of_pages
+    from benchmarks.scene.database import database_of_pages
 
     reader = argparse.ArgumentParser(description=__doc__)
     for name, usual in (("pages", 1_000_000), ("runs", 4), ("hosts", 20_000)):
@@ -79,7 +79,8 @@ def fill_crawl(pages: int, runs: int, hosts: int) -> Any:
     from django.db import connection
     from django.utils import timezone
 
-    from benchmarks.dashboard.load import HOSTS
+    from benchmarks.scene.installation import HOSTS
+    from crawling.crawls.creation import create_crawl
     from crawling.models import AllowedNetwork, Run
     from crawling.runs.crawls.creation import create_crawl
 
@@ -101,7 +102,7 @@ def fill_crawl(pages: int, runs: int, hosts: int) -> Any:
 
 
 def _fill_run(cursor: Any, pages: int, facts: dict[str, Any]) -> None:
-    from benchmarks.dashboard.load import PLACES, SLICE
+    from benchmarks.scene.installation import PLACES, SLICE
 
     cursor.execute(QUEUES, facts)
     cursor.execute("DROP TABLE IF EXISTS place")

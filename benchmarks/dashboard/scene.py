@@ -18,7 +18,7 @@ import psutil
 
 from benchmarks.dashboard.clients import Report, Scene, load
 from benchmarks.dashboard.crawls_beside import await_full_speed, fetched
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 #: parts alone and under load, in turn: a crawl's rate changes while it goes on
 ROUNDS = 2

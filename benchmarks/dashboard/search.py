@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 PAGES_OF_A_PART = 1_000
 #: of a page that is mixed, characters taken from each of several texts
@@ -29,8 +29,8 @@ KINDS = ("one word", "two words", "a phrase", "two of four words", "a common wor
 def main() -> None:
     from django.core.management import call_command
 
-    from benchmarks.dashboard.load import Size, fill
-    from benchmarks.database import empty_database
+    from benchmarks.scene.database import empty_database
+    from benchmarks.scene.installation import Size, fill
     from crawling.models import Run
     from crawling.uses.search.folder import index_folder
 

@@ -28,10 +28,10 @@ from django.conf import settings
 
 import crawlsite.settings
 from benchmarks.dashboard.crawls_beside import crawls_beside, fetched
-from benchmarks.dashboard.kept_scene import copy_of_scene
 from benchmarks.dashboard.links import forget_links
-from benchmarks.dashboard.load import Filled, Size, fill
-from benchmarks.dashboard.places import places
+from benchmarks.dashboard.page_urls import page_urls
+from benchmarks.scene.database_snapshot import copy_of_scene
+from benchmarks.scene.installation import Filled, Size, fill
 from crawlsite.middleware.call_stack import with_room
 
 #: what no page may take, of a processor here and in the database, and by the clock beside crawls
@@ -86,7 +86,7 @@ def main() -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
     print(f"{LOOPS:,} additions in Python: {1000 * additions_seconds():.0f} ms on this machine")
     with (copy_of_scene if keeps else scene)(Size(**asked)) as filled:
-        wanted = (place for _, place in places(filled) if any(text in place for text in only))
+        wanted = (place for _, place in page_urls(filled) if any(text in place for text in only))
         (show_beside if is_beside else show)(list(dict.fromkeys(wanted)))
 
 
@@ -101,7 +101,7 @@ def additions_seconds() -> float:
 def scene(size: Size) -> Iterator[Filled]:
     from django.core.management import call_command
 
-    from benchmarks.database import empty_database
+    from benchmarks.scene.database import empty_database
 
     with empty_database():
         call_command("set_up")

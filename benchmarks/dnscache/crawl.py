@@ -34,9 +34,9 @@ from dns.resolver import Resolver as DnspythonResolver
 
 from allocation.models import OutboxKind
 from allocation.services import create_pool, mark_sent, unsent_outbox
-from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
+from benchmarks.scene.database import empty_database
 from benchmarks.waiting import await_change
 from crawling.base.errors import WrongState
 from crawling.frontier import UrlOutcome

@@ -22,9 +22,9 @@ from django.db import connection
 from dns.resolver import LRUCache
 from dns.resolver import Resolver as DnspythonResolver
 
-from benchmarks.database import empty_database
 from benchmarks.dnscache.server import name_server
 from benchmarks.dnscache.setup import fill
+from benchmarks.scene.database import empty_database
 from dnscache.lookup import Server
 from dnscache.protocol.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import CachedAnswer

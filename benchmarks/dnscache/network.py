@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from dns.resolver import Resolver as DnspythonResolver
 
-from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
+from benchmarks.scene.database import empty_database
 from dnscache.lookup import Server, ask, server_text
 from dnscache.models import DnsServer
 from dnscache.protocol.names import levels_of

@@ -23,7 +23,7 @@ from hashlib import sha256
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.database import empty_database, set_up_django
+from benchmarks.scene.database import empty_database, set_up_django
 
 if TYPE_CHECKING:
     from crawling.frontier import Candidate, ClaimedUrl, UrlOutcome

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 #: payloads that are asked for at a time, as many as a shift with eight threads has in a moment
 BATCH, ROUNDS = 40, 15

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 LINKS, ROUNDS = 2_000, 15
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count
 
-from benchmarks.database import set_up_django
+from benchmarks.scene.database import set_up_django
 
 #: what a shift of eight fetch threads leases when it begins, and when hosts leave it one by one
 ROUNDS, AT_A_TIME, A_HANDFUL = 15, 160, 8

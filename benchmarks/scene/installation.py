@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from benchmarks.dashboard import lists
 from benchmarks.dashboard.links import fill_links
+from benchmarks.scene import lists
 
 HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds)

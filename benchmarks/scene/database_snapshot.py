@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from benchmarks.dashboard.load import Filled, Size, fill
+from benchmarks.scene.installation import Filled, Size, fill
 
 SCENE, COPY = "bench_scene", "bench_scene_copy"
 

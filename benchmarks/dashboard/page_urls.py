@@ -12,7 +12,7 @@ from django.contrib.admin.utils import quote
 from django.urls import URLPattern, get_resolver
 from django.utils.regex_helper import normalize
 
-from benchmarks.dashboard.load import Filled
+from benchmarks.scene.installation import Filled
 
 #: those of whose things the first is looked at
 NUMBERED = ("administration/", "alerts/", "crawls/templates/", "account/tokens/")
@@ -108,7 +108,7 @@ QUERIES = {
 }
 
 
-def places(filled: Filled) -> list[tuple[str, str]]:
+def page_urls(filled: Filled) -> list[tuple[str, str]]:
     """Route and address of each, with its queries.
 
     Raises KeyError for a route with a name that nothing stands for.

@@ -248,7 +248,7 @@ FROM allocation_pool, generate_series(0, %(minutes)s) n
 def long_ledger(events: int) -> int:
     """The id of a pool with so many events."""
     from allocation.services import keep_checkpoints, keep_wait_counts
-    from benchmarks.allocation.long_ledger import LongLedger
+    from benchmarks.scene.long_ledger import LongLedger
 
     ledger = LongLedger("long")
     ledger.write(events)

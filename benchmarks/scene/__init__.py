@@ -1,0 +1,1 @@
+"""What is measured: databases that are filled, sites, crawls, the product at work."""

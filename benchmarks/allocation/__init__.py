@@ -1,0 +1,1 @@
+"""Decisions of the pool and their ledger."""

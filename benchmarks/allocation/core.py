@@ -10,32 +10,31 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
 from functools import partial
+from itertools import repeat, takewhile
 from statistics import median, quantiles
 
 from allocation.rules.banker import State, find_safe_sequence, finishable
 from allocation.rules.searches import recursive_global, recursive_uncovered
-from benchmarks.allocation.states import chain, random_state
-from benchmarks.allocation.variants import reduced
+from benchmarks.allocation.states import chain, random_state, reduced, with_idle
+from benchmarks.timer import Step, Table, rounds_of
 
-BUDGET_SECONDS = 0.5
+BUDGET_SECONDS, LEAST, MOST = 0.5, 5, 400
 SIZES = (10, 100, 1_000, 10_000)
 WIDTHS = (1, 10, 50)
 
 Figures = tuple[float, float]
 
 
-def measured(work: Callable[[], object], *, least: int = 5, most: int = 400) -> Figures:
+def measured(work: Step) -> Figures:
     """Median and 99th percentile of repeated runs, after one that does not count."""
     work()
     gc.collect()
-    taken: list[float] = []
     end = time.perf_counter() + BUDGET_SECONDS
-    while len(taken) < least or (len(taken) < most and time.perf_counter() < end):
-        begin = time.thread_time()
-        work()
-        taken.append((time.thread_time() - begin) * 1000)
+    further = takewhile(lambda _: time.perf_counter() < end, repeat(work, MOST - LEAST))
+    taken = [
+        1000 * each.here for steps in (repeat(work, LEAST), further) for each in rounds_of(steps)
+    ]
     return median(taken), quantiles(taken, n=100, method="inclusive")[98]
 
 
@@ -50,43 +49,27 @@ def early_exit(state: State) -> Figures:
 
 
 def main() -> None:
-    print(f"{'what':34}{'n':>7}{'m':>4}{'median ms':>12}{'p99 ms':>10}")
+    table = Table("n", "m", "median ms", "p99 ms", "what")
+
+    def tell(what: str, n: int, m: int, figures: Figures) -> None:
+        table.row(n, m, *figures, what)
+
     for n in SIZES:
         for m in WIDTHS:
             state = random_state(n, m)
-            _tell("full check, random", n, m, full_check(state))
-            _tell("early exit, random", n, m, early_exit(state))
-            _tell("full check, chain", n, m, full_check(chain(n, m)))
+            tell("full check, random", n, m, full_check(state))
+            tell("early exit, random", n, m, early_exit(state))
+            tell("full check, chain", n, m, full_check(chain(n, m)))
     state = random_state(1_000, 10)
-    _tell(
-        "building a State and its arrays",
-        1_000,
-        10,
-        measured(lambda: State(state.available, state.maximum, state.allocation).columns),
-    )
+    built = measured(lambda: State(state.available, state.maximum, state.allocation).columns)
+    tell("building a State and its arrays", 1_000, 10, built)
     for name, state in (("random", random_state(300, 10)), ("chain", chain(300, 10))):
-        _tell(f"as in use, {name}", 300, 10, full_check(state))
-        _tell(
-            f"recursion, uncovered, {name}", 300, 10, measured(partial(recursive_uncovered, state))
-        )
-        _tell(f"recursion, global, {name}", 300, 10, measured(partial(recursive_global, state)))
-    crowd = _with_idle(random_state(100, 10), 900)
-    few = reduced(crowd)
-    _tell("whole scope, 900 hold nothing", 1_000, 10, full_check(crowd))
-    _tell("reduced scope: the 100 holders", 100, 10, full_check(few))
-
-
-def _with_idle(state: State, idle: int) -> State:
-    m = len(state.available)
-    return State(
-        state.available,
-        (*state.maximum, *((1,) * m,) * idle),
-        (*state.allocation, *((0,) * m,) * idle),
-    )
-
-
-def _tell(what: str, n: int, m: int, figures: Figures) -> None:
-    print(f"{what:34}{n:7,}{m:4}{figures[0]:12.4f}{figures[1]:10.4f}", flush=True)
+        tell(f"as in use, {name}", 300, 10, full_check(state))
+        for way, search in (("uncovered", recursive_uncovered), ("global", recursive_global)):
+            tell(f"recursion, {way}, {name}", 300, 10, measured(partial(search, state)))
+    crowd = with_idle(random_state(100, 10), 900)
+    tell("whole scope, 900 hold nothing", 1_000, 10, full_check(crowd))
+    tell("reduced scope: the 100 holders", 100, 10, full_check(reduced(crowd)))
 
 
 if __name__ == "__main__":

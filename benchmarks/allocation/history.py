@@ -8,51 +8,42 @@ from __future__ import annotations
 
 import random
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import partial
 from statistics import median
 
-import crawlsite.wsgi  # noqa: F401 - sets Django up, before any model is imported
+from allocation.history.as_of import bank_as_of
+from allocation.history.audit import audit_pool
+from allocation.history.chart import SPANS, chart_of
+from allocation.history.checkpoints import replayed
+from allocation.services import keep_checkpoints
 from benchmarks.scene.database import empty_database
+from benchmarks.scene.long_ledger import LongLedger
+from benchmarks.timer import Step, Table, chosen, rounds_of
 
 LOOKS = 20
 
 
 def main(events: int) -> None:
-    from allocation.history.as_of import bank_as_of
-    from allocation.history.audit import audit_pool
-    from allocation.history.chart import SPANS, chart_of
-    from allocation.history.checkpoints import replayed
-    from allocation.services import keep_checkpoints
-    from benchmarks.scene.long_ledger import LongLedger
+    table = Table("seconds", "what")
+
+    def tell(what: str, steps: Iterable[Step]) -> None:
+        table.row(chosen(median, rounds_of(steps)).clock, what)
 
     with empty_database():
         ledger = LongLedger("long")
         ledger.write(events)
         pool = ledger.pool.pk
         assert audit_pool(pool).findings == ()
-        tell("audit", timed(lambda: audit_pool(pool)))
-        tell("follow, without checkpoints", timed(lambda: replayed(pool, events)))
-        tell("keep its checkpoints", timed(keep_checkpoints))
+        tell("audit", [partial(audit_pool, pool)])
+        tell("follow, without checkpoints", [partial(replayed, pool, events)])
+        tell("keep its checkpoints", [keep_checkpoints])
         # a choice of events, no secret
         versions = random.Random(1).sample(range(1, events), LOOKS)  # noqa: S311
-        tell(
-            f"bank as of an event, median of {LOOKS}",
-            median(timed(partial(bank_as_of, pool, at)) for at in versions),
-        )
+        looks = [partial(bank_as_of, pool, at) for at in versions]
+        tell(f"bank as of an event, median of {LOOKS}", looks)
         for span in SPANS:
-            tell(f"chart, {span}", median(timed(partial(chart_of, pool, span)) for _ in range(5)))
-
-
-def timed(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
-
-
-def tell(what: str, seconds: float) -> None:
-    print(f"{what:54}{seconds:12.3f} s", flush=True)
+            tell(f"chart, {span}", [partial(chart_of, pool, span)] * 5)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m benchmarks.allocation.price [--quick]
 
 Needs DATABASE_URL, of a database of its own that is migrated; it writes pools that stay. `make
-bench` brings one whose commits are real. Prints a table, and the same as JSON in the last line.
+bench` brings one whose commits are real.
 
 The counter is one row and one number: `UPDATE counter SET available = available - r WHERE available
 >= r`, and back. Both sides go through Django's cursor on one connection a client, each call a
@@ -12,34 +12,57 @@ transaction of its own, in alternating runs.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
 from os import getloadavg
 from statistics import median, quantiles
+from typing import NamedTuple
 from uuid import uuid4
 
-from benchmarks.scene.database import set_up_django
+from django.db import connection
 
+from allocation.models import Conservation, Process
+from allocation.services import (
+    NewClass,
+    create_pool,
+    register_process,
+    release_resources,
+    request_resources,
+)
+from benchmarks.scene.database import tell
+from benchmarks.timer import Table, in_turn
+
+COUNTER = (
+    "CREATE TABLE IF NOT EXISTS bench_counter "
+    "(id int PRIMARY KEY, available int NOT NULL) WITH (fillfactor = 50)",
+    "INSERT INTO bench_counter VALUES (1, 1000000) ON CONFLICT DO NOTHING",
+)
+CHANGE = "UPDATE bench_counter SET available = available - %s WHERE id = 1 AND available >= %s"
+HOLDERS = 100
 Pair = Callable[[], None]
 
 
-@dataclass(frozen=True)
-class Figures:
-    """Of one kind of pair: a grant with its release.
-
-    Times in milliseconds; a second holds two transactions a pair.
+class Scale(NamedTuple):
+    """Where units are scarce a grant rests on what the holders give back, so that the services must
+    look at all of them.
     """
 
-    what: str
     commits: str
-    clients: int
-    registered: int
-    classes: int
+    clients: int = 1
+    registered: int = 100
+    classes: int = 10
+    scarce: bool = False
+
+
+class Figures(NamedTuple):
+    """Of a pair: milliseconds, and transactions a second, two a pair."""
+
     p50: float
     p99: float
     per_second: float
@@ -47,22 +70,11 @@ class Figures:
 
 def counter() -> Pair:
     """A table of one row; its pair takes a unit and gives it back."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TABLE IF NOT EXISTS bench_counter (id int PRIMARY KEY, available int NOT "
-            "NULL) WITH (fillfactor = 50)"
-        )
-        cursor.execute("INSERT INTO bench_counter VALUES (1, 1000000) ON CONFLICT DO NOTHING")
+    tell(*COUNTER)
 
     def change(units: int) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE bench_counter SET available = available - %s WHERE id = 1 "
-                "AND available >= %s",
-                [units, units],
-            )
+            cursor.execute(CHANGE, [units, units])
             assert cursor.rowcount == 1
 
     def pair() -> None:
@@ -72,10 +84,8 @@ def counter() -> Pair:
     return pair
 
 
-def shifts(process: int, keys: list[str]) -> Pair:
+def shifts(process: int, keys: Sequence[str]) -> Pair:
     """A start and the release that ends its shift."""
-    from allocation.services import release_resources, request_resources
-
     units = dict.fromkeys(keys, 1)
 
     def pair() -> None:
@@ -87,72 +97,54 @@ def shifts(process: int, keys: list[str]) -> Pair:
     return pair
 
 
-def fill(
-    registered: int, classes: int, clients: int, *, holders: int = 100, scarce: bool = False
-) -> tuple[list[int], list[str]]:
+def fill(scale: Scale) -> tuple[list[int], list[str]]:
     """A pool with so many processes registered, of which some hold; returns the clients' processes
     and the classes.
-
-    Where units are scarce a grant rests on what the holders give back, so that the services must
-    look at all of them.
     """
-    from allocation.models import Process
-    from allocation.services import NewClass, create_pool, register_process, request_resources
+    keys = [f"c{j}" for j in range(scale.classes)]
+    holding, clients = min(HOLDERS, scale.registered), scale.clients
+    capacity = holding + 9 + clients if scale.scarce else 20 * (holding + clients)
+    classes = [NewClass(key, "unit", "", capacity) for key in keys]
+    pool = create_pool(name=str(uuid4()), classes=classes)
 
-    keys = [f"c{j}" for j in range(classes)]
-    holding = min(holders, registered)
-    capacity = holding + 9 + clients if scarce else 20 * (holding + clients)
-    pool = create_pool(
-        name=str(uuid4()), classes=[NewClass(key, "unit", "", capacity) for key in keys]
-    )
+    def register(label: str, claim: int) -> int:
+        claims = dict.fromkeys(keys, claim)
+        return register_process(pool=pool.pk, label=label, run_ref="", maximum=claims).pk
+
     for i in range(holding):
-        process = register_process(
-            pool=pool.pk, label=f"holder {i}", run_ref="", maximum=dict.fromkeys(keys, 10)
-        )
-        assert request_resources(
-            process=process.pk, amounts=dict.fromkeys(keys, 1), request_id=uuid4()
-        ).granted
-    idle = [
-        Process(
-            pool=pool, label="idle", run_ref="", max_claim=[10] * classes, allocated=[0] * classes
-        )
-    ] * (registered - holding)
+        holder, one = register(f"holder {i}", 10), dict.fromkeys(keys, 1)
+        assert request_resources(process=holder, amounts=one, request_id=uuid4()).granted
+    rows = {"max_claim": [10] * scale.classes, "allocated": [0] * scale.classes}
+    idle = [Process(pool=pool, label="idle", run_ref="", **rows)] * (scale.registered - holding)
     Process.objects.bulk_create(idle, batch_size=1000)
-    claim = capacity - holding + 1 if scarce else 10
-    askers = [
-        register_process(
-            pool=pool.pk, label="asker", run_ref="", maximum=dict.fromkeys(keys, claim)
-        )
-        for _ in range(clients)
-    ]
-    return [asker.pk for asker in askers], keys
+    claim = capacity - holding + 1 if scale.scarce else 10
+    return [register("asker", claim) for _ in range(clients)], keys
 
 
 def client(
-    commits: str, make: Callable[[], Pair], seconds: float, barrier: object, found: object
+    commits: str,
+    make: Callable[[], Pair],
+    seconds: float,
+    barrier: Barrier,
+    found: Queue[list[float]],
 ) -> None:
     """One client: a process with a connection of its own."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET synchronous_commit = {'on' if commits == 'real' else 'off'}")
+    tell(f"SET synchronous_commit = {'on' if commits == 'real' else 'off'}")
     pair, taken = make(), []
     for _ in range(20):
         pair()
-    barrier.wait()  # type: ignore[attr-defined]
+    barrier.wait()
     end = time.perf_counter() + seconds
     while (begin := time.perf_counter()) < end:
         pair()
         taken.append((time.perf_counter() - begin) * 1000)
-    found.put(taken)  # type: ignore[attr-defined]
+    found.put(taken)
 
 
-def run(commits: str, makes: list[Callable[[], Pair]], seconds: float) -> tuple[list[float], float]:
-    """How long each pair took, of all clients together, and how many there were a second."""
+def run(commits: str, makes: Sequence[Callable[[], Pair]], seconds: float) -> Figures:
+    """Of all clients together."""
     fork = multiprocessing.get_context("fork")
     barrier, found = fork.Barrier(len(makes)), fork.Queue()
-    from django.db import connection
-
     connection.close()
     clients = [
         fork.Process(target=client, args=(commits, make, seconds, barrier, found)) for make in makes
@@ -162,106 +154,51 @@ def run(commits: str, makes: list[Callable[[], Pair]], seconds: float) -> tuple[
     taken = [one for _ in clients for one in found.get()]
     for each in clients:
         each.join()
-    return taken, len(taken) / seconds
+    return Figures(median(taken), quantiles(taken, n=100)[98], 2 * len(taken) / seconds)
 
 
-def measured(
-    commits: str,
-    registered: int,
-    classes: int,
-    clients: int,
-    *,
-    rounds: int,
-    seconds: float,
-    scarce: bool = False,
-) -> list[Figures]:
-    """The bare counter and the pool in alternating runs."""
-    askers, keys = fill(registered, classes, clients, scarce=scarce)
+def measured(scale: Scale, rounds: int, seconds: float) -> dict[str, Figures]:
+    """The bare counter and the pool in alternating runs; of each the run in the middle: a neighbour
+    that came and went spoils only some.
+    """
+    askers, keys = fill(scale)
     sides: dict[str, list[Callable[[], Pair]]] = {
-        "counter": [counter] * clients,
-        "bank, by the services" if scarce else "bank": [
+        "counter": [counter] * scale.clients,
+        "bank, by the services" if scale.scarce else "bank": [
             partial(shifts, asker, keys) for asker in askers
         ],
     }
-    taken: dict[str, list[tuple[list[float], float]]] = {what: [] for what in sides}
-    for _ in range(rounds):
-        for what, makes in sides.items():
-            taken[what].append(run(commits, makes, seconds))
-    return [
-        figures(what, runs, commits, clients, registered, classes) for what, runs in taken.items()
-    ]
+    runs: dict[str, list[Figures]] = defaultdict(list)
+    for _, what in in_turn(sides, rounds):
+        runs[what].append(run(scale.commits, sides[what], seconds))
+    return {what: Figures(*map(median, zip(*runs[what], strict=True))) for what in sides}
 
 
-def figures(
-    what: str,
-    runs: list[tuple[list[float], float]],
-    commits: str,
-    clients: int,
-    registered: int,
-    classes: int,
-) -> Figures:
-    """Of the run in the middle: a neighbour that came and went spoils only some."""
-    p50 = median(median(taken) for taken, _ in runs)
-    p99 = median(quantiles(taken, n=100)[98] for taken, _ in runs)
-    rate = median(rate for _, rate in runs)
-    return Figures(
-        what,
-        commits,
-        clients,
-        registered,
-        classes,
-        round(p50, 3),
-        round(p99, 3),
-        round(2 * rate, 1),
-    )
-
-
-def plan(*, is_quick: bool) -> Iterator[tuple[tuple[str, int, int, int], bool]]:
-    """What to measure: commits, registered, classes, clients; and whether units are scarce."""
+def plan(*, is_quick: bool) -> Iterator[Scale]:
     for commits in ("real", "not waited for"):
-        yield (commits, 100, 10, 1), False
-        yield (commits, 100, 10, 1), True
-        for clients in (4, 8):
-            yield (commits, 100, 10, clients), False
-    if is_quick:
-        return
-    for registered in (10, 1_000, 10_000):
-        yield ("not waited for", registered, 10, 1), False
-    for classes in (1, 50):
-        yield ("not waited for", 100, classes, 1), False
+        yield Scale(commits)
+        yield Scale(commits, scarce=True)
+        yield from (Scale(commits, clients) for clients in (4, 8))
+    if not is_quick:
+        yield from (Scale(commits, registered=registered) for registered in (10, 1_000, 10_000))
+        yield from (Scale(commits, classes=classes) for classes in (1, 50))
 
 
 def main(*, is_quick: bool) -> None:
-    from allocation.models import Conservation
-
-    rounds, seconds = (3, 1.0) if is_quick else (5, 2.0)
     print(
         f"load {getloadavg()[0]:.1f}; a pair is a grant and its release, and two transactions; "
         "times of a pair in ms"
     )
-    print(
-        f"{'commits':16}{'clients':>8}{'n':>7}{'m':>4}  "
-        f"{'what':22}{'p50':>9}{'p99':>9}{'tx/s':>9}{'price':>8}"
-    )
-    found = []
-    for (commits, registered, classes, clients), scarce in plan(is_quick=is_quick):
-        two = measured(
-            commits, registered, classes, clients, rounds=rounds, seconds=seconds, scarce=scarce
-        )
-        found += two
-        for one in two:
-            price = f"{one.p50 / two[0].p50:7.2f}x"
-            sizes = f"{one.clients:8}{one.registered:7,}{one.classes:4}"
-            print(
-                f"{one.commits:16}{sizes}  "
-                f"{one.what:22}{one.p50:9.3f}{one.p99:9.3f}{one.per_second:9,.0f}{price}",
-                flush=True,
-            )
+    table = Table("clients", "n", "m", "p50", "p99", "tx/s", "price", "what")
+    for scale in plan(is_quick=is_quick):
+        found = measured(scale, *((3, 1.0) if is_quick else (5, 2.0)))
+        for what, each in found.items():
+            price = f"{each.p50 / found['counter'].p50:.2f}x"
+            sizes = (scale.clients, scale.registered, scale.classes)
+            table.row(*sizes, *each, price, f"{what}, commits {scale.commits}")
     lost = Conservation.objects.exclude(difference=0, ungranted=0).count()
     print(f"units lost in {lost} classes; load {getloadavg()[0]:.1f}")
-    print(json.dumps([asdict(one) for one in found]))
 
 
 if __name__ == "__main__":
-    set_up_django()
     main(is_quick="--quick" in sys.argv[1:])

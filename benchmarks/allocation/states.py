@@ -32,3 +32,24 @@ def chain(n: int, m: int) -> State:
     return State(
         (*rest, 1), tuple((*rest, 1 + n - i) for i in range(n)), tuple((*rest, 1) for _ in range(n))
     )
+
+
+def reduced(state: State) -> State:
+    """The paper's reduced scope, as a variant to measure by itself (SEEDS P6): the state of those
+    that hold something. Safe exactly if `state` is, as long as every claim fits the capacity.
+
+    A process that holds nothing gives nothing back, so it helps no other, and can finish once all
+    others have: its claim fits the capacity.
+    """
+    rows = [i for i, held in enumerate(state.allocation) if any(held)]
+    return State(
+        state.available,
+        tuple(state.maximum[i] for i in rows),
+        tuple(state.allocation[i] for i in rows),
+    )
+
+
+def with_idle(state: State, idle: int) -> State:
+    m = len(state.available)
+    maximum = (*state.maximum, *((1,) * m,) * idle)
+    return State(state.available, maximum, (*state.allocation, *((0,) * m,) * idle))

@@ -1,1 +1,1 @@
-"""Measures of crawling."""
+"""Crawls, and what is made of their pages."""

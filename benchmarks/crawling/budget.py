@@ -22,17 +22,14 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import psutil
-
-from benchmarks.crawling.folder_site import served_folder
-from benchmarks.dashboard.idle import seconds_of, title_of
-from benchmarks.dashboard.viewers import environment_in, running_product
-from benchmarks.scene.database import in_services
+from benchmarks.scene.database import on_own_servers
+from benchmarks.scene.product import environment_in, running_product, title_of
+from benchmarks.scene.sites import served_folder
+from benchmarks.timer import family, seconds_of
 from crawlsite.env import BASE_DIR
 
 SCENES = {
@@ -46,8 +43,8 @@ LEAST_SHARE = 0.01
 #: a frame of py-spy that is our own: `function (crawling/module.py:12)`
 OURS = re.compile(r"([^;()]+) \(((?:crawling|allocation|dnscache|crawlsite)/[\w/]+\.py):\d+\)")
 THREADS = ("run_shift (", "FetchThreadPool._work (", "ArchiveWriter._work (")
-PAGES = re.compile(r"([\d,]+) pages in ")
-STEPS = "benchmarks.crawling.budget_steps"
+PAGES = re.compile(r"([\d,]+) pages in .* (\d+) a second")
+STEPS = [sys.executable, "-m", "benchmarks.crawling.budget_steps"]
 
 
 def main() -> None:
@@ -66,21 +63,18 @@ def measure(name: str, folder: Path) -> None:
     seed = f"http://127.0.0.1:{SITE_PORT}/"
     with served_folder(folder, SITE_PORT), TemporaryDirectory(prefix="crawlsite-bench-") as state:
         print(f"--- {name} pages: {folder}", flush=True)
-        in_database(state, STEPS, "prepare")
-        print(in_database(state, STEPS, "crawl", seed), flush=True)
+        run_step(state, *STEPS, "prepare")
+        print(run_step(state, *STEPS, "crawl", seed), flush=True)
         print_functions(Path(state, "samples"), seed, state)
-        print(in_database(state, STEPS, "read"), flush=True)
-        print_processes(Path(state, "product"), seed)
+        print(run_step(state, *STEPS, "read"), flush=True)
+        print_processes(str(Path(state, "product")), seed)
 
 
-def in_database(
-    state: str, *module: str, before: Sequence[str] = (), may_fail: bool = False
-) -> str:
-    """Run a module on servers and tables of its own; returns what it prints."""
-    command = [*before, sys.executable, "-m", *module]
-    ended = in_services(BASE_DIR, Path(state), command)
+def run_step(state: str, *command: str, may_fail: bool = False) -> str:
+    """Run a command on servers and tables of its own; returns what it prints."""
+    ended = on_own_servers(state, *command)
     if ended.returncode and not may_fail:
-        sys.exit(f"{' '.join(module)} has failed:\n{ended.stdout}{ended.stderr}")
+        sys.exit(f"{' '.join(command)} has failed:\n{ended.stdout}{ended.stderr}")
     return ended.stdout.strip()
 
 
@@ -88,8 +82,8 @@ def print_functions(file: Path, seed: str, state: str) -> None:
     """What our functions take of the interpreter, each with the libraries that it calls."""
     options = ["--gil", "--nonblocking", "--subprocesses", "-f", "raw", "-o", str(file)]
     sampler = [str(Path(sys.executable).with_name("py-spy")), "record", *options]
-    sampler += ["-r", str(SAMPLES_A_SECOND), "--"]
-    in_database(state, "benchmarks.crawling.speed", seed, before=sampler, may_fail=True)
+    crawl = [sys.executable, "-m", "benchmarks.crawling.speed", seed]
+    run_step(state, *sampler, "-r", str(SAMPLES_A_SECOND), "--", *crawl, may_fail=True)
     if not file.exists():
         print("Functions: not measured, py-spy has failed: it may not look at processes here, say")
         return
@@ -114,27 +108,32 @@ def shares_of(stacks: Sequence[str]) -> Counter[str]:
     return Counter({function: count / total for function, count in counts.items()})
 
 
-def print_processes(state: Path, seed: str) -> None:
-    """What each process of the whole product takes while it crawls."""
-    environment = environment_in(str(state))
+def print_processes(state: str, seed: str) -> None:
+    """What each process of the whole product takes while it crawls, with all that it starts."""
+    environment = environment_in(state)
+    used: Counter[str] = Counter()
     with running_product(environment) as product:
-        main_process = psutil.Process(product.pid)
-        with watched([main_process, *main_process.children(recursive=True)]) as used:
-            pages, told = crawl_in_product(environment, [seed])
-    total = sum(used.values())
-    print(f"In the product, {told}; ms of a processor a page:")
+        before = {process: seconds_of(process) for process in family(product.pid)}
+        titles = {process: title_of(process) for process in before}
+        pages, rate = crawl_in_product(environment, [seed])
+        for process in filter(lambda each: each.is_running(), before):
+            begun = [child for child in process.children() if child not in before]
+            taken = seconds_of(process) - before[process] + sum(map(seconds_of, begun))
+            used[titles[process]] += taken  # type: ignore[assignment]
+    total = used.total()
+    print(f"In the product, {pages:,} pages, {rate} a second; ms of a processor a page:")
     for title, seconds in used.most_common():
         if seconds >= LEAST_SHARE / 10 * total:
             print(f"{1000 * seconds / pages:10.3f}  {title}")
     print(f"{1000 * total / pages:10.3f}  all processes", flush=True)
 
 
-def crawl_in_product(environment: dict[str, str], seeds: Sequence[str]) -> tuple[int, str]:
-    """Crawl each seed's site in the product that runs in this environment; how many pages it has
-    fetched, and the sentence with pages, seconds and pages a second.
+def crawl_in_product(environment: Mapping[str, str], seeds: Sequence[str]) -> tuple[int, float]:
+    """Crawl each seed's site in the product that runs in this environment: how many pages it has
+    fetched, and how many a second from the first start to the last end.
     """
     ended = subprocess.run(  # noqa: S603  # ours
-        [sys.executable, "-m", STEPS, "watch", *seeds],
+        [*STEPS, "watch", *seeds],
         cwd=BASE_DIR,
         env=environment,
         capture_output=True,
@@ -143,23 +142,7 @@ def crawl_in_product(environment: dict[str, str], seeds: Sequence[str]) -> tuple
     )
     found = PAGES.search(ended.stdout)
     assert found, ended.stdout
-    return int(found[1].replace(",", "")), ended.stdout.strip()
-
-
-@contextmanager
-def watched(processes: Sequence[psutil.Process]) -> Iterator[Counter[str]]:
-    """Yields what has, after the block, the seconds of a processor by the titles of processes,
-    with those of what they started, whether it has ended or not.
-    """
-    titles = {process.pid: title_of(process) for process in processes}
-    before = {process.pid: seconds_of(process) for process in processes}
-    used: Counter[str] = Counter()
-    yield used
-    for process in processes:
-        if process.is_running():
-            begun = [child for child in process.children() if child.pid not in titles]
-            taken = seconds_of(process) - before[process.pid] + sum(map(seconds_of, begun))
-            used[titles[process.pid]] += taken  # type: ignore[assignment]
+    return int(found[1].replace(",", "")), float(found[2])
 
 
 if __name__ == "__main__":

@@ -9,54 +9,68 @@ each site by the product that runs.
 from __future__ import annotations
 
 import sys
-import time
-from collections import Counter
 from collections.abc import Callable
-from functools import wraps
-from resource import RUSAGE_CHILDREN, getrusage
-from typing import Any
 
-from benchmarks.scene.database import set_up_django
-from benchmarks.waiting import await_change
+from django.db import connection
+from django.db.models import Max, Min
+
+from benchmarks.crawling import stage_costs
+from benchmarks.crawling.speed import measure, print_spent
+from benchmarks.scene.crawls import allow_loopback, begin, have_ended, make_ready
+from benchmarks.scene.database import tell
+from benchmarks.timer import await_change, timed
+from crawling.links.catch_up import write_collected
+from crawling.links.progress import unindexed_parts, unread_parts
+from crawling.links.second_reading import read_part
+from crawling.models import Page, Run
+from crawling.search.index import add_parts, writing
 
 LOOK_SECONDS = 0.5
 LONGEST_SECONDS = 600.0
 #: statements that take less than this part of the server's time are left out
 LEAST_SHARE = 0.02
 SHOWN_LENGTH = 90
+COUNTED = "pg_stat_statements"
 STATEMENTS = """
 SELECT regexp_replace(query, '\\s+', ' ', 'g'), calls, total_exec_time / 1000
 FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid AND d.datname = current_database()
 ORDER BY 3 DESC
 """
+READING = {
+    **{
+        name: [f"crawling.links.second_reading:{name}"]
+        for name in (
+            *("parse_html", "find_in_html", "bad_links", "text_of", "language_of"),
+            *("put_findings", "put_structured", "put_texts"),
+        )
+    },
+    **{
+        f"StructuredDataReader.{name}": [
+            f"crawling.web.documents.structured_data:StructuredDataReader.{name}"
+        ]
+        for name in ("read", "read_microformats", "read_text")
+    },
+    "MicroformatsReader.items": ["crawling.links.microformats:MicroformatsReader.items"],
+}
 
 
 def prepare() -> None:
-    from django.db import connection
-
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements'")
+        cursor.execute("SELECT 1 FROM pg_available_extensions WHERE name = %s", [COUNTED])
         if cursor.fetchone():
-            cursor.execute("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
+            cursor.execute(f"ALTER SYSTEM SET shared_preload_libraries = '{COUNTED}'")
 
 
 def crawl(seed: str) -> None:
-    from django.db import connection
-
-    from benchmarks.crawling.speed import measure
-    from benchmarks.scene.crawls import make_ready
-    from crawling.models import Page
-
     make_ready()
     with connection.cursor() as cursor:
         cursor.execute("SHOW shared_preload_libraries")
-        is_counted = "pg_stat_statements" in cursor.fetchone()[0]
-        if is_counted:
-            cursor.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
-            cursor.execute("SELECT pg_stat_statements_reset()")
-    measure([seed], 1, {}, with_stages=True)
+        is_counted = COUNTED in cursor.fetchone()[0]
+    if is_counted:
+        tell(f"CREATE EXTENSION IF NOT EXISTS {COUNTED}", "SELECT pg_stat_statements_reset()")
+    measure([seed], 1, with_stages=True)
     if not is_counted:
-        print("Statements: not measured, pg_stat_statements is not installed")
+        print(f"Statements: not measured, {COUNTED} is not installed")
         return
     pages = Page.objects.count()
     with connection.cursor() as cursor:
@@ -72,99 +86,52 @@ def crawl(seed: str) -> None:
 
 def read() -> None:
     """By function, of this process; and of the program that reads microformats."""
-    from crawling.datasets import catch_up, second_reading
-    from crawling.datasets.microformats import MicroformatsReader
-    from crawling.datasets.progress import unindexed_parts, unread_parts
-    from crawling.models import Run
-    from crawling.uses.search.index import add_parts, writing
-    from crawling.web.documents.structured_data import StructuredDataReader
-
-    spent: Counter[str] = Counter()
-    names = "parse_html find_in_html bad_links text_of language_of"
-    for name in (*names.split(), "put_findings", "put_structured", "put_texts"):
-        setattr(second_reading, name, timed(getattr(second_reading, name), spent, name))
-    for name in ("read", "read_microformats", "read_text"):
-        wrapped = timed(getattr(StructuredDataReader, name), spent, f"StructuredDataReader.{name}")
-        setattr(StructuredDataReader, name, wrapped)
-    items = timed(MicroformatsReader.items, spent, "MicroformatsReader.items")
-    setattr(MicroformatsReader, "items", items)  # noqa: B010
+    stage_costs.install(READING)
     run = Run.objects.latest("pk")
-    write_collected = timed(catch_up.write_collected, spent, "the links' dataset")
-    write_collected(run.pk)
-    began, children = time.process_time(), children_seconds()
-    pages = sum(second_reading.read_part(run, part) or 0 for part in list(unread_parts(run)))
-    reading, microformats = time.process_time() - began, children_seconds() - children
-    began = time.process_time()
-    with writing() as index:
+    with timed() as dataset:
+        write_collected(run.pk)
+    with timed() as reading:
+        pages = sum(read_part(run, part) or 0 for part in list(unread_parts(run)))
+    spent = stage_costs.spent()
+    with timed() as indexing, writing() as index:
         add_parts(index, list(unindexed_parts().filter(run=run)))
-    indexing = time.process_time() - began
-    spent |= Counter({"the program for microformats": microformats, "the index": indexing})
-    total = spent["the links' dataset"] + reading + microformats + indexing
+    others = reading.here - reading.children - spent.total()
+    told = {
+        **spent,
+        "the links' dataset": dataset.here,
+        "the program for microformats": reading.children,
+        "the index": indexing.here,
+        "others: stored answers, rows": others,
+    }
+    total = sum(told.values())
     print(
         f"Second readings of {pages:,} pages, {1000 * total / pages:.3f} ms of a processor a page:"
     )
-    spent["others: stored answers, rows"] = total - spent.total()  # type: ignore[assignment]
-    for name, seconds in spent.most_common():
-        print(f"{1000 * seconds / pages:10.3f}  {name}")
-
-
-def timed(do: Callable[..., Any], spent: Counter[str], name: str) -> Callable[..., Any]:
-    """The same, whose time of the processor is added up under a name."""
-
-    @wraps(do)
-    def call(*given: Any, **options: Any) -> Any:
-        began = time.thread_time()
-        try:
-            return do(*given, **options)
-        finally:
-            spent[name] += time.thread_time() - began  # type: ignore[assignment]
-
-    return call
-
-
-def children_seconds() -> float:
-    used = getrusage(RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    print_spent(told, pages)
 
 
 def watch(*seeds: str) -> None:
     """Crawl each seed's site by a crawl of its own, all at once."""
-    from django.db.models import Max, Min
-
-    from crawling.installation.identity import set_identity
-    from crawling.models import AllowedNetwork, Page, Run
-    from crawling.models.jobs import ENDED_STATES
-    from crawling.runs.crawls.creation import create_crawl
-    from crawling.runs.start import start_run
-
-    set_identity("crawlsite", "https://crawls.example.org/about")
-    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
-    crawls = [
-        create_crawl({"name": f"budget {number}", "seeds": [seed], "delay_seconds": 0})
-        for number, seed in enumerate(seeds)
-    ]
-    runs = Run.objects.filter(pk__in=[start_run(crawl).pk for crawl in crawls])
+    allow_loopback()
+    keys = [begin("budget", [seed]).pk for seed in seeds]
     await_change(
-        lambda: not runs.exclude(state__in=ENDED_STATES).exists(),
+        lambda: have_ended(keys),
         "The crawl does not end.",
         seconds=LONGEST_SECONDS,
         every=LOOK_SECONDS,
     )
+    runs = Run.objects.filter(pk__in=keys)
     assert not runs.filter(started_at=None).exists()
     times = runs.aggregate(first=Min("started_at"), last=Max("finished_at"))
-    pages, seconds = Page.objects.filter(run__in=runs).count(), times["last"] - times["first"]
-    rate = pages / seconds.total_seconds()
-    print(f"{pages:,} pages in {seconds.total_seconds():.1f} s, {rate:.0f} a second")
+    pages = Page.objects.filter(run__in=keys).count()
+    seconds = (times["last"] - times["first"]).total_seconds()
+    print(f"{pages:,} pages in {seconds:.1f} s, {pages / seconds:.0f} a second")
 
 
 STEPS: dict[str, Callable[..., None]] = {
-    "prepare": prepare,
-    "crawl": crawl,
-    "read": read,
-    "watch": watch,
+    step.__name__: step for step in (prepare, crawl, read, watch)
 }
 
 
 if __name__ == "__main__":
-    set_up_django()
     STEPS[sys.argv[1]](*sys.argv[2:])

@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from tests.servers import Request, Site
+from tests.servers import Request, Site, serve_site
 
 #: changes a day; a fifth of the pages has each
 RATES = (0.01, 0.05, 0.2, 1.0, 3.0)
@@ -134,8 +133,6 @@ class ChangingSite:
 @contextmanager
 def served_site(site: ChangingSite) -> Iterator[Site]:
     """Serve it on loopback until the block ends."""
-    from tests.servers import serve_site
-
     with serve_site({}) as server:
         server.pages |= dict.fromkeys((HOME, *site.paths), site.answer)
         yield server

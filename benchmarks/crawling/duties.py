@@ -8,14 +8,29 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from functools import partial
 from uuid import uuid4
 
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
+from django.db.models import JSONField
 
-from benchmarks.scene.database import set_up_django
+from allocation.models import Pool, Process, RequestKind
+from allocation.services import release_resources, request_resources
+from benchmarks.scene.crawls import begin, make_ready
+from benchmarks.scene.database import empty_database, tell
+from benchmarks.timer import Step, Table, chosen, rounds_of, timed
+from crawling.archive.files import this_machine
+from crawling.crawls.creation import create_crawl, free_name
+from crawling.dashboard.crawls.filter import CrawlFilter
+from crawling.dashboard.crawls.listing import list_crawls
+from crawling.dashboard.crawls.overview import crawls_now
+from crawling.frontier import rules_key
+from crawling.frontier.waiting_names import names_due
+from crawling.models import CrawlJob
+from crawling.orders.claims import complete_claim, start_amounts
+from crawling.pools import capacity_of
+from crawling.runs.wait_reason import waiting_runs
+from crawling.scheduler.rounds import duties
 
 CRAWLS = """
 INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes,
@@ -104,45 +119,29 @@ SELECT id, 3, 3, 3, 0, 3000 FROM crawling_run WHERE state = 'finished' ON CONFLI
 
 
 def main() -> None:
-    from benchmarks.scene.crawls import make_ready
-    from benchmarks.scene.database import empty_database
-
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--waiting", type=int, default=10_000)
     reader.add_argument("--ended", type=int, default=300_000)
     asked = reader.parse_args()
     with empty_database():
         make_ready()
-        began = time.monotonic()
-        fill(asked.waiting, asked.ended)
-        took = time.monotonic() - began
-        print(f"{asked.waiting:,} runs wait, {asked.ended:,} have ended (made in {took:.0f} s)")
-        time_duties()
-        time_pages()
-        time_starts()
+        with timed() as taken:
+            fill(asked.waiting, asked.ended)
+        made = f"(made in {taken.clock:.0f} s)"
+        print(f"{asked.waiting:,} runs wait, {asked.ended:,} have ended {made}")
+        measure()
 
 
 def fill(waiting: int, ended: int) -> None:
     """Make the rows of so many runs. Others hold all of the pool's workers, so none is served."""
-    from django.db.models import JSONField
-
-    from allocation.models import Pool
-    from crawling.archive.files import this_machine
-    from crawling.frontier import rules_key
-    from crawling.installation.pools import capacity_of
-    from crawling.models import CrawlJob
-    from crawling.orders.claims import complete_claim, start_amounts
-    from crawling.runs.crawls.creation import create_crawl
-    from crawling.runs.start import start_run
-
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))
     for number in range(capacity_of(pool)["worker"]):
-        seed = f"http://127.0.0.{number + 1}:8900/"
-        start_run(create_crawl({"name": f"At work {number}", "seeds": [seed]}))
+        begin("At work", [f"http://127.0.0.{number + 1}:8900/"])
     keys = list(pool.classes.values_list("key", flat=True))
-    starting = start_amounts(claim)
-    maximum, start = ([amounts.get(key, 0) for key in keys] for amounts in (claim, starting))
+    maximum, start = (
+        [amounts.get(key, 0) for key in keys] for amounts in (claim, start_amounts(claim))
+    )
     common = {
         "pool": pool.pk,
         "claim": JSONField().get_db_prep_value(claim, connection),
@@ -151,80 +150,48 @@ def fill(waiting: int, ended: int) -> None:
         "machine": this_machine(),
         "judged_by": rules_key(CrawlJob.objects.latest("pk")),
     }
-    with connection.cursor() as cursor:
-        for kind, count, is_ended in (("waits", waiting, False), ("ended", ended, True)):
-            values = common | {
-                "kind": kind,
-                "count": count,
-                "ended": is_ended,
-                "state": "finished" if is_ended else "queued",
-            }
-            for statement in (CRAWLS, RUNS, PROCESSES, RUN_PROCESSES, HOSTS, QUEUES):
-                cursor.execute(statement, values)
-            cursor.execute("ANALYZE")
-        for statement in (WAITS, ENDS, SENT, SHIFTS, FILES, TOTALS):
-            cursor.execute(statement, common)
-        cursor.execute("VACUUM ANALYZE")
+    for kind, count, is_ended in (("waits", waiting, False), ("ended", ended, True)):
+        state = "finished" if is_ended else "queued"
+        values = {**common, "kind": kind, "count": count, "ended": is_ended, "state": state}
+        tell(CRAWLS, RUNS, PROCESSES, RUN_PROCESSES, HOSTS, QUEUES, given=values)
+        tell("ANALYZE")
+    tell(WAITS, ENDS, SENT, SHIFTS, FILES, TOTALS, given=common)
+    tell("VACUUM ANALYZE")
 
 
-def time_duties() -> None:
-    """Each duty once to warm up, then thrice; the longest counts."""
-    from crawling.scheduler.rounds import duties
-
+def measure() -> None:
+    """Each duty once to warm up, then thrice; the longest counts. Then what the DNS resolver asks
+    each second, what pages and programs ask, and how shifts begin and end.
+    """
+    table = Table("ms", "statements", "what")
     for duty in duties():
         duty.do()
-        timed(duty.do.__name__, duty.do)
-
-
-def time_pages() -> None:
-    """What the DNS resolver asks each second, and what the list of crawls, the overview and a
-    program ask.
-    """
-    from crawling.dashboard.crawls.filter import CrawlFilter
-    from crawling.dashboard.crawls.listing import list_crawls
-    from crawling.dashboard.crawls.overview import crawls_now
-    from crawling.frontier.waiting_names import names_due
-    from crawling.runs.crawls.creation import create_crawl, free_name
-    from crawling.runs.start import start_run
-    from crawling.runs.wait_reason import waiting_runs
-
-    timed("names that are due", lambda: names_due(time.time() + 10))
-    timed("runs that wait", waiting_runs)
-    timed("the list of crawls", lambda: list_crawls(CrawlFilter()))
-    timed("the overview's crawls", crawls_now)
+        _time(table, duty.do.__name__, duty.do)
+    _time(table, "names that are due", lambda: names_due(time.time() + 10))
+    _time(table, "runs that wait", waiting_runs)
+    _time(table, "the list of crawls", lambda: list_crawls(CrawlFilter()))
+    _time(table, "the overview's crawls", crawls_now)
     fields = {"seeds": ["http://127.0.0.1:8900/"], "delay_seconds": 0}
-    timed("create a crawl", lambda: create_crawl({"name": free_name("new"), **fields}))
-    timed("start a crawl", lambda: start_run(create_crawl({"name": free_name("new"), **fields})))
+    _time(table, "create a crawl", lambda: create_crawl({"name": free_name("new"), **fields}))
+    _time(table, "start a crawl", lambda: begin("new", ["http://127.0.0.1:8900/"]))
+    _time_shifts(table)
 
 
-def time_starts() -> None:
+def _time_shifts(table: Table) -> None:
     """A shift that ends serves the queue; a stage that is granted passes all who wait."""
-    from allocation.models import Process, RequestKind
-    from allocation.services import release_resources, request_resources
-
+    stage = partial(request_resources, amounts={"archive_writers": 1}, kind=RequestKind.STAGE)
     for process in Process.objects.filter(holding=True)[:2]:
-        which = {"process": process.pk, "epoch": process.epoch}
-        stage = partial(
-            request_resources,
-            amounts={"archive_writers": 1},
-            request_id=uuid4(),
-            kind=RequestKind.STAGE,
-        )
-        timed("a stage that is granted", partial(stage, **which), times=1)
-        ending = partial(release_resources, release_id=uuid4(), amounts=None)
-        timed("a shift's end, which serves the next", partial(ending, **which), times=1)
+        key, epoch = process.pk, process.epoch
+        one = partial(stage, request_id=uuid4(), process=key, epoch=epoch)
+        _time(table, "a stage that is granted", one, times=1)
+        end = partial(release_resources, release_id=uuid4(), amounts=None, process=key, epoch=epoch)
+        _time(table, "a shift's end, which serves the next", end, times=1)
 
 
-def timed(name: str, do: Callable[[], object], *, times: int = 3) -> None:
-    longest, statements = 0.0, 0
-    for _ in range(times):
-        began = time.monotonic()
-        with CaptureQueriesContext(connection) as queries:
-            do()
-        longest, statements = max(longest, time.monotonic() - began), len(queries)
-    print(f"{1000 * longest:10.1f} ms {statements:6} statements: {name}", flush=True)
+def _time(table: Table, name: str, do: Step, *, times: int = 3) -> None:
+    taken = chosen(max, rounds_of([do] * times))
+    table.row(round(1000 * taken.clock, 1), taken.statements, name)
 
 
 if __name__ == "__main__":
-    set_up_django()
     main()

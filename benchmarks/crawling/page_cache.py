@@ -6,33 +6,26 @@ Wants a PostgreSQL whose tables are made; works in this process, in crawls of it
 
 from __future__ import annotations
 
-import time
+from benchmarks.scene.crawls import begin, make_ready, to_the_end
+from benchmarks.timer import Table, timed
+from tests.webs.synthetic import SyntheticWeb, serve_web
 
-from benchmarks.scene.database import set_up_django
+WEB = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)
+WAYS = {"first": 0, "second, without the cache": 0, "second, with the cache": 600}
 
 
 def main() -> None:
-    from benchmarks.scene.crawls import crawl_to_the_end, make_ready
-    from tests.webs.synthetic import SyntheticWeb, serve_web
-
     make_ready()
-    web = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)
-    print(f"{'crawl':28}{'requests':>10}{'reused':>8}{'seconds':>9}")
-    with serve_web(web) as served:
-        for name, seconds in (
-            ("first", 0),
-            ("second, without the cache", 0),
-            ("second, with the cache", 600),
-        ):
-            asked, began = served.count_requests(), time.monotonic()
-            run = crawl_to_the_end(name, served.seeds, reuse_seconds=seconds)
+    table = Table("requests", "reused", "seconds", "crawl")
+    with serve_web(WEB) as site:
+        for name, seconds in WAYS.items():
+            asked = site.count_requests()
+            with timed() as taken:
+                run = begin(name, site.seeds, delay_seconds=0.02, reuse_seconds=seconds)
+                to_the_end(run)
             reused = run.pages.exclude(reused_from=None).count()
-            print(
-                f"{name:28}{served.count_requests() - asked:10}{reused:8}"
-                f"{time.monotonic() - began:9.1f}"
-            )
+            table.row(site.count_requests() - asked, reused, taken.clock, name)
 
 
 if __name__ == "__main__":
-    set_up_django()
     main()

@@ -15,14 +15,14 @@ import argparse
 import re
 import shlex
 import subprocess
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.crawling.budget import crawl_in_product
-from benchmarks.dashboard.viewers import environment_in, running_product
+from benchmarks.scene.product import environment_in, running_product
+from benchmarks.timer import timed
 
 OURS = "crawlsite"
 #: other exit statuses say that pages were missing
@@ -56,23 +56,20 @@ def crawl_ourselves(seeds: Sequence[str], workers: int) -> tuple[int, float]:
     with TemporaryDirectory(prefix="crawlsite-bench-") as state:
         environment = environment_in(state, WORKERS=str(workers))
         with running_product(environment):
-            pages, told = crawl_in_product(environment, seeds)
-    return pages, last_number(told)
+            return crawl_in_product(environment, seeds)
 
 
 def rate_of(command: str, seeds: Sequence[str], pages: int) -> float:
     """Pages a second of another crawler, in an empty folder of its own."""
     whole = command.replace("{seeds}", ",".join(seeds)).replace("{seed}", seeds[0])
     words = shlex.split(whole)
-    with TemporaryDirectory(prefix="crawlsite-bench-") as folder:
-        began = time.monotonic()
+    with TemporaryDirectory(prefix="crawlsite-bench-") as folder, timed() as taken:
         ended = subprocess.run(  # noqa: S603  # named on the command line of this benchmark
             words, cwd=folder, capture_output=True, text=True, check=False
         )
-        seconds = time.monotonic() - began
     if ended.returncode in FAILED:
         raise SystemExit(f"{whole}: {ended.stderr}")
-    return last_number(ended.stdout) or pages / seconds
+    return last_number(ended.stdout) or pages / taken.clock
 
 
 def last_number(printed: str) -> float:

@@ -1,11 +1,10 @@
-"""What a shift spends, by its threads. To be imported once Django is set up."""
+"""What a shift spends, by its threads."""
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from resource import RUSAGE_SELF, getrusage
 
 import psutil
@@ -28,41 +27,23 @@ DOES = {
 
 @dataclass
 class Spending:
-    """Seconds of the processor by threads, and by stages where these are measured
-    (`benchmarks.crawling.stage_costs`), statements of the shift's own thread, how often threads
-    waited, for each other or for the world (voluntary context switches), and the most memory that
-    the process had."""
-
-    seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
-    stages: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
+    #: of the processor, by threads
+    seconds: Counter[str] = field(default_factory=Counter)
+    #: of the processor, by stages where these are measured (`benchmarks.crawling.stage_costs`)
+    stages: Counter[str] = field(default_factory=Counter)
+    #: statements of the shift's own thread
     queries: int = 0
+    #: how often threads waited, for each other or for the world (voluntary context switches)
     waits: int = 0
+    #: of memory that the process had
     most_bytes: int = 0
 
     def add(self, other: Spending) -> None:
-        for name, seconds in other.seconds.items():
-            self.seconds[name] += seconds
-        for name, seconds in other.stages.items():
-            self.stages[name] += seconds
+        self.seconds.update(other.seconds)
+        self.stages.update(other.stages)
         self.queries += other.queries
         self.waits += other.waits
         self.most_bytes = max(self.most_bytes, other.most_bytes)
-
-
-def server_seconds() -> float:
-    """The processor's time of PostgreSQL's processes that live: those of connections that ended are
-    counted by their parent.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        server = psutil.Process(cursor.fetchone()[0]).parent()
-    assert server
-    times = [server.cpu_times(), *(child.cpu_times() for child in server.children())]
-    return float(
-        sum(each.user + each.system for each in times)
-        + times[0].children_user
-        + times[0].children_system
-    )
 
 
 def shift_spending(process_id: int, epoch: int) -> Spending:
@@ -105,4 +86,4 @@ def _watch(spending: Spending, ended: threading.Event) -> None:
                 )
         spending.most_bytes = max(spending.most_bytes, process.memory_info().rss)
     for name, seconds in latest.values():
-        spending.seconds[name] += seconds
+        spending.seconds[name] += seconds  # type: ignore[assignment]

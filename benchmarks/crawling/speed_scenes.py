@@ -13,18 +13,16 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks.crawling.folder_site import served_folder
-from benchmarks.scene.database import in_services
-from benchmarks.scene.sites import served_by_process
+from benchmarks.scene.database import on_own_servers
+from benchmarks.scene.sites import served_folder, served_webs
+from benchmarks.timer import in_turn
 from crawlsite.env import BASE_DIR
-from tests.webs.synthetic import SyntheticWeb, serve_web
+from tests.webs.synthetic import SyntheticWeb
 
 RUST = Path("/usr/share/doc/rust-doc/html")
 RUST_PORT = 8914
@@ -59,32 +57,18 @@ def main() -> None:
         else:
             print(f"Rust's manual: not measured, {RUST} is missing: apt-get install rust-doc")
     if asked.only != "rust":
-        with served_web() as seeds:
+        with served_webs(WEB) as (seeds,):
             tell(f"light pages, {LIGHT_HOSTS} hosts", checkouts, asked.runs, seeds)
-
-
-@contextmanager
-def served_web() -> Iterator[list[str]]:
-    """Serve the synthetic web by a process of its own; yields its seeds."""
-    with served_by_process(_serve) as seeds:
-        yield seeds
-
-
-def _serve(there: Connection) -> None:
-    with serve_web(WEB) as served:
-        there.send(served.seeds)
-        there.poll(None)
 
 
 def tell(scene: str, checkouts: Sequence[Path], runs: int, options: Sequence[str]) -> None:
     """Measure a scene, the checkouts taking turns, and print each one's speeds."""
     speeds: Speeds = {checkout: [] for checkout in checkouts}
     with TemporaryDirectory() as folder:
-        for number in range(runs + 1):
-            for place, checkout in enumerate(checkouts):
-                speed = one_run(checkout, Path(folder, str(place)), options)
-                if number:  # the first makes the tables and fills the caches
-                    speeds[checkout].append(speed)
+        for number, checkout in in_turn(checkouts, runs + 1):
+            speed = one_run(checkout, Path(folder, str(checkouts.index(checkout))), options)
+            if number:  # the first makes the tables and fills the caches
+                speeds[checkout].append(speed)
     for checkout, found in speeds.items():
         print(f"{scene}, {checkout.name}: {summary(found)}", flush=True)
     if len(checkouts) > 1:
@@ -108,7 +92,8 @@ def summary(speeds: Sequence[tuple[float, float]]) -> str:
 def one_run(checkout: Path, state: Path, options: Sequence[str]) -> tuple[float, float]:
     """Pages a second, and milliseconds of the processor a page."""
     python = str(checkout / ".venv/bin/python")
-    ended = in_services(checkout, state, [python, "-m", "benchmarks.crawling.speed", *options])
+    command = [python, "-m", "benchmarks.crawling.speed", *options]
+    ended = on_own_servers(state, *command, checkout=checkout)
     said = {name: float(value) for value, name in SAID.findall(ended.stdout)}
     if ended.returncode or len(said) < 2:
         sys.exit(f"A run of {checkout} has failed:\n{ended.stdout}{ended.stderr}")

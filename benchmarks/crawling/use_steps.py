@@ -5,33 +5,39 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
-from resource import RUSAGE_CHILDREN, getrusage
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from benchmarks.scene.database import set_up_django
+from django.conf import settings
 
-if TYPE_CHECKING:
-    from crawling.models import CrawlJob, Run
+from benchmarks.crawling import stage_costs
+from benchmarks.dashboard.answers import administrator
+from benchmarks.timer import timed
+from crawling.crawls.revisions import edit_crawl
+from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.links.microformats import MicroformatsReader
+from crawling.links.progress import unread_parts
+from crawling.links.second_reading import _read
+from crawling.links.stored_documents import html_pages
+from crawling.models import CrawlJob, Page, PlannedRevisit, Run, Watch
+from crawling.revisits.planner import plan_crawl
+from crawling.watches.comparing import compare_watched
+from crawling.watches.watching import WatchFields, create_watch, remove_watch
+from crawling.web.addresses import read_address
 
 #: of ten pages one is read again for the share of microformats
 EVERY = 10
-
-
-def nothing(crawl: CrawlJob) -> str:
-    return "what each of these takes without doing anything"
+ITEMS = "crawling.links.microformats:MicroformatsReader.items"
 
 
 def tabs(crawl: CrawlJob) -> str:
     """The page of the link check with each kind of problem, as a browser gets it."""
-    from crawling.uses.link_check.problem_kinds import ProblemKind
-
-    client, times, broken_off, run = _client(), {}, [], whole_run(crawl).number
+    client, times, broken_off, run = administrator(), {}, [], whole_run(crawl).number
     for kind in ProblemKind:
-        began = time.monotonic()
-        answer = client.get(f"/crawls/{crawl.pk}/links/?kind={kind}&run={run}")
-        times[str(kind)] = time.monotonic() - began
+        with timed() as taken:
+            answer = client.get(f"/crawls/{crawl.pk}/links/?kind={kind}&run={run}")
+        times[str(kind)] = taken.clock
         assert answer.status_code == 200, kind
         if b"message error" in answer.content:
             broken_off.append(str(kind))
@@ -42,34 +48,21 @@ def tabs(crawl: CrawlJob) -> str:
     )
 
 
-def csv(crawl: CrawlJob) -> str:
-    return _file(crawl, "csv")
+def file(kind: str, crawl: CrawlJob) -> str:
+    return lines(f"/crawls/{crawl.pk}/link-check.{kind}?run={whole_run(crawl).number}")
 
 
-def junit(crawl: CrawlJob) -> str:
-    return _file(crawl, "xml")
-
-
-def changes(crawl: CrawlJob) -> str:
-    """The links that differ between the last two runs, as a file."""
-    return _lines(f"/crawls/{crawl.pk}/link-changes.csv")
-
-
-def watch(crawl: CrawlJob) -> str:
-    return _watched(crawl, ignore_numbers=False)
-
-
-def watch_without_numbers(crawl: CrawlJob) -> str:
-    """Each page whose content differs is compared: what differs is no change to this watch."""
-    return _watched(crawl, ignore_numbers=True)
+def lines(path: str) -> str:
+    """What a browser gets in pieces."""
+    answer: Any = administrator().get(path)
+    assert answer.status_code == 200, path
+    pieces = [(piece.count(b"\n"), len(piece)) for piece in answer.streaming_content]
+    count, size = (sum(column) for column in zip(*pieces, strict=True))
+    return f"{count:,} lines, {size / 1e6:.1f} MB"
 
 
 def plan(crawl: CrawlJob) -> str:
     """Plan revisits, a tenth of the pages a day."""
-    from crawling.models import Page, PlannedRevisit
-    from crawling.runs.crawls.revisions import edit_crawl
-    from crawling.uses.revisits.planner import plan_crawl
-
     pages = Page.objects.filter(run=_latest(crawl)).count()
     edit_crawl(crawl, {"visits_a_day": max(1, pages // 10)})
     plan_crawl(crawl.pk)
@@ -78,89 +71,25 @@ def plan(crawl: CrawlJob) -> str:
 
 def microformats(crawl: CrawlJob) -> str:
     """A tenth of the second reading, and the share of microformats in it."""
-    from crawling.datasets.microformats import MicroformatsReader
-    from crawling.datasets.second_reading import _read
-    from crawling.datasets.stored_documents import html_pages
-
-    spent = [0.0]
-
-    class TimedReader(MicroformatsReader):
-        def items(self, document: Any, base: str) -> Any:
-            began = time.process_time()
-            try:
-                return super().items(document, base)
-            finally:
-                spent[0] += time.process_time() - began
-
-    run, began, pages, items = whole_run(crawl), time.process_time(), 0, 0
-    with TimedReader() as reader:
+    stage_costs.install({"items": [ITEMS]})
+    run, pages, items = whole_run(crawl), 0, 0
+    with timed() as taken, MicroformatsReader() as reader:
         for page in html_pages(run).order_by("pk").iterator():
             if page.pk % EVERY == 0:
                 rows = _read(run, page, reader)
-                pages, items = (
-                    pages + 1,
-                    items + sum(row[3] == "microformats" for row in rows.structured),
-                )
-    program = getrusage(RUSAGE_CHILDREN)
-    spent[0] += program.ru_utime + program.ru_stime
-    whole = time.process_time() - began + program.ru_utime + program.ru_stime
+                pages += 1
+                items += sum(row[3] == "microformats" for row in rows.structured)
+    spent = stage_costs.spent()["items"] + taken.children
     return (
-        f"{pages:,} pages, {1000 * whole / pages:.1f} ms of the processor each; microformats: "
-        f"{items:,} items, {1000 * spent[0] / pages:.2f} ms a page, {spent[0] / whole:.1%}"
+        f"{pages:,} pages, {1000 * taken.here / pages:.1f} ms of the processor each; microformats: "
+        f"{items:,} items, {1000 * spent / pages:.2f} ms a page, {spent / taken.here:.1%}"
     )
 
 
-STEPS: dict[str, Callable[[CrawlJob], str]] = {
-    step.__name__: step
-    for step in (
-        *(nothing, tabs, csv, junit, changes, watch, watch_without_numbers, plan),
-        microformats,
-    )
-}
-
-
-def _latest(crawl: CrawlJob) -> Run:
-    return crawl.runs.get(is_latest=True)
-
-
-def whole_run(crawl: CrawlJob) -> Run:
-    """The latest run whose pages have been read a second time, all of them."""
-    from crawling.datasets.progress import unread_parts
-
-    return next(run for run in crawl.runs.order_by("-number") if not unread_parts(run))
-
-
-def _client() -> Any:
-    from django.contrib.auth.models import User
-    from django.test import Client
-
-    user, _ = User.objects.get_or_create(username="uses", is_superuser=True, is_staff=True)
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def _file(crawl: CrawlJob, kind: str) -> str:
-    return _lines(f"/crawls/{crawl.pk}/link-check.{kind}?run={whole_run(crawl).number}")
-
-
-def _lines(path: str) -> str:
-    """What a browser gets in pieces."""
-    lines = size = 0
-    answer = _client().get(path)
-    assert answer.status_code == 200, path
-    for piece in answer.streaming_content:
-        lines, size = lines + piece.count(b"\n"), size + len(piece)
-    return f"{lines:,} lines, {size / 1e6:.1f} MB"
-
-
-def _watched(crawl: CrawlJob, *, ignore_numbers: bool) -> str:
-    """Watch all pages of the seed's host, as if since before the latest run."""
-    from crawling.uses.watches.comparing import compare_watched
-    from crawling.uses.watches.models import Watch
-    from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
-    from crawling.web.addresses import read_address
-
+def watch(crawl: CrawlJob, *, ignore_numbers: bool = False) -> str:
+    """Watch all pages of the seed's host, as if since before the latest run. Where numbers are
+    ignored, each page whose content differs is compared: what differs is no change to this watch.
+    """
     host = read_address(crawl.seeds[0]).host_key
     fields = WatchFields("host", host, ignore_numbers=ignore_numbers)
     made = create_watch(crawl, fields, by=None)
@@ -172,15 +101,32 @@ def _watched(crawl: CrawlJob, *, ignore_numbers: bool) -> str:
     return said
 
 
+STEPS: dict[str, Callable[[CrawlJob], str]] = {
+    "nothing": lambda _: "what each of these takes without doing anything",
+    "link check, each tab once": tabs,
+    "link check, CSV": partial(file, "csv"),
+    "link check, JUnit": partial(file, "xml"),
+    "links of two runs compared, CSV": lambda crawl: lines(f"/crawls/{crawl.pk}/link-changes.csv"),
+    "watch of all pages": watch,
+    "watch of all pages, numbers are no change": partial(watch, ignore_numbers=True),
+    "plan of revisits": plan,
+    "second reading, a tenth": microformats,
+}
+
+
+def _latest(crawl: CrawlJob) -> Run:
+    return crawl.runs.get(is_latest=True)
+
+
+def whole_run(crawl: CrawlJob) -> Run:
+    """The latest run whose pages have been read a second time, all of them."""
+    return next(run for run in crawl.runs.order_by("-number") if not unread_parts(run))
+
+
 def main() -> None:
-    from django.conf import settings
-
-    from crawling.models import CrawlJob
-
     settings.ALLOWED_HOSTS = ["testserver"]
     print(STEPS[sys.argv[1]](CrawlJob.objects.get(name=sys.argv[2])))
 
 
 if __name__ == "__main__":
-    set_up_django()
     main()

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from resource import RUSAGE_SELF, getrusage
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from django.contrib.auth.models import User
+from django.db.models import F
 
 from benchmarks.crawling.changing_site import (
     HOME,
@@ -30,11 +30,29 @@ from benchmarks.crawling.changing_site import (
     link_differences,
     served_site,
 )
-from benchmarks.scene.database import set_up_django
-
-if TYPE_CHECKING:
-    from crawling.models import CrawlJob, Run
-    from tests.servers import Site
+from benchmarks.scene.crawls import make_ready, to_the_end
+from benchmarks.timer import MIB, Table, Taken, timed
+from crawling.alerts.delivery import send_due
+from crawling.alerts.listeners import save_listener
+from crawling.crawls.creation import create_crawl, free_name
+from crawling.crawls.revisions import edit_crawl
+from crawling.dashboard.links.link_changes import each_link_change
+from crawling.links.catch_up import catch_up
+from crawling.models import (
+    CrawlJob,
+    Listener,
+    Page,
+    PlannedRevisit,
+    RevisitPlan,
+    Run,
+    WatchEvent,
+)
+from crawling.previews.run_comparison import ChangeFilter, compare_runs
+from crawling.revisits.planner import plan_crawl
+from crawling.runs.start import start_run
+from crawling.watches.comparing import compare_watched
+from crawling.watches.watching import WatchFields, create_watch
+from tests.servers import Site, serve_site
 
 #: of the pages a day, once there is a budget; runs and looks at freshness a day
 VISITED_A_DAY, RUNS_A_DAY, LOOKS = 0.1, 2, 5
@@ -58,44 +76,35 @@ class Judged:
         self.wrong += len(told - true)
 
 
-def _seconds() -> defaultdict[str, float]:
-    return defaultdict(float)
-
-
 @dataclass
 class Judgement:
-    """Of all runs, by what tells; seconds of the processor by what takes them."""
+    """Of all runs."""
 
-    told: dict[str, Judged] = field(default_factory=dict)
-    processor: defaultdict[str, float] = field(default_factory=_seconds)
-    clock: defaultdict[str, float] = field(default_factory=_seconds)
-
-    def judge(self, what: str, told: Set[Any], true: Set[Any]) -> None:
-        self.told.setdefault(what, Judged()).judge(told, true)
+    #: by what tells
+    told: defaultdict[str, Judged] = field(default_factory=lambda: defaultdict(Judged))
+    #: by what takes it
+    taken: defaultdict[str, list[Taken]] = field(default_factory=lambda: defaultdict(list))
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
-        began, used = time.monotonic(), time.process_time()
-        yield
-        self.clock[what] += time.monotonic() - began
-        self.processor[what] += time.process_time() - used
+        with timed() as taken:
+            yield
+        self.taken[what].append(taken)
 
-    def lines(self) -> Iterator[str]:
-        yield f"{'':28}{'found':>8}{'missing':>9}{'wrong':>7}"
+    def print(self) -> None:
+        table = Table("found", "missing", "wrong", "what tells")
         for what, each in self.told.items():
-            yield f"{what:28}{each.found:8,}{each.missing:9,}{each.wrong:7,}"
-        yield f"{'':28}{'clock s':>8}{'CPU s':>9}"
-        for what, seconds in self.clock.items():
-            yield f"{what:28}{seconds:8.1f}{self.processor[what]:9.1f}"
+            table.row(each.found, each.missing, each.wrong, what)
+        table = Table("clock s", "CPU s", "what takes it")
+        for what, some in self.taken.items():
+            table.row(sum(one.clock for one in some), sum(one.here for one in some), what)
 
 
 class FollowedPlan(NamedTuple):
-    """fresh, expected: mean share of the pages that are as they were stored, as it was and as the
-    last plan has it. requests: a day, of pages that were there.
-    """
-
+    #: mean share of the pages that are as they were stored, as it was and as the last plan has it
     fresh: float
     expected: float
+    #: a day, of pages that were there
     requests: float
 
 
@@ -103,12 +112,8 @@ class WatchedCrawl:
     """A crawl of the site with a watch for each section; a server on loopback gets the notices."""
 
     def __init__(self, site: ChangingSite, server: Site, hooks: Site) -> None:
-        from benchmarks.scene.crawls import run_to_the_end
-        from crawling.crawls.creation import create_crawl, free_name
-        from crawling.watches.watching import WatchFields, create_watch
-
         self.site, self._server, self._hooks = site, server, hooks
-        self.judgement, self._run = Judgement(), run_to_the_end
+        self.judgement = Judgement()
         seed = f"{server.url}{HOME}"
         order = {"name": free_name("watched site"), "seeds": [seed], "delay_seconds": 0}
         self.crawl: CrawlJob = create_crawl(order)
@@ -119,13 +124,9 @@ class WatchedCrawl:
         self._before, self._state = self._crawled(), site.state()
 
     def _crawled(self) -> Run:
-        from crawling.datasets.catch_up import catch_up
-        from crawling.runs.start import start_run
-        from crawling.uses.watches.comparing import compare_watched
-
         judgement = self.judgement
         with judgement.timed("crawl"):
-            run = self._run(start_run(self.crawl))
+            run = to_the_end(start_run(self.crawl))
         assert run.state == "finished", run.reason
         with judgement.timed("links of pages"):
             catch_up(run.pk)
@@ -146,21 +147,21 @@ class WatchedCrawl:
     def _judge(
         self, run: Run, changed: set[tuple[str, str]], links: set[tuple[str, str, str]]
     ) -> None:
-        from crawling.uses.watches.models import WatchEvent
-
         events = WatchEvent.objects.filter(run=run).values_list("kind", "url")
-        self.judgement.judge(
-            "events of watches", {(kind, self._path(url)) for kind, url in events}, changed
+        self.judgement.told["events of watches"].judge(
+            {(kind, self._path(url)) for kind, url in events}, changed
         )
-        self.judgement.judge("notices by webhook", self._notices(), changed)
+        self.judgement.told["notices by webhook"].judge(self._notices(), changed)
         # a number that changes is no change to these watches, and one to a comparison of content
         both = {path for path in self._before_paths if self.site.counts_visitors(path)}
         counted = {("changed", path) for path in both if path in self._now_paths}
-        self.judgement.judge("pages of two runs compared", self._compared(run), changed | counted)
+        self.judgement.told["pages of two runs compared"].judge(
+            self._compared(run), changed | counted
+        )
         with self.judgement.timed("links compared"):
             found = _link_changes(self._before, run)
         told = {(self._path(page), change, self._path(target)) for page, change, target in found}
-        self.judgement.judge("links of two runs compared", told, links)
+        self.judgement.told["links of two runs compared"].judge(told, links)
 
     @property
     def _before_paths(self) -> Set[str]:
@@ -172,8 +173,6 @@ class WatchedCrawl:
 
     def _notices(self) -> set[tuple[str, str]]:
         """What the server has got since it was asked last."""
-        from crawling.uses.alerts.delivery import send_due
-
         at = len(self._hooks.log)
         with self.judgement.timed("notices"):
             while send_due():
@@ -183,8 +182,6 @@ class WatchedCrawl:
         return {(words[one["event"]], self._path(url)) for one in facts for url in one["urls"]}
 
     def _compared(self, run: Run) -> set[tuple[str, str]]:
-        from crawling.previews.run_comparison import ChangeFilter, compare_runs
-
         with self.judgement.timed("pages compared"):
             wanted = ChangeFilter(limit=len(self.site.paths) + 1)
             rows = compare_runs(self._before, run, wanted, by=None).rows or []
@@ -201,17 +198,12 @@ class WatchedCrawl:
 
     def plan(self, policy: str) -> None:
         """Give the crawl its budget, and plan."""
-        from crawling.runs.crawls.revisions import edit_crawl
-
         budget = round(VISITED_A_DAY * len(self.site.paths))
         edit_crawl(self.crawl, {"visits_a_day": budget, "visit_policy": policy})
         self.crawl.refresh_from_db()
         self._planned()
 
     def _planned(self) -> dict[str, Any]:
-        from crawling.models import RevisitPlan
-        from crawling.uses.revisits.planner import plan_crawl
-
         with self.judgement.timed("plan of revisits"):
             plan_crawl(self.crawl.pk)
         return dict(RevisitPlan.objects.get(crawl=self.crawl).policies)
@@ -237,8 +229,6 @@ class WatchedCrawl:
 
     def rate_lines(self) -> Iterator[str]:
         """Estimated rates beside the true ones."""
-        from crawling.models import PlannedRevisit
-
         rows = {self._path(row.url): row for row in PlannedRevisit.objects.filter(crawl=self.crawl)}
         yield f"{'changes a day':>14}{'pages':>7}{'estimated, median':>20}{'in the interval':>17}"
         for rate in RATES:
@@ -254,10 +244,6 @@ class WatchedCrawl:
 
 def pass_days(crawl: CrawlJob, days: float) -> None:
     """Let everything that is stored of a crawl have happened so many days before."""
-    from django.db.models import F
-
-    from crawling.models import Page, PlannedRevisit
-
     earlier = timedelta(days=days)
     Page.objects.filter(run__crawl=crawl).update(fetched_at=F("fetched_at") - earlier)
     PlannedRevisit.objects.filter(crawl=crawl).update(
@@ -266,11 +252,6 @@ def pass_days(crawl: CrawlJob, days: float) -> None:
 
 
 def _listen(url: str) -> None:
-    from django.contrib.auth.models import User
-
-    from crawling.uses.alerts.listeners import save_listener
-    from crawling.uses.alerts.models import Listener
-
     user, _ = User.objects.get_or_create(username="watched", is_superuser=True, is_staff=True)
     Listener.objects.filter(name=LISTENER).delete()
     events = ["page changed", "page gone", "new page"]
@@ -278,17 +259,12 @@ def _listen(url: str) -> None:
 
 
 def _link_changes(old: Run, new: Run) -> set[tuple[str, str, str]]:
-    from crawling.uses.link_check.link_changes import each_link_change
-
     return {(row["page"], row["change"], row["target"]) for row in each_link_change(old, new)}
 
 
 @contextmanager
 def watched_crawl(pages: int, seed: int) -> Iterator[WatchedCrawl]:
     """A first run of it is over."""
-    from benchmarks.scene.crawls import make_ready
-    from tests.servers import serve_site
-
     make_ready()
     site = ChangingSite(pages, seed)
     with serve_site({HOOK: (204, {}, "")}) as hooks, served_site(site) as server:
@@ -300,11 +276,11 @@ def main() -> None:
     for name, usual in (("pages", 2000), ("days", 10), ("planned", 10), ("seed", 1)):
         reader.add_argument(f"--{name}", type=int, default=usual)
     asked = reader.parse_args()
-    with watched_crawl(asked.pages, asked.seed) as watched:
+    with timed() as taken, watched_crawl(asked.pages, asked.seed) as watched:
         for day in range(1, asked.days + 1):
             counts = Counter(kind for kind, _ in watched.pass_day())
             print(f"day {day}: {dict(sorted(counts.items()))}", flush=True)
-        print("\n".join(watched.judgement.lines()))
+        watched.judgement.print()
         watched.plan("optimal")
         print("\n".join(watched.rate_lines()))
         for policy in ("optimal", "uniform"):
@@ -315,9 +291,8 @@ def main() -> None:
                 f"in the long run; {played.requests:.0f} revisits a day",
                 flush=True,
             )
-    print(f"{getrusage(RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB at most")
+    print(f"{taken.memory / MIB:.0f} MiB more at most than at the start")
 
 
 if __name__ == "__main__":
-    set_up_django()
     main()

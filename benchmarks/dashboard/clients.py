@@ -5,11 +5,12 @@ answers or not.
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+
+from benchmarks.timer import in_words
 
 #: of a live page, as `crawlsite.preferences.USUAL_SECONDS` and base.html have it
 EVERY_SECONDS, PATIENCE_SECONDS = 2.0, 10.0
@@ -19,14 +20,11 @@ PROGRAM_PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Scene:
-    """pages: what operators look at, in turn; each has his session's cookie.
-
-    paths: what the program asks for, `requests` a second.
-    """
-
     port: int
+    #: what operators look at, in turn; each has his session's cookie
     pages: list[str]
     cookies: list[str]
+    #: the program's, and what it asks for, `requests` a second
     token: str
     paths: list[str]
     requests: float
@@ -42,36 +40,17 @@ class Report:
     taken: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
     late: Counter[str] = field(default_factory=Counter)
 
-    def of(self, who: str, *statuses: int) -> list[float]:
-        """All times of a client, or those with one of the statuses, the shortest first."""
-        return sorted(
-            one
-            for (name, status), some in self.taken.items()
-            if name == who and (not statuses or status in statuses)
-            for one in some
-        )
-
     def lines(self) -> list[str]:
-        kinds = sorted(self.taken)
+        refused = self.taken["program", 429] + self.taken["program", 503]
         return [
             *(
-                f"{who} {status}: {in_words(sorted(self.taken[who, status]))}"
-                for who, status in kinds
+                f"{who} {status}: {in_words(some)}"
+                for (who, status), some in sorted(self.taken.items())
+                if some
             ),
-            f"refused: {in_words(self.of('program', 429, 503))}",
+            f"refused: {in_words(refused)}",
             f"no answer in time: {dict(self.late) or 'none'}",
         ]
-
-
-def in_words(seconds: list[float]) -> str:
-    """How many, and how long half of them, nearly all and all took."""
-    if not seconds:
-        return "none"
-    p50, p95, p99 = (seconds[math.ceil(share * len(seconds)) - 1] for share in (0.5, 0.95, 0.99))
-    return (
-        f"{len(seconds)}, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, at most "
-        f"{seconds[-1]:.3f} s"
-    )
 
 
 def load(scene: Scene, report: Report) -> None:

@@ -11,33 +11,74 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
+from uuid import uuid4
 
 import numpy as np
+from django.db import connection
 
-from benchmarks.scene.database import set_up_django
-from benchmarks.waiting import await_change
+from allocation.models import RequestKind
+from allocation.selectors import outcome_of
+from allocation.services import finish_process, register_process, request_resources
+from benchmarks.dashboard.answers import show, show_files
+from benchmarks.scene.database import database_of_pages
+from benchmarks.scene.links import forget_links, written_part
+from benchmarks.scene.planned_crawl import planned_crawl
+from benchmarks.timer import MIB, await_change, in_own_process
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.job_rows import open_jobs
+from crawling.jobs.kinds import JobEvent
+from crawling.jobs.removal import forget_jobs, remove_forgotten
+from crawling.jobs.running import run_job
+from crawling.jobs.running_job import RunningJob
+from crawling.link_graph.graphs import computed_graph
+from crawling.link_graph.jobs import LINK_GRAPH, mebibytes_of
+from crawling.link_graph.tables import TABLES
+from crawling.links.parquet import STORED, put_query
+from crawling.models import Page, Run
+from crawling.pools import default_pool
+from crawling.storage import storage
 
 LINKS_OF_A_PART = 200_000
 #: a few pages have most links: a target is the page of this power of a number below 1
 SKEW = 3
-#: that are told of
+#: steps that are told of
 LONGEST = 8
 #: seconds from the start of a job to another process's request for the memory
 BETWEEN_REQUESTS = (1, 20)
 #: for a request to be granted; the benchmark ends with it
 LIMIT_SECONDS = 300.0
+#: of every link
+SAID = {"fragment": "", "element": "a", "attribute": "href", "rel": "", "anchor": "More"}
+SAID["place"] = "main"
 
 
-def fill_graph(run_id: int, links: int) -> None:
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    for name, usual in (("pages", 1_000_000), ("links", 10_000_000), ("hosts", 20_000)):
+        reader.add_argument(f"--{name}", type=int, default=usual)
+    asked = reader.parse_args()
+    with database_of_pages():
+        crawl = planned_crawl(asked.pages, 1, asked.hosts)
+        try:
+            run = Run.objects.get(crawl=crawl, is_latest=True)
+            fill_graph(run, asked.links)
+            _compute(run)
+            _give_back(run)
+            show(_addresses(run))
+            show_files(
+                f"/crawls/{run.crawl_id}/graph.{kind}?show={of}"
+                for kind in ("csv", "parquet", "graphml")
+                for of in ("pages", "hosts")
+            )
+        finally:
+            forget_links()
+            forget_jobs(JobEvent.DELETED)
+            remove_forgotten()
+
+
+def fill_graph(run: Run, links: int) -> None:
     """Give the run's pages so many links to each other, in parts as the product writes them."""
-    from django.utils import timezone
-
-    from crawling.datasets.parquet import STORED, put_query
-    from crawling.datasets.parts import new_part
-    from crawling.models import Page
-
-    found = Page.objects.filter(run=run_id).order_by("pk")
+    found = Page.objects.filter(run=run).order_by("pk")
     rows = found.values_list("pk", "url__fingerprint", "url__url").iterator()
     ids, fingerprints, urls = (np.array(column) for column in zip(*rows, strict=True))
     chance, of_a_page = np.random.default_rng(1), links // len(ids)
@@ -45,92 +86,42 @@ def fill_graph(run_id: int, links: int) -> None:
     pages_of_a_part = LINKS_OF_A_PART // of_a_page
     for at in range(0, len(ids), pages_of_a_part):
         sources = np.repeat(np.arange(at, min(at + pages_of_a_part, len(ids))), of_a_page)
-        targets = shuffled[(len(ids) * chance.random(len(sources)) ** SKEW).astype(np.int64)]
+        count = len(sources)
+        targets = shuffled[(len(ids) * chance.random(count) ** SKEW).astype(np.int64)]
         given = {
             "page_id": ids[sources],
             "page": urls[sources].astype(object),
-            "position": np.tile(np.arange(of_a_page), len(sources) // of_a_page),
+            "position": np.tile(np.arange(of_a_page), count // of_a_page),
             "target": urls[targets].astype(object),
-            **_said(len(sources)),
+            **{name: np.full(count, word, object) for name, word in SAID.items()},
             "target_fingerprint": fingerprints[targets],
         }
-        part = new_part(run_id, None)
-        part.collected_at = part.written_at = timezone.now()
+        part = written_part(run.pk)
         part.links, part.bytes = put_query(part.name, STORED, given)
         part.save()
 
 
-def _said(links: int) -> dict[str, Any]:
-    said = {"fragment": "", "element": "a", "attribute": "href", "rel": "", "anchor": "More"}
-    return {name: np.full(links, word, object) for name, word in (said | {"place": "main"}).items()}
-
-
-def main() -> None:
-    from benchmarks.dashboard.links import forget_links
-    from benchmarks.dashboard.page_jobs import fill_crawl
-    from benchmarks.dashboard.times import show, show_files
-    from benchmarks.scene.database import database_of_pages
-    from crawling.jobs.kinds import JobEvent
-    from crawling.jobs.removal import forget_jobs, remove_forgotten
-    from crawling.models import Run
-
-    reader = argparse.ArgumentParser(description=__doc__)
-    for name, usual in (("pages", 1_000_000), ("links", 10_000_000), ("hosts", 20_000)):
-        reader.add_argument(f"--{name}", type=int, default=usual)
-    asked = reader.parse_args()
-    with database_of_pages():
-        crawl = fill_crawl(asked.pages, 1, asked.hosts)
-        try:
-            run = Run.objects.get(crawl=crawl, is_latest=True)
-            fill_graph(run.pk, asked.links)
-            _compute(run)
-            _give_back(run)
-            show(list(_places(run)))
-            show_files(list(_files(run)))
-        finally:
-            forget_links()
-            forget_jobs(JobEvent.DELETED)
-            remove_forgotten()
-
-
-def _compute(run: Any) -> None:
-    """In a process of its own, as the job does it: its time, its memory, the longest steps, and
-    what it stored.
-    """
-    from django.db import connection
-
-    from benchmarks.dashboard.times import forget_peak, peak_memory, resident_memory
-    from crawling.base.storage import storage
-    from crawling.jobs.enqueue import open_job
-    from crawling.jobs.running_job import RunningJob
-    from crawling.uses.link_graph.graphs import computed_graph
-    from crawling.uses.link_graph.jobs import LINK_GRAPH, mebibytes_of
-    from crawling.uses.link_graph.tables import TABLES
-
+def _compute(run: Run) -> None:
+    """As the job does it: what it takes, the longest steps, and what it stored."""
     job = open_job(LINK_GRAPH, run, by=None)
-    connection.close()
-    if (pid := os.fork()) == 0:
-        before, steps = resident_memory(), _Steps(job.name.partition("/")[0])
-        forget_peak()
-        began, used = time.perf_counter(), time.process_time()
-        from crawling.uses.link_graph.computation import compute
 
+    def do() -> str:
+        from crawling.link_graph.computation import compute  # its libraries count, too
+
+        steps = _Steps(job.name.partition("/")[0])
         compute(RunningJob(job, steps.goes_on))
-        wall, here = time.perf_counter() - began, time.process_time() - used
-        more, granted = (peak_memory() - before) / 2**20, mebibytes_of(job)
-        print(
-            f"{wall:.0f} s, {here:.0f} s of the processor; {more:.0f} MB more, of {granted:,} MiB "
-            "granted; longest steps:"
+        longest = "; ".join(
+            f"{seconds:.1f} s {', '.join(files)}"
+            for seconds, files in sorted(steps.taken, reverse=True)[:LONGEST]
         )
-        for seconds, files in sorted(steps.taken, reverse=True)[:LONGEST]:
-            print(f"{seconds:8.1f} s  {', '.join(files)}", flush=True)
-        os._exit(0)
-    os.waitpid(pid, 0)
+        return f"of {mebibytes_of(job):,} MiB granted; longest steps: {longest}"
+
+    in_own_process("link graph", do)
     computed = computed_graph(run)
     assert computed is not None
     print(f"{computed.pages:,} pages, {computed.links:,} links, {computed.hosts:,} hosts")
     for table in TABLES:
-        print(f"{(storage().size(computed.file(table)) or 0) / 2**20:8.1f} MB  {table}")
+        print(f"{(storage().size(computed.file(table)) or 0) / MIB:8.1f} MB  {table}")
 
 
 class _Steps:
@@ -141,8 +132,6 @@ class _Steps:
         self._last, self.taken = time.perf_counter(), list[tuple[float, list[str]]]()
 
     def goes_on(self) -> bool:
-        from crawling.base.storage import storage
-
         now, names = time.perf_counter(), set(storage().list(self._folder))
         written = sorted(name.partition(".")[2] for name in names - self._known)
         self.taken.append((now - self._last, written))
@@ -150,18 +139,10 @@ class _Steps:
         return True
 
 
-def _give_back(run: Any) -> None:
+def _give_back(run: Run) -> None:
     """How long another process waits for all memory that is free without the job, while that is at
     its work: again and again at random moments, until the graph is computed.
     """
-    from django.db import connection
-
-    from crawling.installation.pools import default_pool
-    from crawling.jobs.enqueue import open_job
-    from crawling.jobs.job_rows import open_jobs
-    from crawling.jobs.running import run_job
-    from crawling.uses.link_graph.jobs import LINK_GRAPH
-
     job = open_job(LINK_GRAPH, run, by=None)
     chance, waited = np.random.default_rng(2), list[float]()
     classes = default_pool().classes.values_list("key", flat=True)
@@ -186,57 +167,35 @@ def _give_back(run: Any) -> None:
 
 def _wait_for_memory(mebibytes: int) -> float:
     """Seconds until another process has so much memory; it is given back at once."""
-    from uuid import uuid4
-
-    from allocation.models import RequestKind
-    from allocation.selectors import outcome_of
-    from allocation.services import finish_process, register_process, request_resources
-    from crawling.installation.pools import default_pool
-
     amounts, request = {"memory": mebibytes}, uuid4()
-    process = register_process(
-        pool=default_pool().pk, label="crawl", run_ref="crawl", maximum=amounts
-    ).pk
+    pool = default_pool().pk
+    process = register_process(pool=pool, label="crawl", run_ref="crawl", maximum=amounts).pk
     asked_at = time.monotonic()
-    found = request_resources(
-        process=process, amounts=amounts, request_id=request, kind=RequestKind.START
-    )
+    request_resources(process=process, amounts=amounts, request_id=request, kind=RequestKind.START)
 
     def is_granted() -> bool:
         told = outcome_of(request)
         return bool(told and told.granted)
 
-    if not found.granted:
-        await_change(is_granted, "The memory was not granted.", seconds=LIMIT_SECONDS, every=0.02)
+    await_change(is_granted, "The memory was not granted.", seconds=LIMIT_SECONDS, every=0.02)
     waited = time.monotonic() - asked_at
     finish_process(process=process)
     return waited
 
 
-def _places(run: Any) -> Iterator[str]:
+def _addresses(run: Run) -> Iterator[str]:
     web, api = f"/crawls/{run.crawl_id}", f"/api/v1/crawls/{run.crawl_id}/graph"
-    yield from (f"{web}/graph/{query}" for query in _queries(run))
+    url = Page.objects.filter(run=run).values_list("url__url", flat=True).first()
+    lists = ["", "?sort=in_links", "?sort=hub", "?q=a1b2c3", "?show=hosts", "?show=hosts&q=site5"]
+    lists += ["?show=components", "?show=components&kind=strong", "?show=drawing"]
+    lists += ["?show=drawing&drawing=1", "?show=drawing&q=site5", "?component=strong-1"]
+    lists.append(f"?host={str(url).split('/')[2]}")
+    yield from (f"{web}/graph/{query}" for query in lists)
     yield from (f"{api}/pages?sort={sort}" for sort in ("pagerank", "in_links", "hub"))
     yield from (f"{api}{rest}" for rest in ("", "/hosts", "/components", "/drawings/0"))
     yield from (f"{api}/pages{query}" for query in ("?q=a1b2c3", "?component=strong-1"))
     yield f"{web}/pages/{run.pages.earliest('pk').pk}/"
 
 
-def _files(run: Any) -> Iterator[str]:
-    for kind in ("csv", "parquet", "graphml"):
-        yield from (f"/crawls/{run.crawl_id}/graph.{kind}?show={of}" for of in ("pages", "hosts"))
-
-
-def _queries(run: Any) -> list[str]:
-    from crawling.models import Page
-
-    url = Page.objects.filter(run=run).values_list("url__url", flat=True).first()
-    lists = ["", "?sort=in_links", "?sort=hub", "?q=a1b2c3", "?show=hosts", "?show=hosts&q=site5"]
-    lists += ["?show=components", "?show=components&kind=strong", "?show=drawing"]
-    lists += ["?show=drawing&drawing=1", "?show=drawing&q=site5", "?component=strong-1"]
-    return [*lists, f"?host={str(url).split('/')[2]}"]
-
-
 if __name__ == "__main__":
-    set_up_django()
     main()

@@ -10,36 +10,28 @@ requests, then without one.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from statistics import mean
+from tempfile import TemporaryDirectory
 
-from crawling.machine.priority import lower_session
-from crawlsite.env import for_child
+from django.contrib.auth.models import Group, User
+from django.test import Client
 
-PORT = 8790
+from allocation.models import Pool
+from benchmarks.dashboard.clients import Report, Scene, load
+from benchmarks.scene.crawls import allow_loopback, await_full_speed, begin, busy_webs, fetched
+from benchmarks.scene.database import on_own_servers
+from benchmarks.scene.product import PORT, Product, environment_at_hand, running_product
+from crawling.models import Run
+from crawlsite.tokens import make_token
+
 NO_LIMIT = 1_000_000
-
-
-@dataclass(frozen=True)
-class Size:
-    """How many operators and requests a second there are, and how long each part lasts. hosts,
-    width: of each crawl's web.
-    """
-
-    operators: int
-    requests: float
-    seconds: float
-    hosts: int
-    width: int
+#: parts alone and under load, in turn: a crawl's rate changes while it goes on
+ROUNDS = 2
 
 
 def main() -> None:
@@ -54,81 +46,87 @@ def main() -> None:
     reader.add_argument(
         "--limits", type=int, nargs="*", default=[600, NO_LIMIT], help="requests a minute"
     )
-    asked = vars(reader.parse_args())
-    limits = asked.pop("limits")
-    for limit in limits:
-        print(f"--- {limit} requests a minute allowed", flush=True)
-        measure(Size(**asked), limit)
-
-
-def measure(size: Size, limit: int) -> None:
-    """Print pages a second alone and under load, and what the clients saw."""
-    with tempfile.TemporaryDirectory(prefix="crawlsite-bench-") as state:
-        environment = environment_in(state, API_REQUESTS_A_MINUTE=str(limit))
-        with running_product(environment), served(size) as seeds:
-            told = json.dumps({**asdict(size), "port": PORT, "seeds": seeds})
-            subprocess.run(  # noqa: S603
-                [sys.executable, "-m", "benchmarks.dashboard.scene", told],
-                env=environment,
-                check=True,
-            )
-
-
-def environment_in(state: str, **others: str) -> dict[str, str]:
-    """For a product that has servers of its own and its files in this folder."""
-    own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING"}
-    return for_child({**own, "DATABASE_URL": "", "REDIS_URL": "", **others})
-
-
-@contextmanager
-def running_product(environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """The supervisor with everything it starts; stopped at the end."""
-    command = [sys.executable, "-m", "crawlsite.supervisor"]
-    # our own
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as product:  # noqa: S603
-        try:
-            assert product.stdout
-            next(line for line in product.stdout if "ready" in line)
-            yield product
-        finally:
-            product.terminate()
-            product.communicate(timeout=30)
-
-
-@contextmanager
-def served(size: Size) -> Iterator[list[list[str]]]:
-    """The seeds of two crawls, served by processes of their own."""
-    context = get_context("spawn")
-    webs = []
-    for first_host in (11, 11 + size.hosts):
-        ours, theirs = context.Pipe()
-        web = context.Process(
-            target=serve, args=(theirs, first_host, size.hosts, size.width), daemon=True
-        )
-        web.start()
-        webs.append((web, ours))
-    try:
-        yield [pipe.recv() for _, pipe in webs]
-    finally:
-        for web, _ in webs:
-            web.terminate()
-            web.join()
-
-
-def serve(pipe: Connection, first_host: int, hosts: int, width: int) -> None:
-    """With the priority of what crawls it: elsewhere it would take nothing from those who look at
-    pages.
-    """
-    os.setsid()
-    lower_session()
-    from tests.webs.synthetic import SyntheticWeb, serve_web
-
-    web = SyntheticWeb(
-        first_host, hosts=hosts, width=width, error_percent=0, slow_percent=0, first_host=first_host
+    reader.add_argument(
+        "--here", action="store_true", help="on the servers at hand, with one limit"
     )
-    with serve_web(web) as site:
-        pipe.send(site.seeds)
-        signal.pause()  # until it is terminated
+    asked = reader.parse_args()
+    for limit in asked.limits:
+        if asked.here:
+            measure(asked, limit)
+        else:
+            print(f"--- {limit} requests a minute allowed", flush=True)
+            again = [sys.executable, "-m", "benchmarks.dashboard.viewers", *sys.argv[1:]]
+            with TemporaryDirectory(prefix="crawlsite-bench-") as state:
+                ended = on_own_servers(
+                    state, *again, "--limits", str(limit), "--here", is_told=True
+                )
+            ended.check_returncode()
+
+
+def measure(asked: argparse.Namespace, limit: int) -> None:
+    """Print pages a second alone and under load, and what the clients saw."""
+    environment = environment_at_hand(API_REQUESTS_A_MINUTE=str(limit))
+    with running_product(environment) as product, busy_webs(asked.hosts, asked.width) as webs:
+        allow_loopback()
+        runs = [begin(f"crawl {number}", seeds) for number, seeds in enumerate(webs)]
+        play(product, runs, scene_of(asked, runs))
+
+
+def play(product: Product, runs: Sequence[Run], scene: Scene) -> None:
+    keys = [run.pk for run in runs]
+    await_full_speed(keys)
+    report, rates = Report(), list[float]()
+
+    def alone() -> None:
+        # the figure is what the crawls fetch in as long a time as the load beside them takes
+        time.sleep(scene.seconds)
+
+    parts = {"alone": alone, "under load": lambda: load(scene, report)}
+    for name, part in [*parts.items()] * ROUNDS:
+        before = product.totals(within=os.getppid())
+        rates.append(pages_a_second(keys, part))
+        report_cores(name, scene.seconds, before, product.totals(within=os.getppid()))
+    usual, loaded = mean(rates[::2]), mean(rates[1::2])
+    print(
+        f"crawls: {usual:.0f} pages/s alone, {loaded:.0f} under load "
+        f"({100 * loaded / max(usual, 1):.0f} %); in turn {', '.join(f'{r:.0f}' for r in rates)}"
+    )
+    print("\n".join(report.lines()), flush=True)
+
+
+def scene_of(asked: argparse.Namespace, runs: Sequence[Run]) -> Scene:
+    """A session for each operator, and a program's token."""
+    crawls = [run.crawl_id for run in runs]
+    pages = ["/", "/crawls/", *(f"/crawls/{crawl}/" for crawl in crawls)]
+    pages.append(f"/resources/{Pool.objects.get().pk}/")
+    paths = ["/api/v1/crawls", f"/api/v1/crawls/{crawls[0]}", "/api/v1/pools"]
+    cookies, client = [], Client()
+    for number in range(asked.operators):
+        client.force_login(_operator(f"operator{number}"))
+        cookies.append(f"sessionid={client.cookies['sessionid'].value}")
+        client.cookies.clear()
+    token = make_token(_operator("program"), "load")
+    return Scene(PORT, pages, cookies, token, paths, asked.requests, asked.seconds)
+
+
+def _operator(name: str) -> User:
+    user = User.objects.create_user(name)
+    user.groups.add(Group.objects.get(name="operator"))
+    return user
+
+
+def pages_a_second(runs: Sequence[int], during: Callable[[], None]) -> float:
+    """What these runs fetch while something goes on."""
+    before, began = fetched(runs), time.monotonic()
+    during()
+    return (fetched(runs) - before) / (time.monotonic() - began)
+
+
+def report_cores(name: str, seconds: float, before: Counter[str], after: Counter[str]) -> None:
+    """Print the cores that each kind of program took meanwhile."""
+    cores = {kind: (after[kind] - before[kind]) / seconds for kind in after}
+    told = ", ".join(f"{kind} {share:.2f}" for kind, share in sorted(cores.items()))
+    print(f"cores {name}: {told}", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,55 +13,47 @@ that resolves ahead.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import subprocess
+import asyncio
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from multiprocessing.connection import Connection
+from os import getloadavg
 from statistics import median
 from threading import Event, Thread
 
 import dns.exception
-import psutil
 from django.conf import settings
 from django.db import connection, connections
 from dns.resolver import Resolver as DnspythonResolver
 
-from allocation.models import OutboxKind
-from allocation.services import create_pool, mark_sent, unsent_outbox
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
+from benchmarks.scene.crawls import begin, granted_shifts, make_ready
 from benchmarks.scene.database import empty_database
-from benchmarks.waiting import await_change
-from crawling.base.errors import WrongState
+from benchmarks.scene.product import program
+from benchmarks.scene.sites import Asked, reply, served
+from benchmarks.timer import await_change, in_turn, seconds_of, spread
+from crawling.default_pool import default_classes
+from crawling.errors import WrongState
 from crawling.frontier import UrlOutcome
-from crawling.installation.default_pool import default_classes
-from crawling.installation.identity import set_identity
-from crawling.models import AllowedNetwork, CrawlJob, Url
-from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.start import start_run
+from crawling.models import CrawlJob, Url
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.stages import UnreadAnswer, step
+from crawling.pipeline.visit import Visit
+from crawling.preresolver.slots import SEAT_LOCK
 from crawling.runs.steering import stop
-from crawling.scheduler.duties import start_due_crawls
-from crawling.work.pipeline.context import FetchContext
-from crawling.work.pipeline.stages import UnreadAnswer, step
-from crawling.work.pipeline.visit import Visit
-from crawling.work.preresolver.slots import SEAT_LOCK
-from crawling.work.shift import fetch_threads, host_names
-from crawling.work.shift.name_thread import NameThread, host_of
-from crawling.work.worker.jobs import run_shift
-from crawlsite.env import for_child
+from crawling.shift import fetch_threads, host_names
+from crawling.shift.name_thread import NameThread, host_of
+from crawling.worker.jobs import run_shift
 from dnscache.lookup import Server
 from dnscache.lookup_counter import LookupCounter
 from dnscache.preresolver.preresolver import RAMP_SECONDS, living
 from dnscache.protocol.answers import DnsStatus
 from dnscache.resolution import AnswerSource, Resolution
 from dnscache.resolver import forget
-from tests.stack import test_database_url
 
 FETCH_SECONDS, SHARE, CORES = 0.02, 0.95, 2
 #: of one crawl, and until the process that resolves ahead is there; the benchmark ends with it
@@ -71,11 +63,12 @@ KINDS = ["web-600"] * 7 + ["nx"] * 3 + ["to"] * 2 + [f"web-{20 + n}" for n in ra
 
 @dataclass(frozen=True)
 class Way:
-    """How names are come by: what is resolved ahead, and which dnspython the fetch threads ask, if
-    they do."""
+    """How names are come by."""
 
     label: str
+    #: what is resolved ahead
     ahead: str
+    #: which dnspython the fetch threads ask, if they do
     theirs: DnspythonResolver | None = None
 
 
@@ -89,29 +82,20 @@ def main() -> None:
     hosts, pages, rounds = (
         int(word) for word in (*sys.argv[1:], *("300", "1", "3")[len(sys.argv) - 1 :])
     )
-    with empty_database(), name_server() as server, web() as port:
+    told: dict[str, list[Figures]] = defaultdict(list)
+    with empty_database(), name_server() as server, served(answer) as port:
         settings.DNS_SERVERS = (server,)
-        prepare()
-        told: dict[str, list[Figures]] = {}
-        for number in range(rounds):
-            every = ways(server)
-            for way in every[number % len(every) :] + every[: number % len(every)]:
-                figures = measure(way, f"r{number}", port, server, hosts, pages)
-                told.setdefault(way.label, []).append(figures)
-                print(
-                    f"round {number + 1}, {way.label}: {figures.pages_a_second:.1f} pages/s",
-                    flush=True,
-                )
-        print(
-            f"{hosts} hosts of {pages} pages each, {rounds} rounds; load {os.getloadavg()[0]:.1f}"
-        )
-        for way in ways(server):
-            rates = [figures.pages_a_second for figures in told[way.label]]
-            cpu = median(figures.cpu_ms_a_page for figures in told[way.label])
-            print(
-                f"{way.label:34}{median(rates):8.1f} pages/s ({min(rates):.1f} to "
-                f"{max(rates):.1f}){cpu:8.1f} ms of processor a page"
-            )
+        make_ready(default_classes(4, cores=CORES))
+        for number, way in in_turn(ways(server), rounds):
+            figures = measure(way, f"r{number}", port, server, hosts, pages)
+            told[way.label].append(figures)
+            rate = figures.pages_a_second
+            print(f"round {number + 1}, {way.label}: {rate:.1f} pages/s", flush=True)
+    print(f"{hosts} hosts of {pages} pages each, {rounds} rounds; load {getloadavg()[0]:.1f}")
+    for label, some in told.items():
+        cpu = median(figures.cpu_ms_a_page for figures in some)
+        rates = spread([figures.pages_a_second for figures in some])
+        print(f"{label:34}{rates} pages/s, {cpu:.1f} ms of processor a page")
 
 
 def ways(server: Server) -> list[Way]:
@@ -165,12 +149,6 @@ def asking_first(
     return ask_and_step
 
 
-def prepare() -> None:
-    create_pool(name="default", classes=default_classes(4, cores=CORES))
-    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
-    set_identity("crawlsite", "https://crawls.example.org/about")
-
-
 def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: int) -> Figures:
     """Crawl once, from the start until enough pages are there."""
     forget()
@@ -182,15 +160,14 @@ def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: i
     names = [f"{KINDS[n * 37 % 100]}.h{n}.{zone}.test" for n in range(hosts)]
     wanted = int(SHARE * pages * sum(name.startswith("web") for name in names))
     seeds = [f"http://{name}:{port}/{pages - 1}" for name in names]
-    crawl = create_crawl({"name": zone, "seeds": seeds, "delay_seconds": 0, "archive": False})
     with resolving_ahead(server, way.ahead) as busy:
         began, cpu, over = time.perf_counter(), time.process_time() + busy(), Event()
         ended: list[float] = []
-        start_run(crawl)
+        crawl = begin(zone, seeds, archive=False).crawl
         watcher = Thread(target=watch, args=[crawl, wanted, over, ended])
         watcher.start()
         while not over.is_set():
-            for process, epoch in starts():
+            for process, epoch in granted_shifts():
                 run_shift(process, epoch)
         watcher.join()
         cpu = time.process_time() + busy() - cpu
@@ -214,46 +191,20 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
     connections.close_all()
 
 
-def starts() -> list[tuple[int, int]]:
-    """The shifts of the crawl that the pool has granted."""
-    start_due_crawls()
-    messages = unsent_outbox()
-    mark_sent(ids=[message.id for message in messages])
-    return [
-        (m.process, m.epoch)
-        for m in messages
-        if m.kind == OutboxKind.START and m.run_ref.startswith("run/") and m.process and m.epoch
-    ]
-
-
 @contextmanager
-def resolving_ahead(
-    server: Server, ahead: str, *, first: str = "due"
-) -> Iterator[Callable[[], float]]:
+def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]:
     """Run the product's process beside the crawl, as if it had been there for long; yields what
     tells its processor time.
     """
     if ahead == "off":
         yield lambda: 0.0
         return
-    env = for_child(
-        {
-            "DATABASE_URL": test_database_url(),
-            "DNS_SERVERS": f"{server[0]}:{server[1]}",
-            "DNS_AHEAD_FIRST": first,
-            "LOG_LEVEL": "WARNING",
-        }
-    )
-    process = subprocess.Popen([sys.executable, "manage.py", "resolve_ahead"], env=env)
-    try:
+    with program("resolve_ahead", DNS_SERVERS=f"{server[0]}:{server[1]}") as process:
         await_change(is_seated, "The pre-resolver does not begin.", seconds=START_SECONDS)
         # by design it asks more and more for so long; what is compared is its full rate
         time.sleep(RAMP_SECONDS)
-        yield lambda: sum(psutil.Process(process.pid).cpu_times()[:2])
-    finally:
-        process.terminate()
-        process.wait()
-        assert not living().exists()
+        yield lambda: seconds_of(process)
+    assert not living().exists()
 
 
 def is_seated() -> bool:
@@ -266,48 +217,14 @@ def is_seated() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-class Page(BaseHTTPRequestHandler):
+async def answer(asked: Asked) -> bytes:
     """`/3` leads to `/2`, and so on; there is no robots.txt."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        time.sleep(FETCH_SECONDS)  # stands for the way to a server on the internet
-        number = self.path[1:]
-        body = (
-            f'{number} {self.headers["Host"]} <a href="/{int(number) - 1}">x</a>'
-            if number.isdigit() and int(number)
-            else number
-        )
-        self.send_response(200 if number.isdigit() else 404)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """It is not read."""
-
-
-@contextmanager
-def web() -> Iterator[int]:
-    """Serve the pages from a process of their own; yields the port."""
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_serve, args=(theirs,), daemon=True
-    )
-    process.start()
-    try:
-        yield ours.recv()
-    finally:
-        process.kill()
-
-
-def _serve(pipe: Connection) -> None:
-    ThreadingHTTPServer.request_queue_size = 256
-    site = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    pipe.send(site.server_port)
-    site.serve_forever()
+    await asyncio.sleep(FETCH_SECONDS)  # stands for the way to a server on the internet
+    number = asked.target[1:]
+    if not number.isdigit():
+        return reply(number, "404 Not Found")
+    link = f' {asked.host} <a href="/{int(number) - 1}">x</a>' if int(number) else ""
+    return reply(f"{number}{link}")
 
 
 if __name__ == "__main__":

@@ -9,22 +9,20 @@ Hits and warm start are processor time, so what else runs does not count.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from functools import partial
 from itertools import repeat
-from pathlib import Path
 from statistics import median
 
-from django.db import connection
+import psutil
 from dns.resolver import LRUCache
 from dns.resolver import Resolver as DnspythonResolver
 
 from benchmarks.dnscache.server import name_server
-from benchmarks.dnscache.setup import fill
-from benchmarks.scene.database import empty_database
+from benchmarks.scene.database import empty_database, tell
+from benchmarks.timer import Step, Table, resident_of, rounds_of, timed
 from dnscache.lookup import Server
 from dnscache.protocol.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import CachedAnswer
@@ -32,6 +30,20 @@ from dnscache.resolver import Resolver
 
 HITS, RUNS, THREADS, ENTRIES = 50_000, 5, 64, 200_000
 HOST = "www.host7.com"
+#: three names under each registered one, with the mix of TTLs and durations of real answers
+FILL = """
+    INSERT INTO dnscache_dnsentry (name, registrable, status, addresses, address_classes, canonical,
+        rcode, ttl, resolve_ms, resolved_at, expires_at, fails, region, cost_seconds, hits,
+            last_access, weight, upstream, error)
+    SELECT name, registrable, 'ok', ARRAY[('192.0.' || mod(n, 250) || '.' || mod(n, 199))::inet],
+        '{reserved}', name, 0, 3600, ms, now(), now() + interval '1 h', 0, 1 + (ms >= 300)::int,
+            ms / 1000.0, 1 + mod(n, 7), now(), random(), '192.0.2.53:53', ''
+    FROM (
+        SELECT n, 5 + mod(n, 350) AS ms, 'host' || n / 3 || '.com' AS registrable,
+            'www' || mod(n, 3) || '.host' || n / 3 || '.com' AS name
+        FROM generate_series(1, %s) n
+    )
+"""
 
 
 def main() -> None:
@@ -64,42 +76,39 @@ def hits(server: Server) -> None:
     assert {"dead.com", "slow.com"} <= space.reverse.table3.keys()
     theirs = dnspython(server)
     theirs.resolve(HOST)
-    cached = per_second(lambda: theirs.resolve(HOST))
-    for what, work in {
-        "dict.get (the limit)": lambda: table2.get(HOST),
+    ways = {
         "dnspython, cached": lambda: theirs.resolve(HOST),
+        "dict.get (the limit)": lambda: table2.get(HOST),
         "CacheSpace.get, forward: table 2": lambda: get(HOST, now),
         "CacheSpace.get, reverse: table 3 and the area": lambda: get("slow.com", now),
         "Resolver.resolve": lambda: resolver.resolve(HOST),
         "Resolver.resolve, a name that rests after a failure": lambda: resolver.resolve("dead.com"),
-    }.items():
-        tell(what, per_second(work), cached)
-    tell(f"CacheSpace.get in {THREADS} threads", in_threads(lambda: get(HOST, now)), cached)
+    }
+    rates = {what: per_second(work) for what, work in ways.items()}
+    rates[f"CacheSpace.get in {THREADS} threads"] = in_threads(lambda: get(HOST, now))
+    table = Table("a second", "µs", "x dnspython", "what")
+    for what, rate in rates.items():
+        table.row(round(rate), 1e6 / rate, rate / rates["dnspython, cached"], what)
 
 
-def per_second(work: Callable[[], object]) -> float:
+def per_second(work: Step) -> float:
     """Median over some runs, in processor time."""
-    rates = []
-    for _ in range(RUNS):
-        begin = time.process_time()
-        for _ in repeat(None, HITS):
-            work()
-        rates.append(HITS / (time.process_time() - begin))
-    return median(rates)
+    return median(HITS / taken.here for taken in rounds_of([partial(often, work)] * RUNS))
 
 
-def in_threads(work: Callable[[], object]) -> float:
-    def some() -> None:
-        for _ in repeat(None, HITS):
-            work()
+def often(work: Step) -> None:
+    for _ in repeat(None, HITS):
+        work()
 
-    threads = [threading.Thread(target=some) for _ in range(THREADS)]
-    begin = time.process_time()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return THREADS * HITS / (time.process_time() - begin)
+
+def in_threads(work: Step) -> float:
+    threads = [threading.Thread(target=often, args=[work]) for _ in range(THREADS)]
+    with timed() as taken:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return THREADS * HITS / taken.here
 
 
 def dnspython(server: Server) -> DnspythonResolver:
@@ -110,65 +119,42 @@ def dnspython(server: Server) -> DnspythonResolver:
 
 
 def bytes_of_dnspython(server: Server, names: int = 20_000) -> None:
-    theirs = dnspython(server)
-    before = resident()
+    theirs, before = dnspython(server), own_bytes()
     for n in range(names):
         theirs.resolve(f"www.host{n}.com")
-    print(f"{'bytes a name, dnspython':54}{(resident() - before) / names:12,.0f}")
+    print(f"{(own_bytes() - before) / names:8,.0f} bytes a name, dnspython")
+
+
+def own_bytes() -> float:
+    """What this process has now: a peak has what was thrown away, too."""
+    return resident_of(psutil.Process())
 
 
 def warm_start(names: int) -> None:
     """A new process takes over all rows."""
-    fill(names)
+    tell(FILL, given=[names])
+    tell("ANALYZE dnscache_dnsentry")
     resolver = Resolver(capacity=names)
     gc.collect()
-    before, wall, cpu, theirs = (
-        resident(),
-        time.perf_counter(),
-        time.process_time(),
-        backend_seconds(),
-    )
-    loaded = resolver.warm_start()
-    wall, cpu, theirs = (
-        time.perf_counter() - wall,
-        time.process_time() - cpu,
-        backend_seconds() - theirs,
-    )
+    before = own_bytes()
+    with timed() as taken:
+        loaded = resolver.warm_start()
     assert loaded == names
     print(
-        f"{f'warm start, {names:,} names':54}{cpu:12.1f} s of processor here, {theirs:.1f} in "
-        f"PostgreSQL, {wall:.1f} by the clock"
+        f"warm start, {names:,} names: {taken.here:.1f} s of processor here, {taken.there:.1f} in "
+        f"PostgreSQL, {taken.clock:.1f} by the clock\n"
+        f"{(own_bytes() - before) / names:8,.0f} bytes a name, taken over"
     )
-    print(f"{'bytes a name, taken over':54}{(resident() - before) / names:12,.0f}")
-    now, before, cpu = time.time(), resident(), time.process_time()
-    some = Resolver(capacity=names)
-    for n in range(ENTRIES):
-        name = f"www{n % 3}.host{n // 3}.com"
-        reply = Reply(DnsStatus.OK, (f"192.0.{n % 250}.{n % 199}",), name, 0, 300, 23)
-        some.memory.space.put(answer_from(name, reply, previous=None, now=now), now)
+    now, some, before = time.time(), Resolver(capacity=names), own_bytes()
+    with timed() as taken:
+        for n in range(ENTRIES):
+            name = f"www{n % 3}.host{n // 3}.com"
+            reply = Reply(DnsStatus.OK, (f"192.0.{n % 250}.{n % 199}",), name, 0, 300, 23)
+            some.memory.space.put(answer_from(name, reply, previous=None, now=now), now)
     print(
-        f"{'bytes a name in use, tables and tree included':54}"
-        f"{(resident() - before) / ENTRIES:12,.0f}"
+        f"{(own_bytes() - before) / ENTRIES:8,.0f} bytes a name in use, tables and tree included\n"
+        f"{1e6 * taken.here / ENTRIES:8.1f} µs to put a new answer"
     )
-    print(f"{'putting a new answer':54}{1e6 * (time.process_time() - cpu) / ENTRIES:12.1f} µs")
-
-
-def backend_seconds() -> float:
-    """Processor time of the PostgreSQL process that serves this one, on the same machine; its
-    parallel helpers are not counted.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        stat = Path(f"/proc/{cursor.fetchone()[0]}/stat").read_text().rpartition(")")[2].split()
-    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-
-def tell(what: str, rate: float, cached: float) -> None:
-    print(f"{what:54}{rate:12,.0f}/s{1e6 / rate:9.2f} µs{rate / cached:8.1f} x dnspython")
 
 
 if __name__ == "__main__":

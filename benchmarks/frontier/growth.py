@@ -15,18 +15,34 @@ from __future__ import annotations
 
 import argparse
 import random
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from statistics import median
-from typing import TYPE_CHECKING, Any
 
-from benchmarks.scene.database import empty_database, set_up_django
+from django.db import connection
 
-if TYPE_CHECKING:
-    from crawling.frontier import Candidate, ClaimedUrl, UrlOutcome
+from benchmarks.scene.database import empty_database, tell
+from benchmarks.timer import Table, timed
+from crawling.frontier import (
+    Candidate,
+    ClaimedUrl,
+    RecordingState,
+    ServerAnswer,
+    UrlOutcome,
+    claim_urls,
+    lease_hosts,
+    locked_run,
+    schedule_urls,
+)
+from crawling.frontier.bulk_insert import add_hosts, copy_in
+from crawling.frontier.record.outcome_writer import record
+from crawling.frontier.released_hosts import ReturnedHost, let_go
+from crawling.housekeeping.run_removal import ask_removal, remove_rows
+from crawling.models import CrawlJob, HostQueue, Page, Run, RunProcess, Shift, Url, UrlState
+from crawling.models.jobs import RunState
+from crawling.web.addresses import fingerprint, read_address
+from crawling.web.content.text_facts import TextFacts
 
 FIRST, ROUNDS = 10_000, 15
 #: URLs of a host
@@ -57,7 +73,7 @@ UPDATE crawling_hostqueue SET due_at = now() - random() * interval '1 hour' WHER
 """
 VACUUM = "VACUUM ANALYZE crawling_url, crawling_page, crawling_hostqueue, crawling_host"
 SIZES = """
-SELECT c.relname, c.relkind, pg_relation_size(c.oid), coalesce(i.idx_scan, t.seq_scan, 0)
+SELECT c.relname, c.relkind = 'i', pg_relation_size(c.oid), coalesce(i.idx_scan, t.seq_scan, 0)
 FROM pg_class c
 LEFT JOIN pg_stat_user_indexes i ON i.indexrelid = c.oid
 LEFT JOIN pg_stat_user_tables t ON t.relid = c.oid
@@ -81,18 +97,12 @@ def main() -> None:
 def measure(most: int, *, is_removed: bool) -> None:
     """Print a line for each power of ten, and the sizes at the end."""
     frontier, size = GrownFrontier(), FIRST
-    print(
-        f"{'URLs':>12}{'lease':>8}{'claim':>8}{'record':>8}{'seen':>8}   µs a host, URL, page, link"
-    )
+    names = ("lease", "claim", "record", "seen", "grown s")
+    table = Table("URLs", *names, "µs a host, URL, page, link")
     while size <= most:
-        began = time.monotonic()
-        frontier.grow(size)
-        grown = time.monotonic() - began
-        costs = [1e6 * cost for cost in frontier.costs()]
-        print(
-            f"{size:12,}" + "".join(f"{cost:8.1f}" for cost in costs) + f"   ({grown:.0f} s)",
-            flush=True,
-        )
+        with timed() as taken:
+            frontier.grow(size)
+        table.row(size, *(1e6 * cost for cost in frontier.costs()), taken.clock, "")
         size *= 10
     print_sizes(frontier.urls)
     if is_removed:
@@ -103,8 +113,6 @@ class GrownFrontier:
     """A run whose URLs are numbered from 0; which of them have a page is seen by their numbers."""
 
     def __init__(self) -> None:
-        from crawling.models import CrawlJob, Run, RunProcess, Shift
-
         crawl = CrawlJob.objects.create(
             name="benchmark of growth", seeds=[], delay_seconds=0, batch_size=100, claim={}
         )
@@ -119,32 +127,21 @@ class GrownFrontier:
         """Copy in what is missing, and do what autovacuum has done in a crawl that took hours to
         get there.
         """
-        from django.db import connection
-
-        from crawling.frontier.bulk_insert import add_hosts
-        from crawling.models import HostQueue
 
         hosts = urls // PER_HOST
         missing = sorted(f"h{n}.test" for n in range(len(self.hosts), hosts))
         with connection.cursor() as cursor:
             add_hosts(cursor, missing)
-            cursor.execute(ADD_QUEUES, [self.run.pk, missing])
+        tell(ADD_QUEUES, given=[self.run.pk, missing])
         self.hosts = [f"h{n}.test" for n in range(hosts)]
         self.queues = dict(HostQueue.objects.filter(run=self.run).values_list("host__name", "pk"))
         for begin in range(self.urls, urls, COPIED):
             self._copy(range(begin, min(urls, begin + COPIED)))
         self.urls = urls
-        with connection.cursor() as cursor:
-            cursor.execute(COUNT_QUEUES, [self.run.pk])
-            cursor.execute(SHUFFLE_QUEUES, [self.run.pk])
-            cursor.execute(VACUUM)
+        tell(COUNT_QUEUES, SHUFFLE_QUEUES, given=[self.run.pk])
+        tell(VACUUM)
 
     def _copy(self, numbers: range) -> None:
-        from django.db import connection
-
-        from crawling.frontier.bulk_insert import copy_in
-        from crawling.models import Page, Url
-        from crawling.web.addresses import fingerprint
 
         with connection.cursor() as cursor:
             cursor.execute(
@@ -196,16 +193,10 @@ class GrownFrontier:
 
     def costs(self) -> Iterator[float]:
         """Seconds of leasing a host, claiming a URL, recording a page, and looking for a link."""
-        from crawling.frontier import RecordingState
-
         rounds = [self._round(RecordingState()) for _ in range(ROUNDS)]
         yield from map(median, zip(*rounds, strict=True))
 
-    def _round(self, memory: Any) -> tuple[float, ...]:
-        from crawling.frontier import claim_urls, lease_hosts, locked_run, schedule_urls
-        from crawling.frontier.record.outcome_writer import record
-        from crawling.frontier.released_hosts import ReturnedHost, let_go
-
+    def _round(self, memory: RecordingState) -> tuple[float, ...]:
         with timed() as leasing:
             hosts = lease_hosts(
                 self.shift, limit=HOSTS, soon_seconds=0.0, delay_seconds=0.0, lease_seconds=600.0
@@ -222,16 +213,12 @@ class GrownFrontier:
             assert not schedule_urls(run, known, numbers=[0]).new
         let_go(self.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in hosts])
         parts = (leasing, HOSTS), (claiming, len(urls)), (recording, len(urls)), (looking, SEEN)
-        return tuple(seconds() / count for seconds, count in parts)
+        return tuple(taken.clock / count for taken, count in parts)
 
     def _some_url(self) -> str:
         return self.url(CHANCE.randrange(self.urls))
 
     def _outcome(self, claimed: ClaimedUrl) -> UrlOutcome:
-        from crawling.frontier import ServerAnswer, UrlOutcome
-        from crawling.models import UrlState
-        from crawling.web.content.text_facts import TextFacts
-
         host = CHANCE.choice(self.hosts)
         self.new += NEW
         new = [f"http://{host}/new/{self.new - n}.html" for n in range(NEW)]
@@ -255,18 +242,15 @@ class GrownFrontier:
 
     def remove(self) -> float:
         """Seconds until the run's rows are gone; the scheduler spends half of its time on that."""
-        from crawling.models.jobs import RunState
-        from crawling.runs.housekeeping.run_removal import ask_removal, remove_rows
-
         self.run.state = RunState.STOPPED
         self.run.save()
         self.shift.ended_at = datetime.now(UTC)
         self.shift.save()
         ask_removal(self.run, by=None, for_good=True)
-        began = time.monotonic()
-        while not remove_rows():
-            pass
-        return time.monotonic() - began
+        with timed() as taken:
+            while not remove_rows():
+                pass
+        return taken.clock
 
 
 def is_done(number: int) -> bool:
@@ -274,35 +258,21 @@ def is_done(number: int) -> bool:
 
 
 def candidate(url: str, via: int | None = None) -> Candidate:
-    from crawling.frontier import Candidate
-    from crawling.web.addresses import read_address
-
     return Candidate(read_address(url), DEEPEST, via)
-
-
-@contextmanager
-def timed() -> Iterator[Callable[[], float]]:
-    """Yields what tells, after the block, how many seconds it took."""
-    began, ended = time.perf_counter(), 0.0
-    yield lambda: ended - began
-    ended = time.perf_counter()
 
 
 def print_sizes(urls: int) -> None:
     """Bytes a URL of each table and index, and how often it was read."""
-    from django.db import connection
 
     with connection.cursor() as cursor:
         cursor.execute(SIZES)
         rows = cursor.fetchall()
-    print(f"{'MB':>8}{'bytes a URL':>13}{'read':>10}  table or index")
-    for name, kind, size, reads in rows:
-        indent = "  " if kind == "i" else ""
-        print(f"{size / 1e6:8.0f}{size / urls:13.1f}{reads:10,}  {indent}{name}")
+    table = Table("MB", "bytes a URL", "read", "table or index")
+    for name, is_index, size, reads in rows:
+        table.row(size / 1e6, size / urls, reads, f"{'  ' * is_index}{name}")
     total = sum(size for _, _, size, _ in rows)
-    print(f"{total / 1e6:8.0f}{total / urls:13.1f}{'':10}  all")
+    table.row(total / 1e6, total / urls, "", "all")
 
 
 if __name__ == "__main__":
-    set_up_django()
     main()

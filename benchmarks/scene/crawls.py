@@ -1,25 +1,41 @@
-"""Crawl in this process, without workers and scheduler."""
+"""Crawls of loopback: by this process alone, or started for others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from django.db.models import Sum
 
 from allocation.models import OutboxKind, Pool, Process, ProcessState
-from allocation.services import create_pool, mark_sent, unsent_outbox
-from crawling.installation.default_pool import default_classes
-from crawling.models import AllowedNetwork, Run
+from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
+from benchmarks.scene.sites import served_webs
+from benchmarks.timer import await_change
+from crawling.crawls.creation import create_crawl, free_name
+from crawling.default_pool import default_classes
+from crawling.installation import set_identity
+from crawling.models import AllowedNetwork, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
-from crawling.work.worker.jobs import run_shift
+from crawling.worker.jobs import run_shift
+from tests.webs.synthetic import SyntheticWeb
+
+WARM_PAGES, PATIENCE_SECONDS = 1_500, 60
 
 
-def make_ready() -> None:
-    """Allow loopback, and make a pool if there is none."""
-    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+def make_ready(classes: Sequence[NewClass] = ()) -> None:
+    """Allow loopback, and make a pool if there is none, with the usual classes or with these."""
+    allow_loopback()
     if not Pool.objects.exists():
-        create_pool(name="default", classes=default_classes(2))
+        create_pool(name="default", classes=classes or default_classes(2))
+
+
+def allow_loopback() -> None:
+    set_identity("crawlsite", "https://crawls.example.org/about")
+    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
 
 
 def nothing_is_held() -> bool:
@@ -29,9 +45,15 @@ def nothing_is_held() -> bool:
     return not Process.objects.exclude(state=ProcessState.FINISHED).exists()
 
 
+def begin(name: str, seeds: Sequence[str], **fields: object) -> Run:
+    """Start a crawl of its own, without a delay unless one is given."""
+    order = {"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0, **fields}
+    return start_run(create_crawl(order))
+
+
 def granted_shifts() -> list[tuple[int, int]]:
-    """Ask for what is due, and return the shifts that were granted since, as the scheduler would
-    hand them out.
+    """Ask for what is due, and return the shifts of runs that were granted since, as the scheduler
+    would hand them out.
     """
     start_due_crawls()
     granted = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
@@ -39,20 +61,43 @@ def granted_shifts() -> list[tuple[int, int]]:
     return [
         (message.process, message.epoch)
         for message in granted
-        if message.process is not None and message.epoch is not None
+        if message.run_ref.startswith("run/")
+        and message.process is not None
+        and message.epoch is not None
     ]
 
 
-def crawl_to_the_end(name: str, seeds: Sequence[str], **fields: object) -> Run:
-    """Make a crawl and do its shifts one after the other."""
-    order = {"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0.02, **fields}
-    return run_to_the_end(start_run(create_crawl(order)))
-
-
-def run_to_the_end(run: Run) -> Run:
+def to_the_end(run: Run) -> Run:
     """Do the shifts of a run one after the other."""
     while run.state not in ENDED_STATES:
         for shift in granted_shifts():
             run_shift(*shift)
         run.refresh_from_db()
     return run
+
+
+def have_ended(runs: Sequence[int]) -> bool:
+    return not Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
+
+
+def fetched(runs: Sequence[int]) -> int:
+    """Pages of these runs."""
+    total = RunTotal.objects.filter(run__in=runs).aggregate(pages=Sum("fetched"))["pages"]
+    return total or 0
+
+
+def await_full_speed(runs: Sequence[int]) -> None:
+    """A crawl finds its pages in its first seconds, and its rate rises until then."""
+    await_change(
+        lambda: all(fetched([run]) >= WARM_PAGES for run in runs),
+        f"The crawls do not fetch {WARM_PAGES:,} pages.",
+        seconds=PATIENCE_SECONDS,
+        every=0.5,
+    )
+
+
+def busy_webs(hosts: int = 8, width: int = 1500) -> AbstractContextManager[list[list[str]]]:
+    """The seeds of two webs that answer at once, with the priority of what crawls them."""
+    web = SyntheticWeb(11, hosts=hosts, width=width, error_percent=0, slow_percent=0, first_host=11)
+    other = replace(web, seed=11 + hosts, first_host=11 + hosts)
+    return served_webs(web, other, gives_way=True)

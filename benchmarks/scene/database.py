@@ -1,31 +1,20 @@
-"""The settings of the product, and a database of a benchmark's own."""
+"""Databases of a benchmark's own: an empty one, and one as the web server has it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import django
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-import crawlsite.settings
-
-
-def set_up_django() -> None:
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+from crawlsite.env import BASE_DIR, for_child
 
 
 @contextmanager
@@ -42,29 +31,46 @@ def empty_database() -> Iterator[None]:
 
 @contextmanager
 def database_of_pages() -> Iterator[None]:
-    """An empty database that is set up, with views, templates, connections and memory as the web
-    server has them.
-    """
-    import_module("crawlsite.wsgi")
-    call_command("collectstatic", interactive=False, verbosity=0)
-    settings.ALLOWED_HOSTS = ["testserver"]
-    settings.DEMO = False  # its crawls hold units, and wait for more before others may have some
+    """An empty database that is set up."""
+    serve_pages()
     with empty_database():
         call_command("set_up")
         yield
 
 
-def in_services(
-    checkout: Path, state: Path, command: Sequence[str]
+def serve_pages() -> None:
+    """Have views, templates, connections and memory as the web server has them."""
+    import_module("crawlsite.wsgi")
+    call_command("collectstatic", interactive=False, verbosity=0)
+    settings.ALLOWED_HOSTS = ["testserver"]
+    settings.DEMO = False  # its crawls hold units, and wait for more before others may have some
+    # further processes of the server would not be counted
+    alone = {"options": "-c max_parallel_workers_per_gather=0"}
+    connection.settings_dict.setdefault("OPTIONS", {}).update(alone)
+    connection.close()
+
+
+def tell(*statements: str, given: Mapping[str, Any] | Sequence[Any] | None = None) -> None:
+    """given: what `%(name)s` stands for; with it a per cent sign is written twice."""
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement, given)
+
+
+def on_own_servers(
+    state: Path | str, *command: str, checkout: Path = BASE_DIR, is_told: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of a checkout on servers of its own, whose tables are made first."""
+    """Run a command of a checkout on servers of its own, whose tables are made first; what it
+    prints is captured, or told.
+    """
     python = str(checkout / ".venv/bin/python")
     inner = f'"{python}" manage.py migrate -v 0 && exec "$@"'
     services = [python, "-m", "crawlsite.services", "--state-dir", str(state), "exec"]
     return subprocess.run(  # noqa: S603  # ours
         [*services, "sh", "-c", inner, "sh", *command],
         cwd=checkout,
-        capture_output=True,
+        env=for_child({"DATABASE_URL": "", "REDIS_URL": ""}),
+        capture_output=not is_told,
         text=True,
         check=False,
     )

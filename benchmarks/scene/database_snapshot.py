@@ -1,5 +1,5 @@
-"""A scene that is filled once and measured often: a database that stays, and a copy of it for each
-measurement, which that may change.
+"""A database that is filled once and measured often: it stays, and each measurement gets a copy,
+which it may change.
 """
 
 from __future__ import annotations
@@ -14,36 +14,37 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
+from allocation.services import keep_wait_counts
+from benchmarks.scene.database import serve_pages, tell
 from benchmarks.scene.installation import Filled, Size, fill
 
-SCENE, COPY = "bench_scene", "bench_scene_copy"
+SNAPSHOT, COPY = "bench_scene", "bench_scene_copy"
 
 
 @contextmanager
-def copy_of_scene(size: Size) -> Iterator[Filled]:
-    """The copy; the scene is filled first if there is none, and migrated if it is an old one."""
+def copy_of_snapshot(size: Size) -> Iterator[Filled]:
+    """It is filled first if there is none, and migrated if it is an old one."""
+    serve_pages()
     own = connection.settings_dict["NAME"]
     try:
-        filled = _scene(size)
+        filled = _snapshot(size)
         _use(own)
-        _drop(COPY)
-        _tell(f"CREATE DATABASE {COPY} TEMPLATE {SCENE} STRATEGY FILE_COPY")
+        tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
+        tell(f"CREATE DATABASE {COPY} TEMPLATE {SNAPSHOT} STRATEGY FILE_COPY")
         _use(COPY)
         yield filled
     finally:
         _use(own)
-        _drop(COPY)
+        tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
 
 
-def _scene(size: Size) -> Filled:
+def _snapshot(size: Size) -> Filled:
     """What is written down last is whole. An old one lacks counts that schedulers keep by now."""
-    from allocation.services import keep_wait_counts
-
-    note = Path(settings.ENVIRONMENT.state_dir, f"{SCENE}.json")
+    note = Path(settings.STATE_DIR, f"{SNAPSHOT}.json")
     if not note.exists():
-        _drop(SCENE)
-        _tell(f"CREATE DATABASE {SCENE}")
-    _use(SCENE)
+        tell(f"DROP DATABASE IF EXISTS {SNAPSHOT} WITH (FORCE)")
+        tell(f"CREATE DATABASE {SNAPSHOT}")
+    _use(SNAPSHOT)
     call_command("migrate", verbosity=0)
     if not note.exists():
         call_command("set_up")
@@ -55,12 +56,3 @@ def _scene(size: Size) -> Filled:
 def _use(name: str) -> None:
     connection.close()
     connection.settings_dict["NAME"] = name
-
-
-def _drop(name: str) -> None:
-    _tell(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-
-
-def _tell(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)

@@ -1,14 +1,22 @@
-"""Fill a database of its own with as much as a large installation has, by SQL where rows are
-many."""
+"""As much as a large installation has, by SQL where rows are many."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
-from benchmarks.dashboard.links import fill_links
+from allocation.services.use import KEPT
 from benchmarks.scene import lists
+from benchmarks.scene.crawls import allow_loopback
+from benchmarks.scene.database import tell
+from benchmarks.scene.links import fill_links, written_part
+from benchmarks.scene.long_ledger import long_ledger
+from crawling.crawls.creation import create_crawl
+from crawling.frontier.run_counts import total_minutes
+from crawling.models import Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.runs.start import start_run
 
 HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds)
@@ -51,6 +59,7 @@ FROM crawling_host
 ON CONFLICT DO NOTHING
 """
 PLACES = """
+DROP TABLE IF EXISTS place;
 CREATE TEMPORARY TABLE place AS
 SELECT row_number() OVER (ORDER BY q.id) - 1 AS place, q.id AS queue_id, q.run_id, h.name,
     count(*) OVER () AS places
@@ -96,115 +105,99 @@ FROM crawling_runcount GROUP BY 1
 ON CONFLICT (run_id) DO UPDATE SET discovered = excluded.discovered, fetched = excluded.fetched,
     bytes = excluded.bytes
 """
+#: of every pool, for as long as it is kept
+USE = """
+INSERT INTO allocation_useminute (pool_id, minute, samples, used)
+SELECT id, date_trunc('minute', now()) - make_interval(mins => n), 6,
+    ARRAY(SELECT units * (n %% 6) / 2 FROM unnest(capacity) units)
+FROM allocation_pool, generate_series(0, %(minutes)s) n
+"""
 SLICE = 50_000
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is to be; `live` crawls have ten processes each in the pool, and `rows` is
-    what every other list has.
-    """
+    """How much there is to be."""
 
     crawls: int
+    #: crawls with ten processes each in the pool
     live: int
     pages: int
     hosts: int
+    #: of every other list
     rows: int
     links: int
 
 
 @dataclass(frozen=True)
 class Filled:
-    """crawl: one that waits, with half of the pages.
+    """Crawls and a pool, by their ids."""
 
-    twice: one that has had two runs, with a tenth of the pages each. often: one that has had many.
-    pool: one whose ledger is long."""
-
+    #: one that waits, with half of the pages
     crawl: int
+    #: one that has had two runs, with a tenth of the pages each
     twice: int
+    #: one that has had many runs
     often: int
+    #: one whose ledger is long
     pool: int
 
 
 def fill(size: Size) -> Filled:
     """Make it all."""
-    from django.db import connection
-
-    from allocation.services.use import KEPT
-    from crawling.frontier.run_counts import total_minutes
-
     live = _live_crawls(size.live)
-    runs = [run.pk for run in live]
-    part_of_all = _part_without_links(runs[0])
-    with connection.cursor() as cursor:
-        cursor.execute(HOSTS, {"hosts": size.hosts})
-        cursor.execute(CRAWLS, {"crawls": size.crawls})
-        for statement in (RUNS, OLD_COUNTS):
-            cursor.execute("ANALYZE")  # or each row may be looked for among all those before it
-            cursor.execute(statement, {})
-        for statement in (QUEUES, *PLACES.split(";")):
-            cursor.execute(statement, {"runs": runs})
-        for first in range(1, size.pages + 1, SLICE):
-            part: dict[str, Any] = {
-                "first": first,
-                "last": min(first + SLICE - 1, size.pages),
-                "runs": runs,
-                "part": part_of_all,
-            }
-            cursor.execute(URLS, part)
-            cursor.execute(PAGES, part)
-        cursor.execute(WAITING_URLS, {"run": runs[0]})
-        cursor.execute(MINUTES, {"runs": runs, "minutes": 24 * 60})
-        cursor.execute(TOTALS)
-        total_minutes()
-        twice, often = lists.fill(cursor, run=live[0], pages=size.pages // 10, rows=size.rows)
-        pool = lists.long_ledger(size.rows)
-        cursor.execute(lists.USE, {"minutes": KEPT // timedelta(minutes=1)})
-        cursor.execute("VACUUM ANALYZE")
-    fill_links(runs[0], size.links)
+    keys = [run.pk for run in live]
+    runs = {"runs": keys, "run": keys[0]}
+    part = written_part(live[0].pk)
+    part.save()
+    add_hosts(size.hosts)
+    tell(CRAWLS, given={"crawls": size.crawls})
+    for statement in (RUNS, OLD_COUNTS):
+        tell("ANALYZE")  # or each row may be looked for among all those before it
+        tell(statement, given={})
+    tell(QUEUES, given=runs)
+    number_places(keys)
+    for numbers in slices(size.pages):
+        tell(URLS, PAGES, given={**numbers, **runs, "part": part.pk})
+    tell(WAITING_URLS, MINUTES, given={**runs, "minutes": 24 * 60})
+    tell(TOTALS)
+    total_minutes()
+    twice, often = lists.fill(run=live[0], pages=size.pages // 10, rows=size.rows)
+    pool = long_ledger(size.rows)
+    tell(USE, given={"minutes": KEPT // timedelta(minutes=1)})
+    tell("VACUUM ANALYZE")
+    fill_links(live[0].pk, size.links)
     return Filled(live[0].crawl_id, twice, often, pool)
 
 
-def _part_without_links(run_id: int) -> int:
-    """The id of a part that is written, for all pages to name."""
-    from django.utils import timezone
-
-    from crawling.datasets.parts import new_part
-
-    part = new_part(run_id, None)
-    part.collected_at = part.written_at = timezone.now()
-    part.save()
-    return part.pk
+def run_of_pages(pages: int) -> Run:
+    """One that has so many, on few hosts, beside little else."""
+    size = Size(crawls=20, live=2, pages=2 * pages, hosts=500, rows=100, links=0)
+    return Run.objects.get(crawl=fill(size).crawl, is_latest=True)
 
 
-def _live_crawls(count: int) -> list[Any]:
+def add_hosts(count: int) -> None:
+    tell(HOSTS, given={"hosts": count})
+
+
+def number_places(runs: Sequence[int]) -> None:
+    """Make the table `place`: the queues of these runs with the names of their hosts."""
+    tell(*PLACES.split(";"), given={"runs": list(runs)})
+
+
+def slices(count: int) -> Iterator[dict[str, int]]:
+    """The first and the last number of each part of so many."""
+    for first in range(1, count + 1, SLICE):
+        yield {"first": first, "last": min(first + SLICE - 1, count)}
+
+
+def _live_crawls(count: int) -> list[Run]:
     """Crawls as an operator makes and starts them: some hold, and the others wait for resources."""
-    from crawling.models import AllowedNetwork, CrawlJob, Run
-    from crawling.models.jobs import ENDED_STATES
-    from crawling.runs.crawls.creation import create_crawl
-    from crawling.runs.start import start_run
-
-    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    allow_loopback()
+    order = {"delay_seconds": 1, "processes": 10, "max_pages": 20_000}
     for number in range(count):
-        name = f"Live crawl {number}"
-        if not CrawlJob.objects.filter(name=name).exists():
-            seeds = [f"http://127.0.{number}.{one}:8900/" for one in range(1, 11)]
-            start_run(
-                create_crawl(
-                    {
-                        "name": name,
-                        "seeds": seeds,
-                        "delay_seconds": 1,
-                        "processes": 10,
-                        "max_pages": 20_000,
-                    }
-                )
-            )
-    Run.objects.filter(crawl__name__startswith="Live crawl", state="queued").update(
-        started_at="2026-01-01T00:00Z"
-    )
-    return list(
-        Run.objects.exclude(state__in=ENDED_STATES)
-        .filter(crawl__name__startswith="Live crawl")
-        .order_by("pk")
-    )
+        seeds = [f"http://127.0.{number}.{one}:8900/" for one in range(1, 11)]
+        start_run(create_crawl({"name": f"Live crawl {number}", "seeds": seeds, **order}))
+    live = Run.objects.filter(crawl__name__startswith="Live crawl")
+    live.filter(state="queued").update(started_at="2026-01-01T00:00Z")
+    return list(live.exclude(state__in=ENDED_STATES).order_by("pk"))

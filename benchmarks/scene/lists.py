@@ -1,10 +1,12 @@
 """Fill every list that a page or an endpoint shows: the log, verdicts, traps, duplicates, names,
-deliveries, actions, the pool's ledger.
+deliveries, actions.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from benchmarks.scene.database import tell
+from crawling.archive.files import this_machine
+from crawling.models import CrawlJob, Run
 
 #: a crawl with two runs of the same addresses: of the second a page in twenty is new, one gone and
 #: one changed
@@ -207,23 +209,17 @@ FROM (SELECT max(id) FROM experiments_experiment) last (t), unnest('{naive,banke
 )
 
 
-def fill(cursor: Any, *, run: Any, pages: int, rows: int) -> tuple[int, int]:
+def fill(*, run: Run, pages: int, rows: int) -> tuple[int, int]:
     """Fill them: those of a run for this one.
 
     Returns the ids of a crawl with two runs of so many pages, and of one with many runs.
     """
-    from crawling.archive.files import this_machine
-    from crawling.models import CrawlJob
-
-    twice, often = (
-        CrawlJob.objects.filter(name__startswith="Old crawl")
-        .order_by("pk")
-        .values_list("pk", flat=True)[:2]
-    )
+    old = CrawlJob.objects.filter(name__startswith="Old crawl").order_by("pk")
+    twice, often = old.values_list("pk", flat=True)[:2]
     for crawl, runs in ((twice, 2), (often, 1000)):
-        cursor.execute("UPDATE crawling_run SET is_latest = false WHERE crawl_id = %s", [crawl])
-        cursor.execute(SECOND_RUN, {"crawl": crawl, "runs": runs})
-    values = {
+        Run.objects.filter(crawl=crawl).update(is_latest=False)
+        tell(SECOND_RUN, given={"crawl": crawl, "runs": runs})
+    given = {
         "run": run.pk,
         "crawl": run.crawl_id,
         "twice": twice,
@@ -231,27 +227,5 @@ def fill(cursor: Any, *, run: Any, pages: int, rows: int) -> tuple[int, int]:
         "rows": rows,
         "machines": ["bench", this_machine()],
     }
-    for statement in (*TWICE, *LISTS):
-        cursor.execute(statement, values)
+    tell(*TWICE, *LISTS, given=given)
     return twice, often
-
-
-#: of every pool, for as long as it is kept
-USE = """
-INSERT INTO allocation_useminute (pool_id, minute, samples, used)
-SELECT id, date_trunc('minute', now()) - make_interval(mins => n), 6,
-    ARRAY(SELECT units * (n %% 6) / 2 FROM unnest(capacity) units)
-FROM allocation_pool, generate_series(0, %(minutes)s) n
-"""
-
-
-def long_ledger(events: int) -> int:
-    """The id of a pool with so many events."""
-    from allocation.services import keep_checkpoints, keep_wait_counts
-    from benchmarks.scene.long_ledger import LongLedger
-
-    ledger = LongLedger("long")
-    ledger.write(events)
-    keep_checkpoints()
-    keep_wait_counts()
-    return int(ledger.pool.pk)

@@ -1,11 +1,11 @@
-"""Write a long ledger straight into the tables, as the services would have: decided by the banker,
-in a pool of its own.
+"""A long ledger, written straight into the tables as the services would have: decided by the
+banker, in a pool of its own.
 """
 
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta
+from random import Random
 from uuid import UUID, uuid4
 
 from allocation.models import Event, Grant, Pool, Process, Request
@@ -13,11 +13,26 @@ from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, Vector
 from allocation.rules.proof import Proof
 from allocation.rules.replay import LedgerEntry
-from allocation.services import NewClass, create_pool, register_process
+from allocation.services import (
+    NewClass,
+    create_pool,
+    keep_checkpoints,
+    keep_wait_counts,
+    register_process,
+)
 
 CLASSES = 6
 PROCESSES = 40
 BATCH = 2000
+
+
+def long_ledger(events: int) -> int:
+    """The id of a pool with so many events, as the scheduler keeps it."""
+    ledger = LongLedger("long")
+    ledger.write(events)
+    keep_checkpoints()
+    keep_wait_counts()
+    return int(ledger.pool.pk)
 
 
 class LongLedger:
@@ -25,12 +40,11 @@ class LongLedger:
     match at the end.
     """
 
-    def __init__(self, name: str, *, seed: int = 1) -> None:
-        self.random = random.Random(seed)  # noqa: S311 - a workload, no secret
+    def __init__(self, name: str) -> None:
+        self.random = Random(1)  # noqa: S311 - a workload, no secret
         keys = [f"c{j}" for j in range(CLASSES)]
-        self.pool = create_pool(
-            name=name, classes=[NewClass(key, "units", "For measuring.", 100) for key in keys]
-        )
+        classes = [NewClass(key, "units", "For measuring.", 100) for key in keys]
+        self.pool = create_pool(name=name, classes=classes)
         for i in range(PROCESSES):
             claim = {key: self.random.randint(5, 40) for key in keys}
             register_process(pool=self.pool.pk, label=f"p{i}", run_ref="", maximum=claim)
@@ -52,13 +66,13 @@ class LongLedger:
 
     def _deed(self, process: int) -> None:
         bank = self.proof.bank
-        waits = [request for request, wait in bank.waiting.items() if wait.process == process]
-        if waits:
+        if any(wait.process == process for wait in bank.waiting.values()):
             return
         held = bank.held[process]
         if any(held) and self.random.random() < 0.6:
             self._log("released", process, None, held, banker.plus(bank.available, held))
-            self._serve()
+            for request, wait in list(bank.waiting.items()):
+                self._ask(wait.process, request, wait.amounts, waits=True)
             return
         need = banker.minus(bank.claims[process], held)
         amounts = tuple(self.random.randint(0, units // 2) for units in need)
@@ -70,29 +84,11 @@ class LongLedger:
         decision = banker.examine(state, rows.index(process), amounts)
         sequence = tuple(rows[i] for i in decision.sequence)
         if decision.verdict is BankVerdict.GRANT:
-            self._log(
-                "granted",
-                process,
-                request,
-                amounts,
-                banker.minus(state.available, amounts),
-                "grant",
-                sequence,
-            )
+            after = banker.minus(state.available, amounts)
+            self._log("granted", process, request, amounts, after, "grant", sequence)
         elif not waits:
-            self._log(
-                "waiting",
-                process,
-                request,
-                amounts,
-                state.available,
-                decision.verdict.value,
-                sequence,
-            )
-
-    def _serve(self) -> None:
-        for request, wait in list(self.proof.bank.waiting.items()):
-            self._ask(wait.process, request, wait.amounts, waits=True)
+            verdict = decision.verdict.value
+            self._log("waiting", process, request, amounts, state.available, verdict, sequence)
 
     def _log(
         self,
@@ -105,33 +101,21 @@ class LongLedger:
         sequence: tuple[int, ...] = (),
     ) -> None:
         bank = self.proof.bank
-        entry = LedgerEntry(
-            bank.version + 1,
-            kind,
-            process,
-            request,
-            amounts,
-            bank.available,
-            after,
-            verdict,
-            sequence,
+        row = Event(
+            pool=self.pool,
+            version=bank.version + 1,
+            kind=kind,
+            at=self.at,
+            process_id=process,
+            request_id=request,
+            amounts=list(amounts),
+            available_before=list(bank.available),
+            available_after=list(after),
+            verdict=verdict,
+            sequence=list(sequence),
         )
-        self.rows.append(
-            Event(
-                pool=self.pool,
-                version=entry.version,
-                kind=kind,
-                at=self.at,
-                process_id=process,
-                request_id=request,
-                amounts=list(amounts),
-                available_before=list(entry.before),
-                available_after=list(after),
-                verdict=verdict,
-                sequence=list(sequence),
-            )
-        )
-        bank.follow(entry)
+        self.rows.append(row)
+        bank.follow(_entry(row))
 
     def _flush(self) -> None:
         Event.objects.bulk_create(self.rows)
@@ -142,57 +126,32 @@ class LongLedger:
         event left them.
         """
         bank = self.proof.bank
-        Pool.objects.filter(pk=self.pool.pk).update(
-            available=list(bank.available), version=bank.version
-        )
+        available = list(bank.available)
+        Pool.objects.filter(pk=self.pool.pk).update(available=available, version=bank.version)
         for process, held in bank.held.items():
             Process.objects.filter(pk=process).update(allocated=list(held))
             if any(held):
-                request = Request(
-                    pool=self.pool,
-                    process_id=process,
-                    kind="start",
-                    amounts=list(held),
-                    state="granted",
-                    epoch=0,
-                )
-                request.save(force_insert=True)
-                Grant.objects.create(
-                    request=request,
-                    process_id=process,
-                    epoch=0,
-                    amounts=list(held),
-                    remaining=list(held),
-                )
-        for pk, wait in bank.waiting.items():
-            amounts, verdict = list(wait.amounts), wait.verdict
-            Request.objects.create(
-                pk=pk,
-                pool=self.pool,
-                process_id=wait.process,
-                kind="start",
-                amounts=amounts,
-                state="waiting",
-                verdict=verdict,
-                epoch=0,
-            )
+                request = self._request(process, held, state="granted")
+                amounts = {"amounts": list(held), "remaining": list(held)}
+                Grant.objects.create(request=request, process_id=process, epoch=0, **amounts)
+        for key, wait in bank.waiting.items():
+            self._request(wait.process, wait.amounts, pk=key, state="waiting", verdict=wait.verdict)
             Process.objects.filter(pk=wait.process).update(is_waiting=True)
+
+    def _request(self, process: int, amounts: Vector, **facts: object) -> Request:
+        common = {"pool": self.pool, "kind": "start", "epoch": 0}
+        return Request.objects.create(process_id=process, amounts=list(amounts), **common, **facts)
 
 
 def _entry(event: Event) -> LedgerEntry:
-    amounts, before, after = (
-        tuple(event.amounts),
-        tuple(event.available_before),
-        tuple(event.available_after),
-    )
     return LedgerEntry(
         event.version,
         event.kind,
         event.process_id or 0,
         event.request_id,
-        amounts,
-        before,
-        after,
+        tuple(event.amounts),
+        tuple(event.available_before),
+        tuple(event.available_after),
         event.verdict,
-        (),
+        tuple(event.sequence),
     )

@@ -1,18 +1,109 @@
-"""Webs that are served by processes of their own, which take nothing from the interpreter here."""
+"""Sites on loopback, served by processes of their own, which take nothing from the interpreter
+here.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+import mimetypes
+import os
+import resource
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from multiprocessing import get_context
-from typing import Any
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+from zlib import crc32
 
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+from crawling.process.priority import lower_session
+from tests.webs.synthetic import SyntheticWeb, serve_web
+
+#: of so many pages one has a microformat with a number, which is another one in each edition
+EVERY = 10
+ENTRY = '<p class="h-entry"><span class="p-name">Edition {}</span></p>'
+
+
+class Asked(NamedTuple):
+    target: str
+    #: that it was sent to
+    address: str
+    #: of the field `Host`
+    host: str
+
+
+Answer = Callable[[Asked], Awaitable[bytes]]
+
+
+def reply(
+    body: str | bytes, status: str = "200 OK", kind: str = "text/html", more: str = ""
+) -> bytes:
+    whole = body.encode() if isinstance(body, str) else body
+    kind += "; charset=utf-8" * (kind == "text/html")
+    fields = f"Content-Type: {kind}\r\nContent-Length: {len(whole)}\r\n{more}"
+    return f"HTTP/1.1 {status}\r\n{fields}\r\n".encode() + whole
+
+
+NOT_HERE = reply("not here", "404 Not Found", "text/plain")
 
 
 @contextmanager
-def served_by_process(serve: Callable[..., None], *given: object) -> Iterator[Any]:
+def served(
+    answer: Answer, addresses: Sequence[str] = ("127.0.0.1",), port: int = 0
+) -> Iterator[int]:
+    """Serve at all these addresses until the block ends; yields the port, which may be any."""
+    with _process(_serve, answer, addresses, port) as found:
+        yield found
+
+
+@contextmanager
+def served_webs(*webs: SyntheticWeb, gives_way: bool = False) -> Iterator[list[list[str]]]:
+    """Yields the seeds of each, which has a process of its own.
+
+    gives_way: with the priority of what crawls it. With the usual one it would take nothing from
+    those who look at pages.
+    """
+    with ExitStack() as stack:
+        yield [stack.enter_context(_process(_serve_web, web, gives_way)) for web in webs]
+
+
+@contextmanager
+def served_folder(folder: Path, port: int) -> Iterator[Synchronized[int]]:
+    """Serve a folder of HTML; yields the edition, which begins at 1 and may be raised."""
+    edition = get_context("spawn").Value("i", 1)
+    with served(partial(_answer_from, folder.resolve(), edition), port=port):
+        yield edition
+
+
+def page_of(folder: Path, target: str, edition: int) -> bytes:
+    """The answer of a folder: some of its pages are different in each edition."""
+    path = urlsplit(target).path
+    file = (folder / unquote(path).lstrip("/")).resolve()
+    if not file.is_relative_to(folder):
+        return NOT_HERE
+    if file.is_dir():
+        if not path.endswith("/"):
+            return reply("", "301 Moved Permanently", "text/plain", f"Location: {path}/\r\n")
+        file /= "index.html"
+    if not file.is_file():
+        return NOT_HERE
+    kind, _ = mimetypes.guess_type(file.name)
+    body = file.read_bytes()
+    if kind == "text/html" and not crc32(path.encode()) % EVERY:
+        body += ENTRY.format(edition).encode()
+    return reply(body, kind=kind or "application/octet-stream")
+
+
+async def _answer_from(folder: Path, edition: Synchronized[int], asked: Asked) -> bytes:
+    return page_of(folder, asked.target, edition.value)
+
+
+@contextmanager
+def _process(serve: Callable[..., None], *given: object) -> Iterator[Any]:
     """Call `serve` with a pipe and what is given; yields what it sends when it is ready, and ends
     it with the block.
     """
@@ -27,21 +118,49 @@ def served_by_process(serve: Callable[..., None], *given: object) -> Iterator[An
         server.join()
 
 
-def answering(answer: Callable[[str, str], Awaitable[bytes]]) -> Handler:
-    """What asyncio calls for a connection: all of its requests are answered in turn.
+def _serve_web(told: Connection, web: SyntheticWeb, gives_way: bool) -> None:
+    if gives_way:
+        os.setsid()
+        lower_session()
+    with serve_web(web) as served_web:
+        told.send(served_web.seeds)
+        signal.pause()  # until it is terminated
 
-    answer: of the target of a request and the address that it was sent to.
-    """
 
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        address = writer.get_extra_info("sockname")[0]
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                writer.write(await answer(head.split(b" ", 2)[1].decode(), address))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
-        finally:
-            writer.close()
+def _serve(told: Connection, answer: Answer, addresses: Sequence[str], port: int) -> None:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    asyncio.run(_answer_all(told, answer, addresses, port))
 
-    return handle
+
+async def _answer_all(
+    told: Connection, answer: Answer, addresses: Sequence[str], port: int
+) -> None:
+    for address in addresses:
+        server = await asyncio.start_server(partial(_converse, answer), address, port, backlog=256)
+        port = server.sockets[0].getsockname()[1]
+    told.send(port)
+    await asyncio.Event().wait()
+
+
+async def _converse(
+    answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """All requests of a connection are answered in turn."""
+    address = writer.get_extra_info("sockname")[0]
+    try:
+        while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):
+            host = next(
+                (
+                    line[5:].strip()
+                    for line in head.split("\r\n")
+                    if line.lower().startswith("host:")
+                ),
+                "",
+            )
+            writer.write(await answer(Asked(head.split(" ", 2)[1], address, host)))
+            await writer.drain()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return
+    finally:
+        writer.close()

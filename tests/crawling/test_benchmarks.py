@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from tempfile import TemporaryFile
 
 import pytest
 
 from benchmarks.crawling import changing_site, speed_scenes, use_steps, watched_site
-from benchmarks.crawling.folder_site import EVERY, _answer
-from benchmarks.crawling.measuring import MIB, line, measured
 from benchmarks.crawling.use_steps import STEPS
 from benchmarks.crawling.uses import NAME, uses
 from benchmarks.crawling.watched_site import Judged, watched_crawl
-from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
+from benchmarks.scene.sites import EVERY, page_of
+from benchmarks.timer import MIB, command
+from crawling.links.catch_up import catch_up
+from crawling.links.second_reading import read_again
 from crawling.runs.start import start_run
 
 CARD = '<p class="h-card">Ada</p>'
@@ -65,14 +66,12 @@ def test_each_use_is_tried_on_a_crawl(make_site, crawl_to_the_end, work_off, mon
 
     said = {name: step(crawl) for name, step in STEPS.items()}
 
-    assert int(said["csv"].split()[0]) > 2  # a missing fragment, titles and descriptions
-    assert said["watch"] == "1 events. "
-    assert said["watch_without_numbers"] == "1 events. "
-    assert said["plan"] == "2 pages planned"
-    steps = {
-        command[3] for command in uses(1).values() if "benchmarks.crawling.use_steps" in command
-    }
-    assert steps == STEPS.keys()
+    # a missing fragment, titles and descriptions
+    assert int(said["link check, CSV"].split()[0]) > 2
+    assert said["watch of all pages"] == "1 events. "
+    assert said["watch of all pages, numbers are no change"] == "1 events. "
+    assert said["plan of revisits"] == "2 pages planned"
+    assert uses(1).keys() > STEPS.keys()
 
 
 #: memory is looked at five times a second
@@ -86,12 +85,11 @@ sys.exit(subprocess.call([sys.executable, "-c", {HOLDS!r}]))
 
 def test_a_command_is_measured_with_what_it_starts(db):
     with TemporaryFile() as out:
-        taken = measured([sys.executable, "-c", HELD_TWICE], out)
+        status, taken = command([sys.executable, "-c", HELD_TWICE], out, os.environ)
 
-    assert taken.status == 0
-    assert taken.most_bytes > 120 * MIB
-    assert taken.seconds >= 1 > taken.here > 0.02
-    assert line("a use", taken).split()[2] == f"{taken.seconds:.1f}"
+    assert status == 0
+    assert taken.memory > 120 * MIB
+    assert taken.clock >= 1 > taken.here > 0.02
 
 
 @pytest.mark.parametrize(
@@ -104,7 +102,7 @@ def test_a_folder_is_served_and_nothing_outside(tmp_path, target, status):
     for name in ("index.html", "p3.html", "sub/index.html", "../outside.html"):
         (root / name).write_text("<p>text</p>")
 
-    assert _answer(root, target, 1).split()[1] == str(status).encode()
+    assert page_of(root, target, 1).split()[1] == str(status).encode()
 
 
 def test_a_tenth_of_the_pages_of_a_folder_is_another_in_the_next_edition(tmp_path):
@@ -112,7 +110,7 @@ def test_a_tenth_of_the_pages_of_a_folder_is_another_in_the_next_edition(tmp_pat
     for name in names:
         (tmp_path / name[1:]).write_text("<p>text</p>")
 
-    changed = [_answer(tmp_path, name, 1) != _answer(tmp_path, name, 2) for name in names]
+    changed = [page_of(tmp_path, name, 1) != page_of(tmp_path, name, 2) for name in names]
 
     assert 0.3 < sum(changed) * EVERY / len(names) < 2
 

@@ -17,8 +17,7 @@ from allocation.rules.banker import (
 )
 from allocation.rules.searches import recursive_global, recursive_uncovered
 from benchmarks.allocation.core import full_check
-from benchmarks.allocation.states import chain, random_state
-from benchmarks.allocation.variants import reduced
+from benchmarks.allocation.states import chain, random_state, reduced
 from tests.allocation.rules.states import small
 
 

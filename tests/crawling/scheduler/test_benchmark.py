@@ -11,11 +11,9 @@ def test_duties_are_timed_beside_runs_that_wait_and_runs_that_ended(
     transactional_db, order, queue, capsys
 ):
     duties.fill(waiting=3, ended=5)
-    duties.time_duties()
-    duties.time_pages()
-    duties.time_starts()
+    duties.measure()
 
     assert Run.objects.filter(state="finished", crawl__name__startswith="ended").count() == 5
     assert Request.objects.filter(state="waiting").count() >= 3
     assert Process.objects.filter(holding=True).exists()
-    assert "statements: deliver_other_messages" in capsys.readouterr().out
+    assert "deliver_other_messages" in capsys.readouterr().out

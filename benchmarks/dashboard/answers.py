@@ -1,0 +1,122 @@
+"""What answers of the web server take."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from benchmarks.timer import MIB, Table, Taken, chosen, timed
+from crawling.jobs.running import run_job
+from crawling.models import Inquiry
+from crawlsite.middleware.call_stack import with_room
+
+#: what no page may take, of a processor here and in the database, and by the clock beside crawls
+MOST_MS, MOST_MS_BESIDE = 150, 300
+TIMES = 3
+#: addresses asked before any is measured: a server at work has imported, compiled and prepared what
+#: its pages need, so the first measured would pay for all
+WARM = 20
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An address and what its answer took."""
+
+    address: str
+    status: int
+    bytes: int
+    taken: Taken
+
+
+def administrator() -> Client:
+    """One who has logged in."""
+    user, _ = User.objects.get_or_create(username="benchmark", is_superuser=True, is_staff=True)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def show(addresses: Iterable[str], *, is_beside: bool = False) -> None:
+    """Print the quickest of three answers of each, since a busy machine only ever adds, the slowest
+    first; beside crawls the clock counts, and the median.
+
+    `here` and `db` are the processor's time of this process and of the database's, which others at
+    work do not lengthen.
+    """
+    found = list(dict.fromkeys(addresses))
+    client, choose = administrator(), statistics.median_low if is_beside else min
+    for address in found[:WARM]:
+        _answer(client, address, choose)
+    rows: list[Answered] = []
+    for address in found:
+        rows += _answer(client, address, choose)
+        if _jobs_answered():
+            rows += _answer(client, address, choose, "(compared)")
+    _print(sorted(rows, key=lambda row: -row.taken.worked))
+    most, unit = (MOST_MS_BESIDE, " by the clock") if is_beside else (MOST_MS, "")
+    slow = [
+        row.address
+        for row in rows
+        if 1000 * (row.taken.clock if is_beside else row.taken.worked) > most
+    ]
+    print(f"{len(rows)} addresses; more than {most} ms{unit}: {slow or 'none'}")
+
+
+def show_files(addresses: Iterable[str]) -> None:
+    """Print what each of these downloads takes as a whole, read once."""
+    client = administrator()
+    _print([_ask(client, address, whole=True) for address in addresses])
+
+
+def _print(rows: Sequence[Answered]) -> None:
+    table = Table("ms", "here", "db", "MB more", "queries", "KB", "page")
+    for row in rows:
+        taken = row.taken
+        times = (round(1000 * each) for each in (taken.clock, taken.here, taken.there))
+        sizes = round(taken.memory / MIB), taken.statements, row.bytes // 1024
+        table.row(*times, *sizes, f"{row.status} {row.address}")
+
+
+def _answer(
+    client: Client, address: str, choose: Callable[[list[float]], float], note: str = ""
+) -> list[Answered]:
+    """None: it is no address to look at, but one to post to."""
+    asked = [_ask(client, address)]
+    if asked[0].status == 405:
+        return []
+    asked += [_ask(client, address) for _ in range(TIMES - 1)]
+    last, taken = asked[-1], chosen(choose, [one.taken for one in asked])
+    taken.memory = max(one.taken.memory for one in asked)
+    return [Answered(f"{address} {note}".strip(), last.status, last.bytes, taken)]
+
+
+def _jobs_answered() -> int:
+    """Answer what pages have asked background jobs since the last call, and count it."""
+    waiting = Inquiry.objects.filter(began_at=None, ended_at=None)
+    keys = list(waiting.values_list("pk", flat=True))
+    for inquiry in keys:
+        run_job(inquiry)
+    return len(keys)
+
+
+def _ask(client: Client, address: str, *, whole: bool = False) -> Answered:
+    """Of a long answer that is made while it is sent, up to its first piece, or the whole."""
+    with timed() as taken:
+        answer = with_room(client.get)(address)
+        size = _size_of(answer, whole)
+    answer.close()
+    if answer.status_code >= 500:
+        raise RuntimeError(f"{address} is answered {answer.status_code}.")
+    return Answered(address, answer.status_code, size, taken)
+
+
+def _size_of(answer: Any, whole: bool) -> int:
+    if not answer.streaming:
+        return len(answer.content)
+    pieces = iter(answer.streaming_content)
+    return sum(map(len, pieces)) if whole else len(next(pieces, b""))

@@ -1,0 +1,299 @@
+"""What something takes, by the clock, of processors and of memory, and how that is told."""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import subprocess
+import time
+import timeit
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+from typing import IO, Any, TypeVar
+
+import psutil
+from django.conf import settings
+from django.db import connection
+
+MIB = 2**20
+LOOK_SECONDS = 0.2
+#: additions whose time says how quick the machine is: figures of two machines compare by it
+ADDITIONS = 10_000_000
+SHARES = (0.5, 0.95, 0.99)
+
+_within: list[Taken] = []
+Step = Callable[[], object]
+Way = TypeVar("Way")
+
+
+@dataclass
+class Taken:
+    """What a block took; complete at its end."""
+
+    #: seconds
+    clock: float = 0.0
+    #: seconds of a processor here, those of children that have ended included
+    here: float = 0.0
+    #: those of children alone
+    children: float = 0.0
+    #: seconds of a processor in PostgreSQL's process for this one, if it is on this machine
+    there: float = 0.0
+    #: bytes beyond what this process had; 0 of a block within another
+    memory: float = 0.0
+    statements: float = 0
+
+    @property
+    def worked(self) -> float:
+        return self.here + self.there
+
+
+@contextmanager
+def timed() -> Iterator[Taken]:
+    taken, counted, server = Taken(), [0], _server_process()
+    with _peak(taken), _counting(counted):
+        there, children = _processor_seconds(server), _children_seconds()
+        here, clock = time.process_time(), time.perf_counter()
+        yield taken
+        taken.clock, taken.here = time.perf_counter() - clock, time.process_time() - here
+    taken.children = _children_seconds() - children
+    taken.here += taken.children
+    taken.there = max(0.0, _processor_seconds(server) - there)
+    taken.statements = counted[0]
+
+
+def chosen(choose: Callable[[list[float]], float], rounds: Iterable[Taken]) -> Taken:
+    """The least, the median or the most of each figure by itself."""
+    return Taken(*map(choose, map(list, zip(*map(astuple, rounds), strict=True))))
+
+
+def rounds_of(steps: Iterable[Step]) -> Iterator[Taken]:
+    """What each step takes. One that the iterable prepares is prepared before its round."""
+    for step in steps:
+        with timed() as taken:
+            step()
+        yield taken
+
+
+def least(step: Step, times: int = 3) -> Taken:
+    """Of some rounds, since a busy machine only ever adds."""
+    return chosen(min, rounds_of([step] * times))
+
+
+def in_turn(ways: Iterable[Way], rounds: int) -> Iterator[tuple[int, Way]]:
+    """Each way in each round, in another order each time, so that what else runs hits all."""
+    every = list(ways)
+    for number in range(rounds):
+        at = number % len(every)
+        yield from ((number, way) for way in every[at:] + every[:at])
+
+
+def in_own_process(name: str, job: Callable[[], str]) -> None:
+    """Do a job in a fork, as RQ does, and print what it took and what it says."""
+    connection.close()
+    if (pid := os.fork()) == 0:
+        with timed() as taken:
+            said = job()
+        print(
+            f"{name}: {taken.clock:.1f} s, {taken.here:.1f} s of the processor here, "
+            f"{taken.memory / MIB:.0f} MB more; {said}",
+            flush=True,
+        )
+        os._exit(0)
+    if os.waitpid(pid, 0)[1]:
+        raise SystemExit(f"“{name}” has failed.")
+
+
+def command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tuple[int, Taken]:
+    """Run it to its end; its exit status, and what it and all that it started took, with the whole
+    of PostgreSQL. What it prints goes to a file.
+
+    Memory is that of all its processes together at one of the looks, which counts what they share
+    more than once. (What the kernel says of a process that ended includes its parent's memory
+    before `exec`.)
+    """
+    server, began = server_seconds(), time.monotonic()
+    program = subprocess.Popen(words, stdout=out, stderr=out, env=env)  # noqa: S603  # ours
+    most = 0.0
+    while True:
+        pid, status, usage = os.wait4(program.pid, os.WNOHANG)
+        if pid:
+            break
+        most = max(most, resident(program.pid))
+        # the memory of all its processes together is known at looks only: the kernel keeps the most
+        # of each one, and no event tells of their sum
+        time.sleep(LOOK_SECONDS)
+    program.returncode = os.waitstatus_to_exitcode(status)
+    clock, used = time.monotonic() - began, usage.ru_utime + usage.ru_stime
+    there = server_seconds() - server
+    return program.returncode, Taken(clock, used, there=there, memory=most)
+
+
+def await_change(
+    condition: Callable[[], object], failure: str, *, seconds: float, every: float = 0.05
+) -> float:
+    """Look until it is so, every so many seconds; says when that was after. Exits with `failure`
+    after `seconds`.
+    """
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() > began + seconds:
+            raise SystemExit(f"{failure} ({seconds:.0f} s)")
+        # rows, locks, ports and registries that other processes write: none of them notifies, and a
+        # closer look would take from what is measured
+        time.sleep(every)
+    return time.monotonic() - began
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process and all that it started and that live."""
+    with suppress(psutil.NoSuchProcess):
+        first = psutil.Process(pid)
+        return [first, *first.children(recursive=True)]
+    return []
+
+
+def total_by(
+    title: Callable[[psutil.Process], str],
+    processes: Iterable[psutil.Process],
+    of: Callable[[psutil.Process], float],
+) -> Counter[str]:
+    """What processes have of something, added up by titles."""
+    found: Counter[str] = Counter()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):  # it ended just now, and its parent counts it
+            found[title(process)] += of(process)  # type: ignore[assignment]
+    return found
+
+
+def seconds_of(process: psutil.Process) -> float:
+    """Of a processor, those of children that have ended included."""
+    return float(sum(process.cpu_times()[:4]))
+
+
+def resident_of(process: psutil.Process) -> float:
+    """Bytes of memory."""
+    return float(process.memory_info().rss)
+
+
+def resident(pid: int) -> float:
+    """Bytes of memory of a process and of what it started."""
+    return float(total_by(lambda _: "", family(pid), resident_of).total())
+
+
+def server_seconds() -> float:
+    """The processor's time of PostgreSQL's processes that live: those of connections that ended are
+    counted by their parent.
+    """
+    connection.ensure_connection()
+    server = psutil.Process(connection.connection.info.backend_pid).parent()
+    assert server
+    return float(total_by(lambda _: "", [server, *server.children()], seconds_of).total())
+
+
+def in_words(seconds: Sequence[float]) -> str:
+    """How many, and how long half of them, nearly all and all took."""
+    if not seconds:
+        return "none"
+    ordered = [1000 * each for each in sorted(seconds)]
+    parts = (ordered[math.ceil(share * len(ordered)) - 1] for share in SHARES)
+    told = ", ".join(
+        f"p{100 * share:.0f} {part:.1f} ms" for share, part in zip(SHARES, parts, strict=True)
+    )
+    return f"{len(ordered)}, {told}, at most {ordered[-1]:.1f} ms"
+
+
+def spread(rates: Sequence[float]) -> str:
+    """The median, and between what the others are."""
+    return f"{figure(statistics.median(rates))} ({figure(min(rates))} to {figure(max(rates))})"
+
+
+def figure(value: object) -> str:
+    """A number as a table has it: of three digits at least."""
+    if isinstance(value, float) and value and math.isfinite(value):
+        return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+class Table:
+    """Prints a head of names, and each row once it is known. What has words comes last."""
+
+    def __init__(self, *names: str) -> None:
+        self._widths = [max(8, len(name)) for name in names[:-1]]
+        self.row(*names)
+
+    def row(self, *values: object) -> None:
+        *figures, words = map(figure, values)
+        cells = (text.rjust(width) for text, width in zip(figures, self._widths, strict=True))
+        print(*cells, f" {words}", flush=True)
+
+
+def machine_speed() -> str:
+    """The processor's time of many additions, the least of three."""
+    times = timeit.repeat(
+        "total += 1", "total = 0", number=ADDITIONS, timer=time.process_time, repeat=3
+    )
+    return f"{ADDITIONS:,} additions in Python: {1000 * min(times):.0f} ms on this machine"
+
+
+def _children_seconds() -> float:
+    """Of those that have ended."""
+    used = getrusage(RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _server_process() -> Path | None:
+    """What tells the time of PostgreSQL's process for this one, if it is connected."""
+    if not settings.configured or connection.connection is None:
+        return None
+    return Path(f"/proc/{connection.connection.info.backend_pid}/schedstat")
+
+
+def _processor_seconds(server: Path | None) -> float:
+    """0: it is on another machine, or has ended."""
+    with suppress(OSError):
+        return int(server.read_text().split()[0]) / 1e9 if server else 0.0
+    return 0.0
+
+
+def _memory(name: str) -> int:
+    """Bytes of this process; 0 where the kernel does not tell."""
+    with suppress(OSError):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+    return 0
+
+
+@contextmanager
+def _peak(taken: Taken) -> Iterator[None]:
+    """The outermost block alone tells of memory: its peak is to include those within."""
+    is_outermost = not _within
+    _within.append(taken)
+    had = _memory("VmRSS") if is_outermost else 0
+    if is_outermost:
+        with suppress(OSError):  # Linux alone can forget the peak
+            Path("/proc/self/clear_refs").write_text("5")
+    try:
+        yield
+    finally:
+        _within.pop()
+    taken.memory = max(0, _memory("VmHWM") - had) if is_outermost else 0
+
+
+@contextmanager
+def _counting(counted: list[int]) -> Iterator[None]:
+    """The statements of this process's connection."""
+
+    def count(execute: Callable[..., Any], *given: Any) -> Any:
+        counted[0] += 1
+        return execute(*given)
+
+    if not settings.configured:
+        yield
+        return
+    with connection.execute_wrapper(count):
+        yield

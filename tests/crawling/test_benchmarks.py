@@ -1,13 +1,17 @@
-"""The benchmarks of uses, in small: what they judge, and what they measure."""
+"""Benchmarks in small: what they judge, what they measure, and what they stand on."""
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
 from tempfile import TemporaryFile
 
 import pytest
 
+import benchmarks
 from benchmarks.crawling import changing_site, speed_scenes, use_steps, watched_site
 from benchmarks.crawling.use_steps import STEPS
 from benchmarks.crawling.uses import NAME, uses
@@ -130,3 +134,32 @@ def test_a_run_far_below_the_median_is_told(least, is_told):
 
     assert said.startswith(f"100 pages a second (median of 3), {least:.0f} at least, 3.00 ms")
     assert ("below 0.9 of the median" in said) is is_told
+
+
+def imported_by(path: Path) -> set[str]:
+    """Modules, or what is in them, of benchmarks."""
+    nodes = [
+        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
+    ]
+    ours = [node for node in nodes if (node.module or "").startswith("benchmarks")]
+    return {f"{node.module}.{each.name}" for node in ours for each in node.names} | {
+        str(node.module) for node in ours
+    }
+
+
+def test_benchmarks_import_each_other_without_a_circle_and_the_scene_no_benchmark():
+    root = Path(benchmarks.__file__).parent
+    paths = {
+        ".".join(("benchmarks", *path.relative_to(root).with_suffix("").parts)): path
+        for path in root.rglob("*.py")
+    }
+    graph = {name: imported_by(path) & paths.keys() for name, path in paths.items()}
+
+    TopologicalSorter(graph).prepare()  # raises for a circle
+    assert {
+        below
+        for name, belows in graph.items()
+        if name.startswith("benchmarks.scene.")
+        for below in belows
+        if not below.startswith(("benchmarks.scene.", "benchmarks.timer"))
+    } == set()

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from zlib import crc32
 
@@ -56,8 +56,8 @@ def served(
     answer: Answer, addresses: Sequence[str] = ("127.0.0.1",), port: int = 0
 ) -> Iterator[int]:
     """Serve at all these addresses until the block ends; yields the port, which may be any."""
-    with _process(_serve, answer, addresses, port) as found:
-        yield found
+    with _process(_serve, answer, addresses, port) as pipe:
+        yield pipe.recv()
 
 
 @contextmanager
@@ -68,7 +68,9 @@ def served_webs(*webs: SyntheticWeb, gives_way: bool = False) -> Iterator[list[l
     those who look at pages.
     """
     with ExitStack() as stack:
-        yield [stack.enter_context(_process(_serve_web, web, gives_way)) for web in webs]
+        # all at once: to make the pages of a large one takes long
+        pipes = [stack.enter_context(_process(_serve_web, web, gives_way)) for web in webs]
+        yield [pipe.recv() for pipe in pipes]
 
 
 @contextmanager
@@ -103,16 +105,17 @@ async def _answer_from(folder: Path, edition: Synchronized[int], asked: Asked) -
 
 
 @contextmanager
-def _process(serve: Callable[..., None], *given: object) -> Iterator[Any]:
-    """Call `serve` with a pipe and what is given; yields what it sends when it is ready, and ends
-    it with the block.
+def _process(serve: Callable[..., None], *given: object) -> Iterator[Connection]:
+    """Call `serve` with a pipe and what is given; yields the pipe, by which it sends something when
+    it is ready, and ends it with the block.
     """
     spawning = get_context("spawn")
     here, there = spawning.Pipe()
     server = spawning.Process(target=serve, args=(there, *given), daemon=True)
     server.start()
+    there.close()  # so that the end of a server that fails is noticed
     try:
-        yield here.recv()
+        yield here
     finally:
         server.terminate()
         server.join()

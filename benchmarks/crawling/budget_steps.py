@@ -19,11 +19,11 @@ from benchmarks.crawling.speed import measure, print_spent
 from benchmarks.scene.crawls import allow_loopback, begin, have_ended, make_ready
 from benchmarks.scene.database import tell
 from benchmarks.timer import await_change, timed
-from crawling.links.catch_up import write_collected
-from crawling.links.progress import unindexed_parts, unread_parts
-from crawling.links.second_reading import read_part
+from crawling.datasets.catch_up import write_collected
+from crawling.datasets.progress import unindexed_parts, unread_parts
+from crawling.datasets.second_reading import read_part
 from crawling.models import Page, Run
-from crawling.search.index import add_parts, writing
+from crawling.uses.search.index import add_parts, writing
 
 LOOK_SECONDS = 0.5
 LONGEST_SECONDS = 600.0
@@ -38,7 +38,7 @@ ORDER BY 3 DESC
 """
 READING = {
     **{
-        name: [f"crawling.links.second_reading:{name}"]
+        name: [f"crawling.datasets.second_reading:{name}"]
         for name in (
             *("parse_html", "find_in_html", "bad_links", "text_of", "language_of"),
             *("put_findings", "put_structured", "put_texts"),
@@ -50,7 +50,7 @@ READING = {
         ]
         for name in ("read", "read_microformats", "read_text")
     },
-    "MicroformatsReader.items": ["crawling.links.microformats:MicroformatsReader.items"],
+    "MicroformatsReader.items": ["crawling.datasets.microformats:MicroformatsReader.items"],
 }
 
 

@@ -20,15 +20,15 @@ from benchmarks.scene.crawls import begin, make_ready
 from benchmarks.scene.database import empty_database, tell
 from benchmarks.timer import Step, Table, chosen, rounds_of, timed
 from crawling.archive.files import this_machine
-from crawling.crawls.creation import create_crawl, free_name
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.listing import list_crawls
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.frontier import rules_key
 from crawling.frontier.waiting_names import names_due
+from crawling.installation.pools import capacity_of
 from crawling.models import CrawlJob
 from crawling.orders.claims import complete_claim, start_amounts
-from crawling.pools import capacity_of
+from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.wait_reason import waiting_runs
 from crawling.scheduler.rounds import duties
 

@@ -21,7 +21,7 @@ from benchmarks.scene.crawls import begin, granted_shifts, make_ready, nothing_i
 from benchmarks.timer import MIB, server_seconds
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.worker.jobs import prepare_to_fork
+from crawling.work.worker.jobs import prepare_to_fork
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
 #: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as

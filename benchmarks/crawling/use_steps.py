@@ -14,21 +14,22 @@ from django.conf import settings
 from benchmarks.crawling import stage_costs
 from benchmarks.dashboard.answers import administrator
 from benchmarks.timer import timed
-from crawling.crawls.revisions import edit_crawl
-from crawling.dashboard.links.problem_kinds import ProblemKind
-from crawling.links.microformats import MicroformatsReader
-from crawling.links.progress import unread_parts
-from crawling.links.second_reading import _read
-from crawling.links.stored_documents import html_pages
-from crawling.models import CrawlJob, Page, PlannedRevisit, Run, Watch
-from crawling.revisits.planner import plan_crawl
-from crawling.watches.comparing import compare_watched
-from crawling.watches.watching import WatchFields, create_watch, remove_watch
+from crawling.datasets.microformats import MicroformatsReader
+from crawling.datasets.progress import unread_parts
+from crawling.datasets.second_reading import _read
+from crawling.datasets.stored_documents import html_pages
+from crawling.models import CrawlJob, Page, PlannedRevisit, Run
+from crawling.runs.crawls.revisions import edit_crawl
+from crawling.uses.link_check.problem_kinds import ProblemKind
+from crawling.uses.revisits.planner import plan_crawl
+from crawling.uses.watches.comparing import compare_watched
+from crawling.uses.watches.models import Watch
+from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
 from crawling.web.addresses import read_address
 
 #: of ten pages one is read again for the share of microformats
 EVERY = 10
-ITEMS = "crawling.links.microformats:MicroformatsReader.items"
+ITEMS = "crawling.datasets.microformats:MicroformatsReader.items"
 
 
 def tabs(crawl: CrawlJob) -> str:

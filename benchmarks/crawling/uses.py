@@ -28,8 +28,8 @@ from benchmarks.scene.crawls import make_ready
 from benchmarks.scene.product import Product, environment_at_hand, running_product
 from benchmarks.scene.sites import served_folder
 from benchmarks.timer import MIB, Table, await_change, command, resident_of
+from crawling.datasets.progress import dataset_states
 from crawling.jobs.rq_jobs import live_workers
-from crawling.links.progress import dataset_states
 from crawling.models import CrawlJob, Run
 from crawlsite.env import BASE_DIR, for_child
 

@@ -32,26 +32,20 @@ from benchmarks.crawling.changing_site import (
 )
 from benchmarks.scene.crawls import make_ready, to_the_end
 from benchmarks.timer import MIB, Table, Taken, timed
-from crawling.alerts.delivery import send_due
-from crawling.alerts.listeners import save_listener
-from crawling.crawls.creation import create_crawl, free_name
-from crawling.crawls.revisions import edit_crawl
-from crawling.dashboard.links.link_changes import each_link_change
-from crawling.links.catch_up import catch_up
-from crawling.models import (
-    CrawlJob,
-    Listener,
-    Page,
-    PlannedRevisit,
-    RevisitPlan,
-    Run,
-    WatchEvent,
-)
+from crawling.datasets.catch_up import catch_up
+from crawling.models import CrawlJob, Page, PlannedRevisit, RevisitPlan, Run
 from crawling.previews.run_comparison import ChangeFilter, compare_runs
-from crawling.revisits.planner import plan_crawl
+from crawling.runs.crawls.creation import create_crawl, free_name
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
-from crawling.watches.comparing import compare_watched
-from crawling.watches.watching import WatchFields, create_watch
+from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.alerts.models import Listener
+from crawling.uses.link_check.link_changes import each_link_change
+from crawling.uses.revisits.planner import plan_crawl
+from crawling.uses.watches.comparing import compare_watched
+from crawling.uses.watches.models import WatchEvent
+from crawling.uses.watches.watching import WatchFields, create_watch
 from tests.servers import Site, serve_site
 
 #: of the pages a day, once there is a budget; runs and looks at freshness a day

@@ -24,19 +24,19 @@ from benchmarks.scene.database import database_of_pages
 from benchmarks.scene.links import forget_links, written_part
 from benchmarks.scene.planned_crawl import planned_crawl
 from benchmarks.timer import MIB, await_change, in_own_process
+from crawling.base.storage import storage
+from crawling.datasets.parquet import STORED, put_query
+from crawling.installation.pools import default_pool
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import JobEvent
 from crawling.jobs.removal import forget_jobs, remove_forgotten
 from crawling.jobs.running import run_job
 from crawling.jobs.running_job import RunningJob
-from crawling.link_graph.graphs import computed_graph
-from crawling.link_graph.jobs import LINK_GRAPH, mebibytes_of
-from crawling.link_graph.tables import TABLES
-from crawling.links.parquet import STORED, put_query
 from crawling.models import Page, Run
-from crawling.pools import default_pool
-from crawling.storage import storage
+from crawling.uses.link_graph.graphs import computed_graph
+from crawling.uses.link_graph.jobs import LINK_GRAPH, mebibytes_of
+from crawling.uses.link_graph.tables import TABLES
 
 LINKS_OF_A_PART = 200_000
 #: a few pages have most links: a target is the page of this power of a number below 1
@@ -106,7 +106,7 @@ def _compute(run: Run) -> None:
     job = open_job(LINK_GRAPH, run, by=None)
 
     def do() -> str:
-        from crawling.link_graph.computation import compute  # its libraries count, too
+        from crawling.uses.link_graph.computation import compute  # its libraries count, too
 
         steps = _Steps(job.name.partition("/")[0])
         compute(RunningJob(job, steps.goes_on))

@@ -19,11 +19,11 @@ from benchmarks.scene.database import database_of_pages
 from benchmarks.scene.installation import run_of_pages
 from benchmarks.scene.links import MENU, OF_A_PAGE, fill_links, forget_links
 from benchmarks.timer import Step, Table, least
-from crawling.dashboard.links import reports
-from crawling.dashboard.links.link_check import list_problems, problem_rows
-from crawling.dashboard.links.problem_kinds import ProblemKind
-from crawling.links.parts import pages_behind
+from crawling.datasets.parts import pages_behind
 from crawling.models import LinksPart, Run
+from crawling.uses.link_check import reports
+from crawling.uses.link_check.link_check import list_problems, problem_rows
+from crawling.uses.link_check.problem_kinds import ProblemKind
 
 
 def main() -> None:

@@ -18,9 +18,9 @@ from benchmarks.dashboard.answers import show, show_files
 from benchmarks.scene.database import database_of_pages
 from benchmarks.scene.planned_crawl import planned_crawl
 from benchmarks.timer import in_own_process
-from crawling.copies.clusters import answer_clusters, mebibytes
 from crawling.models import CrawlJob, PlannedRevisit, Run
-from crawling.revisits.planner import plan_crawl
+from crawling.uses.copies.clusters import answer_clusters, mebibytes
+from crawling.uses.revisits.planner import plan_crawl
 
 
 def main() -> None:

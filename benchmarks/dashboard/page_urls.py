@@ -16,7 +16,8 @@ from django.utils.regex_helper import normalize
 from allocation.models import Process
 from allocation.services import ensure_share
 from benchmarks.scene.installation import Filled
-from crawling.models import Experiment, Host, Page, Url
+from crawling.models import Host, Page, Url
+from experiments.models import Experiment
 
 #: those of whose things the first is looked at
 NUMBERED = ("administration/", "alerts/", "crawls/templates/", "account/tokens/")

@@ -22,12 +22,12 @@ from benchmarks.scene.database import database_of_pages
 from benchmarks.scene.installation import run_of_pages
 from benchmarks.scene.links import written_part
 from benchmarks.timer import in_words, timed
-from crawling.links.parquet import put_texts
-from crawling.links.progress import unindexed_parts
+from crawling.datasets.parquet import put_texts
+from crawling.datasets.progress import unindexed_parts
 from crawling.models import Page, Run
-from crawling.search.folder import index_folder
-from crawling.search.index import add_parts, writing
-from crawling.search.search import SearchFilter, search_texts
+from crawling.uses.search.folder import index_folder
+from crawling.uses.search.index import add_parts, writing
+from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.documents.html_text import PageText, text_of
 from crawling.web.documents.tree import parse_html

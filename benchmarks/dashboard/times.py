@@ -30,7 +30,7 @@ from benchmarks.scene.installation import Filled, Size, fill
 from benchmarks.scene.links import forget_links
 from benchmarks.scene.product import SCHEDULER, WORKER, program
 from benchmarks.timer import machine_speed
-from crawling.pools import capacity_of, default_pool
+from crawling.installation.pools import capacity_of, default_pool
 
 SIZE = Size(crawls=300_000, live=100, pages=1_000_000, hosts=100_000, rows=100_000, links=1_000_000)
 

@@ -36,18 +36,18 @@ from benchmarks.scene.database import empty_database
 from benchmarks.scene.product import program
 from benchmarks.scene.sites import Asked, reply, served
 from benchmarks.timer import await_change, in_turn, seconds_of, spread
-from crawling.default_pool import default_classes
-from crawling.errors import WrongState
+from crawling.base.errors import WrongState
 from crawling.frontier import UrlOutcome
+from crawling.installation.default_pool import default_classes
 from crawling.models import CrawlJob, Url
-from crawling.pipeline.context import FetchContext
-from crawling.pipeline.stages import UnreadAnswer, step
-from crawling.pipeline.visit import Visit
-from crawling.preresolver.slots import SEAT_LOCK
 from crawling.runs.steering import stop
-from crawling.shift import fetch_threads, host_names
-from crawling.shift.name_thread import NameThread, host_of
-from crawling.worker.jobs import run_shift
+from crawling.work.pipeline.context import FetchContext
+from crawling.work.pipeline.stages import UnreadAnswer, step
+from crawling.work.pipeline.visit import Visit
+from crawling.work.preresolver.slots import SEAT_LOCK
+from crawling.work.shift import fetch_threads, host_names
+from crawling.work.shift.name_thread import NameThread, host_of
+from crawling.work.worker.jobs import run_shift
 from dnscache.lookup import Server
 from dnscache.lookup_counter import LookupCounter
 from dnscache.preresolver.preresolver import RAMP_SECONDS, living

@@ -12,15 +12,14 @@ from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from benchmarks.scene.sites import served_webs
 from benchmarks.timer import await_change
-from crawling.crawls.creation import create_crawl, free_name
-from crawling.default_pool import default_classes
-from crawling.installation import set_identity
+from crawling.installation.default_pool import default_classes
+from crawling.installation.identity import set_identity
 from crawling.models import AllowedNetwork, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
-from crawling.worker.jobs import run_shift
+from crawling.work.worker.jobs import run_shift
 from tests.webs.synthetic import SyntheticWeb
 
 WARM_PAGES, PATIENCE_SECONDS = 1_500, 60

@@ -12,10 +12,10 @@ from benchmarks.scene.crawls import allow_loopback
 from benchmarks.scene.database import tell
 from benchmarks.scene.links import fill_links, written_part
 from benchmarks.scene.long_ledger import long_ledger
-from crawling.crawls.creation import create_crawl
 from crawling.frontier.run_counts import total_minutes
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 
 HOSTS = """

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from crawling.links.parquet import put_findings, put_part
-from crawling.links.parts import new_part
+from crawling.base.storage import storage
+from crawling.datasets.parquet import put_findings, put_part
+from crawling.datasets.parts import new_part
 from crawling.models import LinksPart, Page
-from crawling.storage import storage
 from crawling.web.addresses import fingerprint
 
 #: of a page: entries of its host's menu, links to other pages of the run, images

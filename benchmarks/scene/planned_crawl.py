@@ -9,8 +9,8 @@ from django.utils import timezone
 from benchmarks.scene.crawls import allow_loopback
 from benchmarks.scene.database import tell
 from benchmarks.scene.installation import add_hosts, number_places, slices
-from crawling.crawls.creation import create_crawl
 from crawling.models import CrawlJob, Run
+from crawling.runs.crawls.creation import create_crawl
 
 #: a queue of each host
 QUEUES = """

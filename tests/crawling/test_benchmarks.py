@@ -18,8 +18,8 @@ from benchmarks.crawling.uses import NAME, uses
 from benchmarks.crawling.watched_site import Judged, watched_crawl
 from benchmarks.scene.sites import EVERY, page_of
 from benchmarks.timer import MIB, command
-from crawling.links.catch_up import catch_up
-from crawling.links.second_reading import read_again
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.second_reading import read_again
 from crawling.runs.start import start_run
 
 CARD = '<p class="h-card">Ada</p>'

@@ -245,9 +245,7 @@ def test_all_tables_of_a_run_are_in_a_checkpoint_and_all_references_are_renewed(
     """
     parts = {part.model: part for part in (*SHARED, *OWN)}
     of_runs = {
-        model
-        for model in apps.get_models()
-        if "run_id" in {f.column for f in model._meta.fields}
+        model for model in apps.get_models() if "run_id" in {f.column for f in model._meta.fields}
     }
     assert {model._meta.db_table for model in of_runs - parts.keys()} == LEFT_BEHIND
     for part in OWN:

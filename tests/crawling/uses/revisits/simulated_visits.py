@@ -49,7 +49,7 @@ def play(
 
 
 def _seen(begins: Floats, page: NDArray[np.int64], changed: Floats, days: float) -> Visits:
-    """What visits saw, of each page all but the first moment, at which it was fresh."""
+    """The visits seen, of each page all but the first moment, at which it was fresh."""
     before = np.searchsorted(changed, begins)
     again = np.flatnonzero(np.diff(page, prepend=-1) == 0)
     gaps = (begins[again] - begins[again - 1]) * days

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.frontier.rules.change_rate import Prior, Visits, estimate_rates
-from crawling.revisits.planner import prior_of
-from tests.crawling.revisits.simulated_visits import play
+from crawling.uses.revisits.planner import prior_of
+from tests.crawling.uses.revisits.simulated_visits import play
 
 #: a prior that weighs nothing beside one visit
 FAINT = Prior(rate=1.0, weight=1e-9)

@@ -17,7 +17,7 @@ from crawling.frontier.rules.visit_rates import (
     rates_by,
     uniform_rates,
 )
-from tests.crawling.revisits.simulated_visits import play, rates_of
+from tests.crawling.uses.revisits.simulated_visits import play, rates_of
 
 MAGNITUDES = st.floats(-9, 9).map(lambda power: 10.0**power)
 COUNTS = st.shared(st.integers(1, 30), key="pages")

@@ -32,7 +32,7 @@ inquiries = Router()
 #: all are registered as the process starts
 KINDS = tuple(kinds_of_runs())
 JobName = Annotated[
-    Literal[*KINDS],  # type: ignore[valid-type]
+    Literal[*KINDS] if KINDS else str,  # type: ignore[valid-type]  # none: without uses
     Path(description="what the job makes of a run, or of the crawl"),
 ]
 InquiryId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the answer 202")]

@@ -1,0 +1,75 @@
+"""The product stands without the uses of crawls: each can be taken out as one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+
+from allocation.services import create_pool
+from crawling.base.use import uses
+from crawling.models import AllowedNetwork
+from crawlsite.env import BASE_DIR
+from crawlsite.settings import USES
+from tests.crawling.conftest import CLASSES
+from tests.every_page import addresses, furnish
+from tests.stack import database_url
+
+README_LINES = 12
+
+
+@pytest.fixture
+def pages(transactional_db, make_site):
+    """The addresses of all pages, of a house that has something of everything."""
+    create_pool(name="default", classes=CLASSES)
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    values = furnish(make_site({}), by=User.objects.create_superuser("boss"))
+    return addresses(values, asked=False)
+
+
+def failing_without(names: list[str], pages: list[str]) -> list[str]:
+    env = {
+        **os.environ,
+        "DATABASE_URL": database_url(str(connection.settings_dict["NAME"])),
+        "DJANGO_SETTINGS_MODULE": "tests.crawling.uses.taking_out",
+        "WITHOUT": ",".join(names),
+    }
+    done = subprocess.run(  # our own program
+        [sys.executable, "-m", "tests.crawling.uses.taking_out", "boss"],
+        cwd=BASE_DIR,
+        env=env,
+        input=json.dumps(pages),
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_every_page_of_the_crawler_is_there_without_any_use(pages):
+    assert failing_without(list(USES), pages) == []
+
+
+@pytest.mark.drill  # all of them at once are left out in each run of the suite
+@pytest.mark.parametrize("name", USES)
+def test_every_other_page_is_there_without_one_use(pages, name):
+    assert failing_without([name], pages) == []
+
+
+def test_each_folder_of_uses_is_installed_and_says_what_it_is():
+    folder = BASE_DIR / "crawling" / "uses"
+    folders = {path.parent.name for path in folder.glob("*/apps.py")}
+
+    assert folders == set(USES) == {Path(use.path).name for use in uses()} - {"experiments"}
+    for name in folders:
+        lines = (folder / name / "README.md").read_text().splitlines()
+        assert lines[0].startswith("# ")
+        assert 3 <= len(lines) <= README_LINES, name

@@ -16,7 +16,7 @@ STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.Stati
 
 
 def failing(addresses: list[str], name: str) -> list[str]:
-    """The addresses that fail for the user of that name; those of pages that are gone count as fine."""
+    """The addresses that fail for the user of that name; pages that are gone count as fine."""
     import django
 
     django.setup()

@@ -107,8 +107,10 @@ def _create_database(connection: psycopg.Connection) -> None:
 
 def _check_version(data: Path, programs: PostgresPrograms, state_dir: Path) -> None:
     written = {
-        path.parent: int(path.read_text().split(".")[0])
+        path.parent: int(major)
         for path in sorted(state_dir.glob("pg[0-9]*/PG_VERSION"))
+        # an initdb that was killed may have left it empty
+        if (major := path.read_text().strip().split(".")[0])
     }
     foreign = {path: major for path, major in written.items() if major != programs.major}
     if not foreign or written.get(data) == programs.major:
@@ -199,11 +201,11 @@ def _drop_stale_pid_file(data: Path) -> None:
     path = data / "postmaster.pid"
     if not path.exists():
         return
-    pid = int(path.read_text().split()[0])
+    words = path.read_text().split()  # none: it was killed as it wrote them
     try:
-        if Path(psutil.Process(pid).cwd()) == data.resolve():
+        if words and Path(psutil.Process(int(words[0])).cwd()) == data.resolve():
             raise StartError(
-                f"{data} is served by process {pid}, which was started by hand: stop it first"
+                f"{data} is served by process {words[0]}, which was started by hand: stop it first"
             )
     except psutil.Error:
         pass  # gone, or another account's: only its owner can serve a private directory

@@ -49,10 +49,10 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
         (f"{site.url}/worst", FetchStatus.WORKER_DIED)
     ]
     known = run.log.filter(message__contains="one page").count()
-    assert known in (1, 2)
     # where the machine gave it too little of the processor to be known in time, its lease ran out
     # first: as often as a page may be lost in company, and once alone
     lost_leases = site.paths.count("/worst") - known
+    assert known in (1, 2) or (known, lost_leases) == (0, ALONE_FROM + 1)
     assert lost_leases <= ALONE_FROM + 1
     assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=lost_leases).exists()
 

@@ -215,6 +215,18 @@ def test_half_made_data_directory_is_made_again(place, start_pair):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_files_that_a_killed_server_left_empty_harm_nobody(place, start_pair):
+    start_pair(place, bare=True, wanted=("postgres",)).stop()
+    (place / "pg18/postmaster.pid").write_text("")
+    (place / "pg18.new").mkdir()
+    (place / "pg18.new/PG_VERSION").write_text("")
+
+    running = start_pair(place, bare=True, wanted=("postgres",))
+
+    with psycopg.connect(running.addresses["DATABASE_URL"]) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
 def test_data_of_another_major_version_is_refused_with_the_way_over(place, start_pair):
     """Rule 8."""
     (place / "pg17").mkdir()

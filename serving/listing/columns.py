@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
+Row = TypeVar("Row")
 NUMBERS = (int, float)
 
 
@@ -21,6 +22,8 @@ class Column:
     is_text: bool = False
     #: whether the table has it; what is added to the rows of a page stands in no file
     is_stored: bool = True
+    #: the attribute of a record that it is read from, such as `by.username`; empty: its name
+    of: str = ""
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         """Pydantic asks it for the description of a field with this annotation."""
@@ -56,3 +59,19 @@ def columns_of(row: type) -> dict[str, ListColumn]:
         one.name: ListColumn(one.name, hints[one.name], told[one.name] or Column())
         for one in fields(row)
     }
+
+
+def row_of(row: type[Row], record: object) -> Row:
+    """A row of the attributes of a record. An attribute of what is None is "" where the row has a
+    text, otherwise None.
+    """
+    columns = columns_of(row)  # type: ignore[arg-type]  # a class is hashable
+    return row(**{name: _read(record, one) for name, one in columns.items()})
+
+
+def _read(record: object, column: ListColumn) -> Any:
+    for name in (column.told.of or column.name).split("."):
+        if record is None:
+            return "" if column.kind is str else None
+        record = getattr(record, name)
+    return record

@@ -2,68 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from inspect import Parameter, Signature
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import create_model
 
-from serving.listing.row_list import Ask, ListFilter, RowList
+from serving.listing.row_list import ListFilter
 from serving.schemas import Schema
 
-Row = TypeVar("Row")
 #: PostgreSQL keeps no NUL
 TEXT = r"^[^\x00]*$"
 LONGEST = 300
-Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]
-Number = Annotated[
-    int | None,
-    Query(ge=0, le=2**63 - 1, description="`next` of the previous page; omit it for the first"),
-]
+PLACE = "`next` of the previous page; omit it for the first"
+Number = Annotated[int | None, Query(ge=0, le=2**63 - 1, description=PLACE)]
 Limit = Annotated[int, Query(ge=1, le=200, description="rows per page")]
-Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
+View = Callable[..., Any]
 
 
-def add_list(
+class AnyList(Protocol):
+    """A list that an endpoint shows: a RowList, or one of `serving.listing.sources`."""
+
+    @property
+    def row(self) -> type[Any]: ...
+    @property
+    def filters(self) -> tuple[ListFilter, ...]: ...
+    @property
+    def first_sort(self) -> str: ...
+    @property
+    def sorts(self) -> tuple[str, ...]: ...
+    @property
+    def goes_by_number(self) -> bool: ...
+
+    def page(
+        self, source: Any, wanted: Mapping[str, str], *, sort: str = "", after: str = "", most: int
+    ) -> tuple[list[Any], Any]: ...
+
+
+class ListAnswer(NamedTuple):
+    """An answer that has more than rows."""
+
+    #: the rows are read from it
+    source: Any
+    #: asked after the rows are read
+    facts: Callable[[], Mapping[str, Any]]
+
+
+def listed(
     router: Router,
     path: str,
-    rows: RowList[Row],
+    rows: AnyList,
     *,
-    name: str,
     summary: str,
-    about: str = "",
-    guard: Guard,
-    subject: Sequence[Parameter],
-    asked_of: Callable[..., Ask],
-) -> None:
-    """Let a router answer GET with pages of a list.
+    beside: type[Schema] = Schema,
+    usual: int = 50,
+    longest_key: int = 5000,
+) -> Callable[[View], View]:
+    """Let a router answer GET with pages of a list that are read from what the view returns: a
+    source of the list, or a ListAnswer with the facts that the schema `beside` says.
 
-    name: of the operation. subject: the parameters that say whose list it is; `asked_of` is called
-    with their values.
+    The view has the parameters that say whose list it is; those of the list come after them.
     """
 
-    def view(request: HttpRequest, **given: Any) -> dict[str, Any]:
-        ask = asked_of(*(given.pop(one.name) for one in subject))
-        most, after, sort = given.pop("limit"), given.pop("cursor"), given.pop("sort", "")
-        found, following = rows.page(ask, given, sort=sort, after=str(after or ""), most=most)
-        return {"items": found, "next": following}
+    def answering(view: View) -> View:
+        @wraps(view)
+        def page(request: HttpRequest, **given: Any) -> dict[str, Any]:
+            asked = {name: given.pop(name) for name in own}
+            most, after, sort = given.pop("limit"), given.pop("cursor"), given.pop("sort", "")
+            source = view(request, **asked)
+            source, facts = source if isinstance(source, ListAnswer) else (source, dict)
+            after = "" if after is None else str(after)
+            found, following = rows.page(source, given, sort=sort, after=after, most=most)
+            return {**facts(), "items": found, "next": following}
 
-    view.__name__, view.__doc__ = name, about
-    vars(view)["__signature__"] = Signature(
-        [_parameter("request", HttpRequest), *subject, *_asked(rows)]
-    )
-    number_or_text = int if rows.goes_by_number else str
+        told = signature(view)
+        own = [name for name in told.parameters if name != "request"]
+        parameters = [*told.parameters.values(), *_asked(rows, usual, longest_key)]
+        vars(page)["__signature__"] = told.replace(parameters=parameters)
+        return router.get(path, response=_answer(rows, beside), summary=summary)(page)
+
+    return answering
+
+
+def _answer(rows: AnyList, beside: type[Schema]) -> type[Schema]:
     fields: dict[str, Any] = {
         "items": (list[rows.row], ...),  # type: ignore[name-defined]
-        "next": (number_or_text | None, ...),
+        "next": ((int if rows.goes_by_number else str) | None, ...),
     }
-    answer = create_model(f"{rows.row.__name__}List", __base__=Schema, **fields)
-    router.get(path, response=answer, summary=summary)(guard(view))
+    unsaid = {name: field for name, field in fields.items() if name not in beside.model_fields}
+    return create_model(f"{rows.row.__name__}List", __base__=beside, **unsaid)
 
 
-def _asked(rows: RowList[Any]) -> list[Parameter]:
+def _asked(rows: AnyList, usual: int, longest_key: int) -> list[Parameter]:
     asked = [_of_filter(one) for one in rows.filters]
     if rows.first_sort:
         sort = Annotated[
@@ -71,9 +104,10 @@ def _asked(rows: RowList[Any]) -> list[Parameter]:
             Query(description="the column, the largest first"),
         ]
         asked.insert(0, _parameter("sort", sort, rows.first_sort))
-    kind, none = (Number, None) if rows.goes_by_number else (Key, "")
-    cursor = _parameter("cursor", kind, none)
-    return [*asked, cursor, _parameter("limit", Limit, 50)]
+    told = Query(max_length=longest_key, pattern=TEXT, description=PLACE)
+    key, none = (Number, None) if rows.goes_by_number else (Annotated[str, told], "")
+    cursor = _parameter("cursor", key, none)
+    return [*asked, cursor, _parameter("limit", Limit, usual)]
 
 
 def _of_filter(one: ListFilter) -> Parameter:
@@ -89,5 +123,5 @@ def _of_filter(one: ListFilter) -> Parameter:
     return _parameter(one.name, text, "")
 
 
-def _parameter(name: str, kind: Any, default: Any = Parameter.empty) -> Parameter:
+def _parameter(name: str, kind: Any, default: Any) -> Parameter:
     return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)

@@ -5,7 +5,6 @@ that endpoints about crawls need.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from inspect import Parameter
 from typing import Annotated, Any
 
 from ninja import Path, Query
@@ -49,11 +48,6 @@ RunNumber = Annotated[
     int | None,
     Query(ge=1, le=2**31 - 1, description="number of a run of the crawl; default: the latest"),
 ]
-#: the parameters of a list that is of a run
-OF_RUN = (
-    Parameter("crawl_id", Parameter.POSITIONAL_OR_KEYWORD, annotation=CrawlId),
-    Parameter("run", Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=RunNumber),
-)
 PageStatus = Annotated[
     str,
     Query(

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from ninja import Path, Router, Status
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import OF_RUN, CrawlId, RunNumber, may_change, may_view
+from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.parts import MOST_BEHIND
@@ -23,7 +23,7 @@ from crawling.uses.link_graph.jobs import ask_graph
 from crawling.uses.link_graph.lists import LISTS
 from crawling.uses.link_graph.tables import ask
 from serving.access import AuthenticatedRequest
-from serving.listing.endpoint import add_list
+from serving.listing.endpoint import listed
 from serving.listing.row_list import Ask
 from serving.schemas import Schema
 
@@ -126,34 +126,50 @@ def get_host_drawing(
     return drawing_of(wanted_graph(get_run(crawl_id, run)), drawing_number)
 
 
-def _asked_of(crawl_id: int, run: int | None) -> Ask:
+def _source(crawl_id: int, run: int | None) -> Ask:
     return partial(ask, wanted_graph(get_run(crawl_id, run)))
 
 
-for name, summary, about in (
-    ("pages", "Pages by links, PageRank, hub or authority", "`q` is a part of the address."),
-    (
-        "hosts",
-        "Hosts by links, PageRank, hub or authority",
-        "Hosts of pages, and hosts that links lead to; `q` is a part of the name.",
-    ),
-    (
-        "components",
-        "Connected components of pages, the largest first",
-        "Components of a single page are not listed.",
-    ),
-):
-    add_list(
-        graph,
-        f"/{{crawl_id}}/graph/{name}",
-        LISTS[name],
-        name=f"list_graph_{name}",
-        summary=summary,
-        about=about,
-        guard=may_view,
-        subject=OF_RUN,
-        asked_of=_asked_of,
-    )
+@listed(
+    graph,
+    "/{crawl_id}/graph/pages",
+    LISTS["pages"],
+    summary="Pages by links, PageRank, hub or authority",
+)
+@may_view
+def list_graph_pages(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> Ask:
+    """`q` is a part of the address."""
+    return _source(crawl_id, run)
+
+
+@listed(
+    graph,
+    "/{crawl_id}/graph/hosts",
+    LISTS["hosts"],
+    summary="Hosts by links, PageRank, hub or authority",
+)
+@may_view
+def list_graph_hosts(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> Ask:
+    """Hosts of pages, and hosts that links lead to; `q` is a part of the name."""
+    return _source(crawl_id, run)
+
+
+@listed(
+    graph,
+    "/{crawl_id}/graph/components",
+    LISTS["components"],
+    summary="Connected components of pages, the largest first",
+)
+@may_view
+def list_graph_components(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> Ask:
+    """Components of a single page are not listed."""
+    return _source(crawl_id, run)
 
 
 ROUTERS = (("/crawls", graph, "results"),)

@@ -1,0 +1,102 @@
+"""Lists that are read from records of a model, or by a function of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+
+from serving.listing.columns import row_of
+from serving.listing.row_list import ListFilter
+from serving.paging import cut
+
+Row = TypeVar("Row")
+M = TypeVar("M", bound=Model)
+#: sources are narrowed and sorted before
+NO_FILTERS: tuple[ListFilter, ...] = ()
+
+
+def records_of(
+    found: QuerySet[M],
+    *,
+    key: str = "pk",
+    is_oldest_first: bool = False,
+    after: str = "",
+    most: int,
+) -> tuple[list[M], Any]:
+    """The records behind a key, the latest first, and the key behind which more follow."""
+    behind, order = ("gt", "") if is_oldest_first else ("lt", "-")
+    found = found.filter(**{f"{key}__{behind}": after}) if after else found
+    records = list(found.order_by(f"{order}{key}")[: most + 1])
+    return cut(records, most, lambda record: getattr(record, key))
+
+
+@dataclass(frozen=True)
+class QueryList(Generic[Row]):
+    """Records of a model by a key, the latest first: a page is one query, and a record that is
+    added while a user reads on moves none to another page.
+    """
+
+    row: type[Row]
+    #: a field that no two records share
+    key: str = "pk"
+    goes_by_number: bool = True
+    is_oldest_first: bool = False
+    #: makes the rows of records; None: of their attributes
+    read: Callable[[list[Any]], Iterable[Row]] | None = None
+    filters: ClassVar = NO_FILTERS
+    first_sort: ClassVar = ""
+    sorts: ClassVar = ("",)
+
+    def page(
+        self,
+        source: QuerySet[M],
+        wanted: Mapping[str, str] | None = None,
+        *,
+        sort: str = "",
+        after: str = "",
+        most: int,
+    ) -> tuple[list[Row], Any]:
+        """Rows, and the key behind which more follow."""
+        records, following = records_of(
+            source, key=self.key, is_oldest_first=self.is_oldest_first, after=after, most=most
+        )
+        read = self.read or partial(map, partial(row_of, self.row))
+        return list(read(records)), following
+
+    def each(self, source: QuerySet[M], *, chunk: int = 1_000) -> Iterator[dict[str, Any]]:
+        """All rows, read by pages, so that a slow client keeps neither a transaction nor a cursor
+        open.
+        """
+        after: Any = ""
+        while after is not None:
+            rows, after = self.page(source, after=str(after), most=chunk)
+            yield from map(asdict, rows)  # type: ignore[arg-type]  # rows are data classes
+
+
+@dataclass(frozen=True)
+class FoundList(Generic[Row]):
+    """Rows that a function finds, which takes the key to go on `after`, and how many at `most`."""
+
+    row: type[Row]
+    goes_by_number: bool = False
+    filters: ClassVar = NO_FILTERS
+    first_sort: ClassVar = ""
+    sorts: ClassVar = ("",)
+
+    def page(
+        self,
+        source: Callable[..., tuple[list[Row], Any]],
+        wanted: Mapping[str, str] | None = None,
+        *,
+        sort: str = "",
+        after: str = "",
+        most: int,
+    ) -> tuple[list[Row], Any]:
+        """Rows, and the key behind which more follow; what `source` raises."""
+        if not after:
+            return source(most=most)
+        return source(after=int(after) if self.goes_by_number else after, most=most)

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -17,7 +18,9 @@ from allocation.wording import whole_number
 from crawling.base.errors import NotFound, UnknownCrawl, UnknownRun, Withdrawn
 from crawling.models import CrawlJob, Page, Run, WithdrawnPage
 from serving.access import AuthenticatedRequest, authenticated
+from serving.listing.sources import records_of
 
+M = TypeVar("M", bound=Model)
 View = Callable[..., HttpResponseBase]
 
 
@@ -112,6 +115,15 @@ def wanted_page(crawl: int, page: int) -> Page:
 def asked_number(request: HttpRequest, name: str) -> int | None:
     """A number from the address; nonsense counts as not given."""
     return whole_number(request.GET.get(name, ""))
+
+
+def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[str, Any]:
+    """The records of a list that a page shows, the latest first, from `?before=` on, and the id
+    before which older ones go on.
+    """
+    before = asked_number(request, "before")
+    rows, older = records_of(found, after="" if before is None else str(before), most=most)
+    return {"rows": rows, "older": older, "before": before}
 
 
 def asked_ids(request: HttpRequest, name: str) -> list[int]:

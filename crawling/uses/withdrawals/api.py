@@ -3,20 +3,29 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+from django.db.models import QuerySet
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
+from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.models import Withdrawal
 from crawling.orders.scope.url_rules import UrlRuleKind
-from crawling.uses.withdrawals.withdrawing import preview, remove_now, undo, withdraw
+from crawling.uses.withdrawals.withdrawing import (
+    WithdrawalPreview,
+    preview,
+    remove_now,
+    undo,
+    withdraw,
+)
 from serving.access import AuthenticatedRequest, needs
-from serving.paging import page_of
+from serving.listing.columns import Column, row_of
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
 withdrawals = Router()
@@ -47,123 +56,85 @@ class WithdrawalIn(PreviewIn):
     )
 
 
-class CrawlCopiesOut(Schema):
-    id: int
-    name: str
-    pages: int = Field(
-        description="those with such an address, or with the payload of a page to withdraw"
-    )
-
-
-class WithdrawalPreviewOut(Schema):
-    kind: str
-    text: str
-    pages: int
-    examples: list[str] = Field(description="some of their URLs")
-    files: int = Field(description="archive files that are read for their records")
-    file_bytes: int
-    sharing: int = Field(description="other pages with the same payload, which they keep")
-    other_crawls: list[CrawlCopiesOut] = Field(
-        description="other crawls with such pages, which stay stored and searchable until they are "
-        "withdrawn there; those with most pages first"
-    )
-
-
-class WithdrawalOut(Schema):
+@dataclass(frozen=True)
+class WithdrawalRow:
     id: int
     kind: str
     text: str
-    run: int | None = Field(description="null: all runs")
+    run: Annotated[int | None, Column("null: all runs", of="run.number")]
     reason: str
-    by: str
+    by: Annotated[str, Column(of="by.username")]
     pages: int
     asked_at: datetime
-    rewrite_at: datetime = Field(description="until then it can be undone")
-    finished_at: datetime | None = Field(description="when all files were rewritten")
+    rewrite_at: Annotated[datetime, Column("until then it can be undone")]
+    finished_at: Annotated[datetime | None, Column("when all files were rewritten")]
     state: Literal["withdrawn", "rewriting", "removed", "undone"]
-    trouble: str = Field(description="what the rewriting waits for")
+    trouble: Annotated[str, Column("what the rewriting waits for")]
 
 
-class WithdrawalPage(Schema):
-    items: list[WithdrawalOut]
-    next: int | None
-
-
-@withdrawals.get(
-    "/{crawl_id}/withdrawals", response=WithdrawalPage, summary="List withdrawals, latest first"
+@listed(
+    withdrawals,
+    "/{crawl_id}/withdrawals",
+    QueryList(WithdrawalRow),
+    summary="List withdrawals, latest first",
 )
 @may_view
-def list_withdrawals(
-    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
-    found = Withdrawal.objects.filter(crawl=get_crawl(crawl_id)).select_related("by", "run")
-    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
-    return {"items": [withdrawal_row(row) for row in rows], "next": following}
+def list_withdrawals(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[Withdrawal]:
+    return Withdrawal.objects.filter(crawl=get_crawl(crawl_id)).select_related("by", "run")
 
 
 @withdrawals.post(
     "/{crawl_id}/withdrawals/preview",
-    response=WithdrawalPreviewOut,
+    response=WithdrawalPreview,
     summary="Preview which stored pages a withdrawal concerns; nothing is withdrawn",
 )
 @may_withdraw
 def preview_withdrawal(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[PreviewIn, Body()]
-) -> dict[str, Any]:
+) -> WithdrawalPreview:
     crawl = get_crawl(crawl_id)
     run = get_run(crawl_id, asked.run) if asked.run else None
-    return asdict(preview(crawl, run, kind=asked.kind, text=asked.text))
+    return preview(crawl, run, kind=asked.kind, text=asked.text)
 
 
 @withdrawals.post(
     "/{crawl_id}/withdrawals",
-    response={201: WithdrawalOut},
+    response={201: WithdrawalRow},
     summary="Withdraw stored pages: a page, a pattern or a host",
 )
 @may_withdraw
 def create_withdrawal(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[WithdrawalIn, Body()]
-) -> Status[dict[str, Any]]:
+) -> Status[WithdrawalRow]:
     """409 while a run is being worked at: pause it first."""
     crawl = get_crawl(crawl_id)
     run = get_run(crawl_id, asked.run) if asked.run else None
     facts = asked.model_dump(exclude={"run"})
-    return Status(201, withdrawal_row(withdraw(crawl, run, **facts, by=request.user)))
+    return Status(201, row_of(WithdrawalRow, withdraw(crawl, run, **facts, by=request.user)))
 
 
 @withdrawals.post(
     "/{crawl_id}/withdrawals/{withdrawal_id}/rewrite",
-    response=WithdrawalOut,
+    response=WithdrawalRow,
     summary="Rewrite the files of a withdrawal now",
 )
 @may_withdraw
 def rewrite_withdrawal(
     request: AuthenticatedRequest, crawl_id: CrawlId, withdrawal_id: Number
-) -> dict[str, Any]:
-    return withdrawal_row(remove_now(get_crawl(crawl_id), withdrawal_id, by=request.user))
+) -> WithdrawalRow:
+    return row_of(WithdrawalRow, remove_now(get_crawl(crawl_id), withdrawal_id, by=request.user))
 
 
 @withdrawals.delete(
     "/{crawl_id}/withdrawals/{withdrawal_id}",
-    response=WithdrawalOut,
+    response=WithdrawalRow,
     summary="Undo a withdrawal whose files are not rewritten yet",
 )
 @may_withdraw
 def delete_withdrawal(
     request: AuthenticatedRequest, crawl_id: CrawlId, withdrawal_id: Number
-) -> dict[str, Any]:
-    return withdrawal_row(undo(get_crawl(crawl_id), withdrawal_id, by=request.user))
-
-
-def withdrawal_row(one: Withdrawal) -> dict[str, Any]:
-    names = ("kind", "text", "reason", "pages", "asked_at", "rewrite_at", "finished_at", "state")
-    return {
-        "id": one.pk,
-        "run": one.run.number if one.run else None,
-        "by": one.by.username if one.by else "",
-        "trouble": one.trouble,
-        **{name: getattr(one, name) for name in names},
-    }
+) -> WithdrawalRow:
+    return row_of(WithdrawalRow, undo(get_crawl(crawl_id), withdrawal_id, by=request.user))
 
 
 ROUTERS = (("/crawls", withdrawals, "results"),)

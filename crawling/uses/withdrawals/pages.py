@@ -13,13 +13,12 @@ from django.utils import timezone
 
 from allocation.wording import whole_number
 from crawling.base.errors import BadOrder, CrawlError
-from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.models import CrawlJob, Run, Withdrawal
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.uses.withdrawals.withdrawing import preview, remove_now, undo, withdraw
 from serving.access import AuthenticatedRequest, authenticated, needs
-from serving.paging import page_of
 
 SHOWN = 100
 #: kind, its words, and an example
@@ -39,17 +38,11 @@ def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         here = _asked(request, crawl)
         if not here:
             return redirect("crawling:withdrawals", pk)
-    found, before = (
-        Withdrawal.objects.filter(crawl=crawl).select_related("by", "run"),
-        asked_number(request, "before"),
-    )
-    rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    found = Withdrawal.objects.filter(crawl=crawl).select_related("by", "run")
     typed = request.POST if request.method == "POST" else request.GET
     here |= {
         "crawl": crawl,
-        "rows": rows,
-        "older": older,
-        "before": before,
+        **latest_asked(request, found, SHOWN),
         "now": timezone.now(),
         "kinds": KINDS,
         "typed": {name: typed.get(name, "") for name in FIELDS},

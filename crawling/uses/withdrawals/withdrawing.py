@@ -9,6 +9,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -43,6 +44,7 @@ from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expression_texts import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
+from serving.listing.columns import Column
 
 logger = logging.getLogger(__name__)
 
@@ -60,25 +62,27 @@ class CrawlCopies:
 
     id: int
     name: str
-    #: how many of them have such an address, or the payload of a page that would be withdrawn
-    pages: int
+    pages: Annotated[
+        int, Column("those with such an address, or with the payload of a page to withdraw")
+    ]
 
 
 @dataclass(frozen=True)
 class WithdrawalPreview:
     kind: str
-    #: as it is kept
     text: str
     pages: int
-    #: some of their URLs
-    examples: list[str]
-    #: archive files that are read, and rewritten where they have records of these pages
-    files: int
+    examples: Annotated[list[str], Column("some of their URLs")]
+    files: Annotated[int, Column("archive files that are read for their records")]
     file_bytes: int
-    #: other pages with the same payload, which they keep
-    sharing: int
-    #: those with most such pages; each has a withdrawal of its own
-    other_crawls: list[CrawlCopies]
+    sharing: Annotated[int, Column("other pages with the same payload, which they keep")]
+    other_crawls: Annotated[
+        list[CrawlCopies],
+        Column(
+            "other crawls with such pages, which stay stored and searchable until they are "
+            "withdrawn there; those with most pages first"
+        ),
+    ]
 
 
 def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:

@@ -15,7 +15,7 @@ from crawling.dashboard.management.command_errors import plain_errors
 from crawling.dashboard.management.crawl_verbs import confirm
 from crawling.models import CrawlJob, Withdrawal
 from crawling.orders.scope.url_rules import UrlRuleKind
-from crawling.uses.withdrawals.api import withdrawal_row
+from crawling.uses.withdrawals.api import WithdrawalRow
 from crawling.uses.withdrawals.file_removal import due_withdrawals, remove_records
 from crawling.uses.withdrawals.withdrawing import (
     WithdrawalPreview,
@@ -24,6 +24,7 @@ from crawling.uses.withdrawals.withdrawing import (
     undo,
     withdraw,
 )
+from serving.listing.columns import row_of
 
 Options = dict[str, Any]
 
@@ -90,7 +91,7 @@ class Command(BaseCommand):
 
     def _print(self, one: Withdrawal, options: Options) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps(withdrawal_row(one), default=str))
+            self.stdout.write(json.dumps(asdict(row_of(WithdrawalRow, one)), default=str))
             return
         runs = f"run {one.run.number}" if one.run else "all runs"
         self.stdout.write(

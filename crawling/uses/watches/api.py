@@ -4,21 +4,16 @@
 # decorator.
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.urls import reverse
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.dashboard.base.api_parameters import (
-    LARGEST,
-    CrawlId,
-    Cursor,
-    Limit,
-    may_change,
-    may_view,
-)
+from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change, may_view
 from crawling.dashboard.base.requests import get_crawl
 from crawling.installation.permissions import still_shared
 from crawling.orders.scope.url_rules import UrlRuleKind
@@ -34,7 +29,8 @@ from crawling.uses.watches.watching import (
     events_of,
 )
 from serving.access import AuthenticatedRequest
-from serving.paging import page_of
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
 watches = Router()
@@ -107,11 +103,6 @@ class WatchEventOut(Schema):
     diff: list[DiffLineOut]
 
 
-class WatchEventPage(Schema):
-    items: list[WatchEventOut]
-    next: int | None
-
-
 @watches.get("/{crawl_id}/watches", response=WatchList, summary="List the watches of a crawl")
 @may_view
 def list_watches(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
@@ -162,18 +153,27 @@ def delete_watch(
     return Status(204, None)
 
 
-@watches.get(
+def event_row(event: WatchEvent) -> dict[str, Any]:
+    names = ("url", "found_at", "page", "earlier", "note")
+    return {
+        "id": event.pk,
+        "watch": event.watch_id,
+        "run": event.run.number,
+        "event": event.kind,
+        "diff": event.diff_lines,
+        **{name: getattr(event, name) for name in names},
+    }
+
+
+@listed(
+    watches,
     "/{crawl_id}/watch-events",
-    response=WatchEventPage,
+    QueryList(WatchEventOut, read=partial(map, event_row)),
     summary="List what watches found, latest first",
 )
 @may_view
-def list_watch_events(
-    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
-    found = events_of(get_crawl(crawl_id))
-    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
-    return {"items": [event_row(event) for event in rows], "next": following}
+def list_watch_events(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[WatchEvent]:
+    return events_of(get_crawl(crawl_id))
 
 
 def feed_address(watch: Watch) -> str:
@@ -190,18 +190,6 @@ def watch_row(watch: Watch, *, with_feed: bool = True) -> dict[str, Any]:
         "by": watch.created_by.username if watch.created_by else "",
         "feed": feed_address(watch) if with_feed else "",
         **{name: getattr(watch, name) for name in names},
-    }
-
-
-def event_row(event: WatchEvent) -> dict[str, Any]:
-    names = ("url", "found_at", "page", "earlier", "note")
-    return {
-        "id": event.pk,
-        "watch": event.watch_id,
-        "run": event.run.number,
-        "event": event.kind,
-        "diff": event.diff_lines,
-        **{name: getattr(event, name) for name in names},
     }
 
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import still_shared
 from crawling.models import CrawlJob
@@ -24,7 +24,6 @@ from crawling.uses.watches.watching import (
     renew_feed,
 )
 from serving.access import AuthenticatedRequest, authenticated, needs
-from serving.paging import page_of
 
 SHOWN = 50
 KINDS = (
@@ -42,9 +41,6 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         errors = _make(request, crawl)
         if not errors:
             return redirect("crawling:watches", pk)
-    before = asked_number(request, "before")
-    found = events_of(crawl)
-    rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
     may_change = request.user.has_perm("crawling.change_crawljob")
     made = list(Watch.objects.filter(crawl=crawl).select_related("created_by"))
     open_feeds = still_shared(crawl, made) if may_change else set()
@@ -54,9 +50,7 @@ def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             (watch, feed_address(watch) if may_change and watch.pk in open_feeds else "")
             for watch in made
         ],
-        "rows": rows,
-        "older": older,
-        "before": before,
+        **latest_asked(request, events_of(crawl), SHOWN),
         "kinds": KINDS,
         "page_events": PageEvent.choices,
         "errors": errors,

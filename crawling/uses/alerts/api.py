@@ -6,17 +6,19 @@
 from datetime import datetime
 from typing import Annotated, Any
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.base.alert_events import AlertEvent
-from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
+from crawling.dashboard.base.api_parameters import LARGEST
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import MessageFormat
 from serving.access import AuthenticatedRequest, needs
-from serving.paging import page_of
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
 alerts = Router()
@@ -98,11 +100,6 @@ class DeliveryOut(Schema):
     outcome: str = Field(description="of the last attempt")
 
 
-class DeliveryPage(Schema):
-    items: list[DeliveryOut]
-    next: int | None
-
-
 @alerts.get("", response=ListenerList, summary="List alerts")
 @may_view
 def list_alerts(request: AuthenticatedRequest) -> dict[str, Any]:
@@ -138,18 +135,15 @@ def delete_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
     return Status(204, None)
 
 
-@alerts.get(
+@listed(
+    alerts,
     "/{alert_id}/deliveries",
-    response=DeliveryPage,
+    QueryList(DeliveryOut, read=list),
     summary="List deliveries of an alert, latest first",
 )
 @may_view
-def list_alert_deliveries(
-    request: AuthenticatedRequest, alert_id: AlertId, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
-    rows = get_object_or_404(Listener, pk=alert_id).deliveries.filter(pk__lt=cursor or LARGEST)
-    found, following = page_of(rows, limit)
-    return {"items": found, "next": following}
+def list_alert_deliveries(request: AuthenticatedRequest, alert_id: AlertId) -> QuerySet[Delivery]:
+    return get_object_or_404(Listener, pk=alert_id).deliveries.all()
 
 
 @alerts.post(

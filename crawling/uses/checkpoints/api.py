@@ -4,19 +4,21 @@
 # decorator.
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from django.db.models import QuerySet
 from ninja import Router, Status
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import CrawlId, Cursor, Limit, may_change, may_view
+from crawling.dashboard.base.api_parameters import CrawlId, may_change, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.models import BackgroundJob
 from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from serving.access import AuthenticatedRequest
-from serving.paging import page_of
-from serving.schemas import Schema
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 
 checkpoints = Router()
 
@@ -33,11 +35,6 @@ class CheckpointOut(CancellableOut):
     bytes: int
     urls: int
     trouble: str
-
-
-class CheckpointPage(Schema):
-    items: list[CheckpointOut]
-    next: int | None
 
 
 def _checkpoint_out(job: BackgroundJob) -> dict[str, Any]:
@@ -57,18 +54,17 @@ def _checkpoint_out(job: BackgroundJob) -> dict[str, Any]:
     }
 
 
-@checkpoints.get(
+@listed(
+    checkpoints,
     "/{crawl_id}/checkpoints",
-    response=CheckpointPage,
+    QueryList(CheckpointOut, read=partial(map, _checkpoint_out)),
     summary="List checkpoints of a crawl, latest first",
 )
 @may_view
 def list_crawl_checkpoints(
-    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
-    found = checkpoints_of(get_crawl(crawl_id))
-    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
-    return {"items": [_checkpoint_out(row) for row in rows], "next": following}
+    request: AuthenticatedRequest, crawl_id: CrawlId
+) -> QuerySet[BackgroundJob]:
+    return checkpoints_of(get_crawl(crawl_id))
 
 
 @checkpoints.post(

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
 from crawling.base.errors import NotFound, WrongState
-from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import may_end
 from crawling.uses.imports.import_jobs import ask_import, cancel_import, offered_files
 from crawling.uses.imports.importing import describe
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest, authenticated, needs
-from serving.paging import page_of
 from serving.requests import asked_text, render_live
 
 SHOWN = 50
@@ -30,16 +27,13 @@ def imports(request: AuthenticatedRequest) -> HttpResponse:
         errors = _ask(request)
         if not errors:
             return redirect("crawling:imports")
-    found, before = imports_asked_for(), asked_number(request, "before")
-    jobs, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    here = latest_asked(request, imports_asked_for(), SHOWN)
     may_import = request.user.has_perm("crawling.add_crawljob")
-    here: dict[str, Any] = {
+    here |= {
         "rows": [
             (row, describe(row.left_out, row.remarks), may_import and may_end(request.user, job.by))
-            for job, row in ((job, ArchiveImport.of(job)) for job in jobs)
+            for job, row in ((job, ArchiveImport.of(job)) for job in here["rows"])
         ],
-        "older": older,
-        "before": before,
         "offered": offered_files(),
         "place": settings.IMPORT_DIR,
         "errors": errors,

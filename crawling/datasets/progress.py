@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from crawling.archive.files import this_machine
-from crawling.datasets.parts import pages_behind
+from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.models import LinksPart, Run
+from serving.listing.columns import Column
 
 
 def own_parts() -> QuerySet[LinksPart]:
@@ -71,9 +73,10 @@ def unread_runs() -> set[int]:
 
 @dataclass(frozen=True)
 class DatasetState:
-    name: str
-    #: pages of the run that are not in it yet; MOST_BEHIND: so many or more
-    behind: int
+    name: Annotated[str, Column("links, texts, structured data or search")]
+    behind: Annotated[
+        int, Column(f"pages of the run that are not in it yet; {MOST_BEHIND:,}: so many or more")
+    ]
 
 
 def dataset_states(run: Run) -> list[DatasetState]:

@@ -3,7 +3,8 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from ninja import Query, Router, Status
@@ -13,8 +14,6 @@ from crawling.dashboard.base.api_parameters import (
     TEXT,
     Against,
     CrawlId,
-    Cursor,
-    Limit,
     RunNumber,
     may_change,
     may_view,
@@ -22,20 +21,31 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.jobs import ask_reading
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
-from crawling.datasets.progress import dataset_states
+from crawling.datasets.progress import DatasetState, dataset_states
 from crawling.models import Run
 from crawling.uses.link_check.link_changes import PageLinkChanges
 from crawling.uses.link_check.link_changes import list_link_changes as link_changes
 from crawling.uses.link_check.link_check import SLOW_SECONDS, list_problems
+from crawling.uses.link_check.link_sources import LinkSource
 from crawling.uses.link_check.problem_changes import ProblemChange, list_changed
-from crawling.uses.link_check.problem_counts import MOST_COUNTED, counts_of
+from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
-from crawling.uses.link_check.reports import list_broken, list_hosts, list_links, list_media
+from crawling.uses.link_check.reports import (
+    BrokenTarget,
+    LinkedHost,
+    LinkFound,
+    MediaFile,
+    list_broken,
+    list_hosts,
+    list_links,
+    list_media,
+)
 from serving.access import AuthenticatedRequest
+from serving.listing.endpoint import ListAnswer, listed
+from serving.listing.sources import FoundList
 from serving.schemas import Schema
 
 links = Router()
-Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]
 Source = Annotated[
     str, Query(max_length=5000, pattern=TEXT, description="only links of this page, by its URL")
 ]
@@ -62,47 +72,14 @@ BEHIND = (
 )
 
 
-class DatasetPage(Schema):
+class BehindOut(Schema):
+    behind: int = Field(description=BEHIND)
+
+
+class DatasetPage(BehindOut):
     """Of a list that is made of the dataset."""
 
-    behind: int = Field(description=BEHIND)
     next: str | None
-
-
-class LinkSourceOut(Schema):
-    page: str = Field(description="the URL of the page that has the link")
-    fragment: str
-    element: str = Field(description="empty: the page is no HTML, or a redirect")
-    attribute: str = Field(description="`location`: it is a redirect")
-    rel: str
-    anchor: str = Field(description="its text, or the text in place of an image")
-    place: str = Field(description="nav, header, footer, aside, main or article; or empty")
-
-
-class LinkOut(LinkSourceOut):
-    target: str
-
-
-class LinkPage(DatasetPage):
-    items: list[LinkOut]
-
-
-class BrokenLinkOut(Schema):
-    id: int
-    url: str
-    status: int
-    meaning: str
-    error: str
-    links: int = Field(description="how many lead to it")
-    sources: list[LinkSourceOut] = Field(
-        description="the first twenty; `links?target=` has all of them"
-    )
-
-
-class BrokenLinkPage(Schema):
-    behind: int = Field(description=BEHIND)
-    items: list[BrokenLinkOut]
-    next: int | None
 
 
 class LinkProblemOut(Schema):
@@ -112,19 +89,14 @@ class LinkProblemOut(Schema):
     status: int | None
     chain: list[str] = Field(description="where redirects lead, one after the other")
     links: int = Field(description="how many lead to it; 0 where the page itself is to be mended")
-    sources: list[LinkSourceOut] = Field(
+    sources: list[LinkSource] = Field(
         description="the first twenty; `links?target=` has all of them"
     )
 
 
-class ProblemCountOut(Schema):
-    kind: ProblemKind
-    problems: int = Field(description=f"{MOST_COUNTED:,}: so many or more")
-
-
 class LinkProblemPage(DatasetPage):
     items: list[LinkProblemOut]
-    counts: list[ProblemCountOut] = Field(
+    counts: list[ProblemCount] = Field(
         description="of each kind that a background job has counted; it does so once the run has "
         "ended and its pages are read, and counts anew after changes"
     )
@@ -134,47 +106,20 @@ class LinkCheckOut(Schema):
     unread_parts: int = Field(description="parts of the links dataset whose pages wait for it")
 
 
-class DatasetOut(Schema):
-    name: str = Field(description="links, texts, structured data or search")
-    behind: int = Field(
-        description=f"pages of the run that are not in it yet; {MOST_BEHIND:,}: so many or more"
-    )
-
-
 class DatasetList(Schema):
-    items: list[DatasetOut]
+    items: list[DatasetState]
 
 
-class MediaOut(Schema):
-    url: str
-    element: str
-    links: int
-    pages: int
-    text: str = Field(description="the text in its place, where a page has one")
-    without_text: int = Field(description="images of it without such a text")
-    status: int | None = Field(description="null: it was not fetched")
-    content_type: str
-    bytes: int | None
+def _of(run: Run, find: Callable[..., Any], **wanted: Any) -> ListAnswer:
+    return ListAnswer(partial(find, run, **wanted), lambda: {"behind": pages_behind(run)})
 
 
-class MediaPage(DatasetPage):
-    items: list[MediaOut]
-
-
-class LinkedHostOut(Schema):
-    host: str
-    links: int
-    targets: int = Field(description="URLs of the host that they lead to")
-
-
-class LinkedHostPage(DatasetPage):
-    items: list[LinkedHostOut]
-
-
-@links.get(
+@listed(
+    links,
     "/{crawl_id}/links",
-    response=LinkPage,
+    FoundList(LinkFound),
     summary="Links of a run's pages, with anchor text and place",
+    beside=DatasetPage,
 )
 @may_view
 def list_crawl_links(
@@ -184,38 +129,32 @@ def list_crawl_links(
     page: Source = "",
     target: Target = "",
     host: TargetHost = "",
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
+) -> ListAnswer:
     """Of links of a page that have the same element and URL the first with a text is listed."""
-    one = get_run(crawl_id, run)
-    return _page(
-        one, *list_links(one, page=page, target=target, host=host, after=cursor, most=limit)
-    )
+    return _of(get_run(crawl_id, run), list_links, page=page, target=target, host=host)
 
 
-@links.get(
+@listed(
+    links,
     "/{crawl_id}/reports/broken-links",
-    response=BrokenLinkPage,
+    FoundList(BrokenTarget, goes_by_number=True),
     summary="URLs that failed, with the links to them",
+    beside=BehindOut,
 )
 @may_view
 def list_broken_links(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> ListAnswer:
     """A page may be short although there are more: only `next` shows the end."""
-    one = get_run(crawl_id, run)
-    return _page(one, *list_broken(one, after=cursor or 0, most=limit))
+    return _of(get_run(crawl_id, run), list_broken)
 
 
-@links.get(
+@listed(
+    links,
     "/{crawl_id}/reports/problems",
-    response=LinkProblemPage,
+    FoundList(LinkProblemOut),
     summary="Link check: problems of links and pages, of a kind",
+    beside=LinkProblemPage,
 )
 @may_view
 def list_link_problems(
@@ -226,17 +165,16 @@ def list_link_problems(
     slow_seconds: SlowSeconds = SLOW_SECONDS,
     against: Earlier = None,
     change: Change = ProblemChange.NEW,
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
+) -> ListAnswer:
     """A page may be short although there are more: only `next` shows the end."""
     one = get_run(crawl_id, run)
-    if against is None:
-        found = list_problems(one, kind, slow_seconds=slow_seconds, after=cursor, most=limit)
-    else:
-        old = get_run(crawl_id, against)
-        found = list_changed(old, one, kind, change, after=cursor, most=limit)
-    return {**_page(one, *found), "counts": list(counts_of(one).values())}
+    find = partial(list_problems, one, kind, slow_seconds=slow_seconds)
+    if against is not None:
+        find = partial(list_changed, get_run(crawl_id, against), one, kind, change)
+    return ListAnswer(
+        find,
+        lambda: {"behind": pages_behind(one), "counts": list(counts_of(one).values())},
+    )
 
 
 @links.post(
@@ -264,68 +202,51 @@ def list_datasets(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     """Background jobs add to them while the crawl runs."""
-    return {"items": [asdict(state) for state in dataset_states(get_run(crawl_id, run))]}
+    return {"items": dataset_states(get_run(crawl_id, run))}
 
 
-@links.get(
+@listed(
+    links,
     "/{crawl_id}/reports/media",
-    response=MediaPage,
+    FoundList(MediaFile),
     summary="Images, sound and film that pages show",
+    beside=DatasetPage,
 )
 @may_view
 def list_media_files(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
-    one = get_run(crawl_id, run)
-    return _page(one, *list_media(one, after=cursor, most=limit))
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> ListAnswer:
+    return _of(get_run(crawl_id, run), list_media)
 
 
-@links.get("/{crawl_id}/reports/hosts", response=LinkedHostPage, summary="Hosts that links lead to")
+@listed(
+    links,
+    "/{crawl_id}/reports/hosts",
+    FoundList(LinkedHost),
+    summary="Hosts that links lead to",
+    beside=DatasetPage,
+)
 @may_view
 def list_linked_hosts(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
-    one = get_run(crawl_id, run)
-    return _page(one, *list_hosts(one, after=cursor, most=limit))
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> ListAnswer:
+    return _of(get_run(crawl_id, run), list_hosts)
 
 
-class LinkChangePage(DatasetPage):
-    items: list[PageLinkChanges]
-
-
-@links.get(
+@listed(
+    links,
     "/{crawl_id}/link-changes",
-    response=LinkChangePage,
+    FoundList(PageLinkChanges),
     summary="Compare the links of two runs, by page",
+    beside=DatasetPage,
 )
 @may_view
 def list_link_changes(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    against: Against,
-    run: RunNumber = None,
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
+    request: AuthenticatedRequest, crawl_id: CrawlId, against: Against, run: RunNumber = None
+) -> ListAnswer:
     """Pages whose links are the same in both runs are not listed."""
     old, new = get_run(crawl_id, against), get_run(crawl_id, run)
-    return _page(new, *link_changes(old, new, after=cursor, most=limit))
-
-
-def _page(run: Run, items: list[Any], following: str | int | None) -> dict[str, Any]:
-    return {
-        "behind": pages_behind(run),
-        "items": items,
-        "next": following,
-    }
+    return ListAnswer(partial(link_changes, old, new), lambda: {"behind": pages_behind(new)})
 
 
 ROUTERS = (("/crawls", links, "results"),)

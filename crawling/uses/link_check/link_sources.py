@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from crawling.datasets.query import ask, each_row
 from crawling.models import Run
 from crawling.web.addresses import fingerprint
+from serving.listing.columns import Column
 
 #: of an address, those that its row names; `list_links` has all
 MOST_SOURCES = 20
@@ -41,13 +42,13 @@ ANY = "true"
 
 @dataclass(frozen=True)
 class LinkSource:
-    page: str
+    page: Annotated[str, Column("the URL of the page that has the link")]
     fragment: str
-    element: str
-    attribute: str
+    element: Annotated[str, Column("empty: the page is no HTML, or a redirect")]
+    attribute: Annotated[str, Column("`location`: it is a redirect")]
     rel: str
-    anchor: str
-    place: str
+    anchor: Annotated[str, Column("its text, or the text in place of an image")]
+    place: Annotated[str, Column("nav, header, footer, aside, main or article; or empty")]
 
 
 def first_sources(

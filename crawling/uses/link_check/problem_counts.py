@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import blake2b
 from itertools import islice
+from typing import Annotated
 
 from django.core.cache import cache
 from redis.exceptions import RedisError
@@ -25,6 +26,7 @@ from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.link_check import each_found
 from crawling.uses.link_check.problem_kinds import ProblemKind
+from serving.listing.columns import Column
 
 #: so many or more
 MOST_COUNTED = 10_000
@@ -33,10 +35,10 @@ KEPT_SECONDS = int(timedelta(days=90).total_seconds())
 
 @dataclass(frozen=True)
 class ProblemCount:
-    """How many problems of a kind there are; MOST_COUNTED: so many or more."""
+    """How many problems of a kind there are."""
 
     kind: ProblemKind
-    problems: int
+    problems: Annotated[int, Column(f"{MOST_COUNTED:,}: so many or more")]
 
     @property
     def is_more(self) -> bool:

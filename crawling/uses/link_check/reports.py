@@ -6,9 +6,8 @@ Each list goes on behind a key, so that none reads more than a page of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from crawling.dashboard.base.link_parameters import canonical_or_empty, key_of
 from crawling.datasets.query import ask
@@ -17,6 +16,7 @@ from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_sources import LinkSource, first_sources
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
+from serving.listing.columns import Column
 
 #: elements that show what is no page
 MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
@@ -24,7 +24,7 @@ MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
 #: as many targets as memory has room for
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
-SELECT page_id, position, page, target, fragment, element, attribute, rel, anchor, place FROM links
+SELECT page_id, position, page, fragment, element, attribute, rel, anchor, place, target FROM links
 WHERE {conditions} ORDER BY page_id, position LIMIT $most
 """
 #: the fingerprint is compared first: it is a number, and few rows are left
@@ -58,17 +58,12 @@ GROUP BY target_host
 
 
 @dataclass(frozen=True)
-class LinkFound:
-    """A link, in the order of the columns of LINKS."""
+class LinkFound(LinkSource):
+    """A link of a page."""
 
-    page: str
+    # as all fields in the order of the columns of LINKS
+
     target: str
-    fragment: str
-    element: str
-    attribute: str
-    rel: str
-    anchor: str
-    place: str
 
 
 @dataclass(frozen=True)
@@ -78,33 +73,32 @@ class BrokenTarget:
     status: int
     meaning: str
     error: str
-    #: how many lead to it
-    links: int
-    sources: Sequence[LinkSource] = field(default_factory=tuple)
+    links: Annotated[int, Column("how many lead to it")]
+    sources: Annotated[
+        list[LinkSource], Column("the first twenty; `links?target=` has all of them")
+    ]
 
 
 @dataclass(frozen=True)
 class MediaFile:
-    """A file that pages show by an element of MEDIA."""
+    """A file that pages show: an image, sound, film or another."""
 
-    #: None: it was not fetched
-    status: int | None
-    content_type: str
-    bytes: int | None
     url: str
     element: str
     links: int
     pages: int
-    text: str
-    #: images without a text in their place
-    without_text: int
+    text: Annotated[str, Column("the text in its place, where a page has one")]
+    without_text: Annotated[int, Column("images of it without such a text")]
+    status: Annotated[int | None, Column("null: it was not fetched")]
+    content_type: str
+    bytes: int | None
 
 
 @dataclass(frozen=True)
 class LinkedHost:
     host: str
     links: int
-    targets: int
+    targets: Annotated[int, Column("URLs of the host that they lead to")]
 
 
 def list_links(
@@ -163,13 +157,13 @@ def list_media(run: Run, *, after: str = "", most: int) -> tuple[list[MediaFile]
     return [_media(row, fetched.get(row[0])) for row in rows], following
 
 
-def _media(row: tuple[Any, ...], url: Url | None) -> MediaFile:
+def _media(row: tuple[str, str, int, int, str, int], url: Url | None) -> MediaFile:
     page = getattr(url, "page", None)
     return MediaFile(
+        *row,
         url.status if url else None,
         page.content_type if page else "",
         page.bytes if page else None,
-        *row,
     )
 
 

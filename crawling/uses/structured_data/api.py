@@ -3,27 +3,30 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 from ninja import Query, Router
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Limit, RunNumber, may_view
+from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_view
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.uses.structured_data.structured_data import (
+    DataCount,
     DataFilter,
+    StructuredRow,
     count_facets,
     count_kinds,
     list_structured,
 )
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest
+from serving.listing.endpoint import ListAnswer, listed
+from serving.listing.sources import FoundList
 from serving.schemas import Schema
 
 structured = Router()
-Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]
 Kind = Annotated[DataKind | None, Query(description="only rows of this kind")]
 Type = Annotated[
     str,
@@ -43,47 +46,24 @@ Source = Annotated[
 BEHIND = f"pages of the run that were not read yet; {MOST_BEHIND:,}: so many or more"
 
 
-class StructuredRowOut(Schema):
-    page: str = Field(description="the URL of the page")
-    kind: DataKind
-    type: str = Field(
-        description="of items and images; of entries the kind of feed; of contacts where they stand"
-    )
-    name: str = Field(
-        description="of metadata and properties theirs; of an item its name, of an entry its "
-        "title, of an image its text, of a table its caption"
-    )
-    value: str = Field(description="of items and entries JSON, of images and feeds their URL")
-    width: int | None = Field(description="of an image as declared; of a table its columns")
-    height: int | None = Field(description="of an image as declared; of a table its rows")
-    is_cut: bool = Field(description="a text of the row is longer than what is kept")
-
-
-class StructuredPage(Schema):
+class BehindReading(Schema):
     behind: int = Field(description=BEHIND)
-    items: list[StructuredRowOut]
-    next: str | None
 
 
-class DataCountOut(Schema):
-    name: str
-    rows: int
-    pages: int
-
-
-class DataKindsOut(Schema):
-    behind: int = Field(description=BEHIND)
-    kinds: list[DataCountOut]
-    facets: list[DataCountOut] = Field(
+class DataKindsOut(BehindReading):
+    kinds: list[DataCount]
+    facets: list[DataCount] = Field(
         description="of the `kind` asked for: the most frequent types, or of metadata, Open Graph "
         "and Dublin Core names"
     )
 
 
-@structured.get(
+@listed(
+    structured,
     "/{crawl_id}/structured-data",
-    response=StructuredPage,
+    FoundList(StructuredRow),
     summary="Structured data of a run's pages: JSON-LD, microdata, metadata, images, contacts",
+    beside=BehindReading,
 )
 @may_view
 def list_structured_data(
@@ -94,18 +74,12 @@ def list_structured_data(
     type: Type = "",
     name: Name = "",
     page: Source = "",
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
+) -> ListAnswer:
     """A second reading of the archived pages finds them, while the crawl runs."""
-    one = get_run(crawl_id, run)
-    wanted = DataFilter(kind or "", type, name, page)
-    items, following = list_structured(one, wanted, after=cursor, most=limit)
-    return {
-        "behind": pages_behind(one, "read"),
-        "items": [asdict(item) for item in items],
-        "next": following,
-    }
+    one, wanted = get_run(crawl_id, run), DataFilter(kind or "", type, name, page)
+    return ListAnswer(
+        partial(list_structured, one, wanted), lambda: {"behind": pages_behind(one, "read")}
+    )
 
 
 @structured.get(
@@ -125,8 +99,8 @@ def get_structured_data_kinds(
     facets = count_facets(one, DataFilter(kind, page=page)) if kind else []
     return {
         "behind": pages_behind(one, "read"),
-        "kinds": [asdict(count) for count in count_kinds(one, page=page)],
-        "facets": [asdict(count) for count in facets],
+        "kinds": count_kinds(one, page=page),
+        "facets": facets,
     }
 
 

@@ -68,7 +68,7 @@ def _found(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[
         "kinds": [(DataKind(one.name), one) for one in count_kinds(run, page=wanted.page)],
         "facets": count_facets(run, wanted) if wanted.kind else [],
         "rows": [
-            (DataKind(row.kind), row, stored.get(row.page) if row.kind == DataKind.TABLE else None)
+            (row.kind, row, stored.get(row.page) if row.kind == DataKind.TABLE else None)
             for row in rows
         ],
         "sources": _sources(run) if wanted.kind == DataKind.FEED else (),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from crawling.dashboard.base.link_parameters import canonical_or_empty, key_of
 from crawling.datasets.structured_query import ask_structured, each_structured, structured_parquet
 from crawling.models import LinksPart, Page, Run
 from crawling.web.structured_rows import DataKind
 from serving.downloads import Download, row_file
+from serving.listing.columns import Column, columns_of
 
 #: kinds of which a row has one property, by its name; others are told apart by their types
 NAMED = (DataKind.METADATA, DataKind.OPEN_GRAPH, DataKind.DUBLIN_CORE)
@@ -19,7 +20,31 @@ SIZED = (DataKind.TABLE, DataKind.IMAGE)
 #: facets of a kind, the most frequent first
 MOST_FACETS = 50
 PARQUET = "application/vnd.apache.parquet"
-COLUMNS = "page, kind, type, name, value, width, height, is_cut"
+
+
+@dataclass(frozen=True)
+class StructuredRow:
+    page: Annotated[str, Column("the URL of the page")]
+    kind: DataKind
+    type: Annotated[
+        str,
+        Column("of items and images; of entries the kind of feed; of contacts where they stand"),
+    ]
+    name: Annotated[
+        str,
+        Column(
+            "of metadata and properties theirs; of an item its name, of an entry its title, of an "
+            "image its text, of a table its caption"
+        ),
+    ]
+    value: Annotated[str, Column("of items and entries JSON, of images and feeds their URL")]
+    #: None: the page does not declare it
+    width: Annotated[int | None, Column("of an image as declared; of a table its columns")]
+    height: Annotated[int | None, Column("of an image as declared; of a table its rows")]
+    is_cut: Annotated[bool, Column("a text of the row is longer than what is kept")]
+
+
+COLUMNS = ", ".join(columns_of(StructuredRow))
 ROWS = f"SELECT {COLUMNS} FROM structured WHERE true {{conditions}}"  # noqa: S608 - constants
 LIST = f"""
 SELECT page_id, position, {COLUMNS} FROM structured
@@ -38,19 +63,6 @@ OF_PAGE = """
 SELECT kind, count(*), count(DISTINCT page_id) FROM structured WHERE page_id = $page_id
 GROUP BY kind
 """
-
-
-@dataclass(frozen=True)
-class StructuredRow:
-    page: str
-    kind: str
-    type: str
-    name: str
-    value: str
-    #: None: the page does not declare it
-    width: int | None
-    height: int | None
-    is_cut: bool
 
 
 @dataclass(frozen=True)
@@ -120,7 +132,7 @@ def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Downl
     if kind == "parquet":
         size, pieces = structured_parquet(run, query, values)
         return Download(f"{stem}.parquet", PARQUET, pieces, size)
-    return row_file(stem, kind, _each(run, query, values), COLUMNS.split(", "))
+    return row_file(stem, kind, _each(run, query, values), list(columns_of(StructuredRow)))
 
 
 def _each(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -131,7 +143,7 @@ def _each(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, An
 def _row(*cells: Any) -> StructuredRow:
     page, kind, of_type, name, value, width, height, is_cut = cells
     return StructuredRow(
-        page, kind, of_type, name, value, width or None, height or None, bool(is_cut)
+        page, DataKind(kind), of_type, name, value, width or None, height or None, bool(is_cut)
     )
 
 

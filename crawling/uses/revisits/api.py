@@ -6,34 +6,28 @@ again.
 # decorator.
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from ninja import Query, Router
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Limit, Text, may_view
+from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Text, may_view
 from crawling.dashboard.base.requests import get_crawl
 from crawling.uses.revisits.expected_freshness import (
+    FreshnessFigures,
+    RevisitRow,
     RevisitSort,
     freshness_of,
     list_revisits,
 )
 from serving.access import AuthenticatedRequest
+from serving.listing.endpoint import listed
+from serving.listing.sources import FoundList
 from serving.schemas import Schema
 
 freshness = Router()
-Key = Annotated[str, Query(max_length=100, pattern=TEXT, description="`next` of the page before")]
 Host = Annotated[str, Query(max_length=300, pattern=TEXT, description="only pages of this host")]
-
-
-class FreshnessFiguresOut(Schema):
-    freshness: float = Field(
-        description="mean share of the time in which a page is as it was at its last visit"
-    )
-    age_days: float = Field(
-        description="mean days since the first change that no visit has seen; 0 while a page is "
-        "fresh"
-    )
 
 
 class HostFreshnessOut(Schema):
@@ -42,8 +36,8 @@ class HostFreshnessOut(Schema):
     visits: int = Field(description="that compared a page with an earlier answer")
     changes: int = Field(description="of those, that found the page changed")
     visits_a_day: float = Field(description="planned for its pages")
-    at_end: FreshnessFiguresOut
-    long_run: FreshnessFiguresOut
+    at_end: FreshnessFigures
+    long_run: FreshnessFigures
 
 
 class RevisitPlanOut(Schema):
@@ -58,30 +52,11 @@ class FreshnessOut(Schema):
     visits_a_day: int = Field(description="of the order; 0: nothing is planned")
     policy: str
     plan: RevisitPlanOut | None = Field(description="null: no run has been planned after")
-    at_end: FreshnessFiguresOut | None = Field(description="when it was planned")
-    policies: dict[str, FreshnessFiguresOut] = Field(
+    at_end: FreshnessFigures | None = Field(description="when it was planned")
+    policies: dict[str, FreshnessFigures] = Field(
         description="in the long run, by each policy with the same budget"
     )
     hosts: list[HostFreshnessOut] = Field(description="at most 500, those with the most pages")
-
-
-class RevisitOut(Schema):
-    id: int
-    url: str
-    host: str
-    visits: int = Field(description="that compared it with an earlier answer")
-    changes: int = Field(description="of those, that found it changed")
-    rate: float = Field(description="changes a day, estimated")
-    low: float = Field(description="lower end of an interval of 95 % for the rate")
-    high: float = Field(description="its upper end")
-    wait_days: float = Field(description="from one visit to the next")
-    visited_at: datetime
-    next_at: datetime = Field(description="the first run after it requests the page")
-
-
-class RevisitList(Schema):
-    items: list[RevisitOut]
-    next: str | None
 
 
 @freshness.get(
@@ -93,10 +68,12 @@ def get_freshness(request: AuthenticatedRequest, crawl_id: CrawlId) -> Any:
     return freshness_of(get_crawl(crawl_id))
 
 
-@freshness.get(
+@listed(
+    freshness,
     "/{crawl_id}/freshness/pages",
-    response=RevisitList,
+    FoundList(RevisitRow),
     summary="Pages of a crawl by change rate or next visit",
+    longest_key=100,
 )
 @may_view
 def list_freshness_pages(
@@ -107,14 +84,9 @@ def list_freshness_pages(
     ),
     q: Text = "",
     host: Host = "",
-    cursor: Key = "",
-    limit: Limit = 50,
-) -> dict[str, Any]:
+) -> partial[Any]:
     """`q` is a part of the address."""
-    rows, following = list_revisits(
-        get_crawl(crawl_id), sort, text=q, host=host, after=cursor, most=limit
-    )
-    return {"items": rows, "next": following}
+    return partial(list_revisits, get_crawl(crawl_id), sort, text=q, host=host)
 
 
 ROUTERS = (("/crawls", freshness, "results"),)

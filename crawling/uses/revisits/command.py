@@ -7,19 +7,21 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError, OutputWrapper
+from pydantic import TypeAdapter
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.models import PlannedRevisit
-from crawling.uses.revisits.api import FreshnessOut, RevisitOut
+from crawling.uses.revisits.api import FreshnessOut
 from crawling.uses.revisits.expected_freshness import (
     CrawlFreshness,
+    RevisitRow,
     RevisitSort,
     freshness_of,
     list_revisits,
 )
 
 WORDS = "show how fresh the pages of a crawl are, and when they are visited again"
+ROWS = TypeAdapter(list[RevisitRow])
 
 
 def add_freshness_arguments(parser: ArgumentParser) -> None:
@@ -50,7 +52,7 @@ def show_freshness(options: dict[str, Any], out: OutputWrapper) -> None:
         most=options["limit"],
     )
     if options["json"]:
-        pages = [RevisitOut.from_orm(row).model_dump(mode="json") for row in rows]
+        pages = ROWS.dump_python(rows, mode="json")
         as_json = {**FreshnessOut.from_orm(told).model_dump(mode="json"), "pages": pages}
         out.write(json.dumps(as_json, indent=2))
     else:
@@ -73,7 +75,7 @@ def _summary(told: CrawlFreshness) -> list[str]:
     return [*lines, ""]
 
 
-def _line(row: PlannedRevisit) -> str:
+def _line(row: RevisitRow) -> str:
     return (
         f"{row.next_at:%Y-%m-%d %H:%M}  {row.rate:9.3g} changes a day  every {row.wait_days:.3g} "
         f"days  {row.url}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import F, Q, QuerySet, TextChoices
 
@@ -13,12 +13,8 @@ from crawling.base.errors import BadOrder
 from crawling.base.timed import time_limit
 from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan
 from serving.downloads import Download, row_file
+from serving.listing.columns import Column, columns_of, row_of
 
-#: of a file
-COLUMNS = (
-    *("url", "host", "visits", "changes", "rate", "low", "high", "wait_days", "visited_at"),
-    "next_at",
-)
 #: rows of a query
 SLICE = 1_000
 #: digits of a key that PostgreSQL keeps in 64 bits
@@ -36,10 +32,13 @@ class RevisitSort(TextChoices):
 class FreshnessFigures:
     """The figures of a crawl's pages, under one policy in the long run, or at one moment."""
 
-    #: mean share of the time in which a page is as it was at its last visit
-    freshness: float
-    #: mean days since the first change that no visit has seen; 0 while a page is fresh
-    age_days: float
+    freshness: Annotated[
+        float, Column("mean share of the time in which a page is as it was at its last visit")
+    ]
+    age_days: Annotated[
+        float,
+        Column("mean days since the first change that no visit has seen; 0 while a page is fresh"),
+    ]
 
     @property
     def percent(self) -> float:
@@ -55,6 +54,25 @@ class HostFreshness:
     visits_a_day: float
     at_end: FreshnessFigures
     long_run: FreshnessFigures
+
+
+@dataclass(frozen=True)
+class RevisitRow:
+    id: int
+    url: str
+    host: str
+    visits: Annotated[int, Column("that compared it with an earlier answer")]
+    changes: Annotated[int, Column("of those, that found it changed")]
+    rate: Annotated[float, Column("changes a day, estimated")]
+    low: Annotated[float, Column("lower end of an interval of 95 % for the rate")]
+    high: Annotated[float, Column("its upper end")]
+    wait_days: Annotated[float, Column("from one visit to the next")]
+    visited_at: datetime
+    next_at: Annotated[datetime, Column("the first run after it requests the page")]
+
+
+#: of a file
+COLUMNS = [name for name in columns_of(RevisitRow) if name != "id"]
 
 
 @dataclass(frozen=True)
@@ -95,7 +113,7 @@ def list_revisits(
     host: str = "",
     after: str = "",
     most: int,
-) -> tuple[list[PlannedRevisit], str | None]:
+) -> tuple[list[RevisitRow], str | None]:
     """Pages with this text in the address and of this host, and the key behind which more follow.
     Raises BadOrder, SearchTookTooLong.
     """
@@ -108,7 +126,8 @@ def list_revisits(
         found = found.filter(_behind(sort, after))
     with time_limit():
         rows = list(_sorted(found, sort, bool(text))[: most + 1])
-    return rows[:most], _key(rows[most - 1], sort) if len(rows) > most else None
+    found_rows = [row_of(RevisitRow, row) for row in rows[:most]]
+    return found_rows, _key(rows[most - 1], sort) if len(rows) > most else None
 
 
 def revisits_file(

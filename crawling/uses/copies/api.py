@@ -30,7 +30,7 @@ from crawling.uses.copies.asked import (
     shared_in,
     text_inquiry,
 )
-from crawling.uses.copies.results import Clusters
+from crawling.uses.copies.results import Cluster, Clusters, PageWithText, SharedText
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
@@ -46,58 +46,15 @@ OtherCrawl = Annotated[
 ]
 
 
-class CopyOut(Schema):
-    id: int
-    crawl: int
-    crawl_name: str
-    run: int
-    url: str
-    title: str
-    bytes: int
-    equal_bits: int | None = Field(
-        description="of the 64 of its simhash, those that are as the best page's; null: one of the "
-        "two has too little text"
-    )
-    is_exact: bool = Field(description="its content is the best page's")
-
-
-class ClusterOut(Schema):
-    size: int = Field(description="pages in it, of which ten are listed")
-    pages: list[CopyOut] = Field(
-        description="the best first: with the fewest links from the seeds, of such with the "
-        "shortest address"
-    )
-
-
 class ClusterPage(Schema):
     count: int
     pages: int = Field(description="in all clusters")
-    items: list[ClusterOut]
+    items: list[Cluster]
     next: int | None
 
 
-class PageWithTextOut(Schema):
-    id: int
-    url: str
-    title: str
-    similarity: float = Field(description="share of the words of both, in shared passages")
-    shared_words: int
-
-
 class PageWithTextList(Schema):
-    items: list[PageWithTextOut]
-
-
-class PassageOut(Schema):
-    is_shared: bool
-    one: str
-    other: str
-
-
-class SharedTextOut(Schema):
-    similarity: float = Field(description="share of the words of both, in shared passages")
-    shared_words: int
-    passages: list[PassageOut]
+    items: list[PageWithText]
 
 
 class SuppliedText(Schema):
@@ -205,7 +162,7 @@ def list_text_copies(
 
 @copies.get(
     "/{crawl_id}/copies/texts/{text_id}/{page_id}",
-    response={200: SharedTextOut, 202: InquiryOut},
+    response={200: SharedText, 202: InquiryOut},
     summary="The passages that a page shares with a supplied text",
 )
 @may_view
@@ -225,7 +182,7 @@ def get_text_passages(
 
 @copies.get(
     "/{crawl_id}/copies/passages/{old_id}/{new_id}",
-    response={200: SharedTextOut, 202: InquiryOut},
+    response={200: SharedText, 202: InquiryOut},
     summary="The passages that two pages share",
 )
 @may_view

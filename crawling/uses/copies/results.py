@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from serving.listing.columns import Column
+
+SIMILARITY = "share of the words of both, in shared passages"
 
 
 @dataclass(frozen=True)
@@ -17,20 +22,28 @@ class PageInCluster:
     url: str
     title: str
     bytes: int
-    #: bits of its simhash that are as the best page's, of 64; None: one of the two has too little
-    #: text
-    equal_bits: int | None
-    #: whether its content is the same as the best page's
-    is_exact: bool
+    equal_bits: Annotated[
+        int | None,
+        Column(
+            "of the 64 of its simhash, those that are as the best page's; null: one of the two has "
+            "too little text"
+        ),
+    ]
+    is_exact: Annotated[bool, Column("its content is the best page's")]
 
 
 @dataclass(frozen=True)
 class Cluster:
     """Pages of which each is a copy of another of them."""
 
-    #: how many they are; the first are listed
-    size: int
-    pages: Sequence[PageInCluster]
+    size: Annotated[int, Column("pages in it, of which ten are listed")]
+    pages: Annotated[
+        Sequence[PageInCluster],
+        Column(
+            "the best first: with the fewest links from the seeds, of such with the shortest "
+            "address"
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -48,8 +61,7 @@ class PageWithText:
     id: int
     url: str
     title: str
-    #: as `SharedText` has them
-    similarity: float
+    similarity: Annotated[float, Column(SIMILARITY)]
     shared_words: int
 
 
@@ -66,8 +78,6 @@ class Passage:
 class SharedText:
     """Two texts side by side, in the order in which both have what they share."""
 
-    #: of all words of both, the share that is in shared passages; 1: the texts are the same
-    similarity: float
-    #: words in shared passages, of each of the texts
-    shared_words: int
+    similarity: Annotated[float, Column(SIMILARITY)]
+    shared_words: Annotated[int, Column("words in shared passages, of each of the texts")]
     passages: Sequence[Passage]

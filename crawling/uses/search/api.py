@@ -3,15 +3,13 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
-from datetime import datetime
 from typing import Annotated, Any
 
 from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, RunNumber, Text, may_view
-from crawling.uses.search.found import hit_row, labelled
+from crawling.uses.search.found import HitRow, ValueCount, labelled
 from crawling.uses.search.search import (
     LONGEST_QUERY,
     MOST_BEFORE,
@@ -20,6 +18,7 @@ from crawling.uses.search.search import (
     search_texts,
 )
 from serving.access import AuthenticatedRequest
+from serving.listing.columns import row_of
 from serving.schemas import Schema
 
 texts = Router()
@@ -53,35 +52,10 @@ Before = Annotated[
 ]
 
 
-class SnippetPartOut(Schema):
-    text: str
-    is_marked: bool = Field(description="it is a word that was looked for")
-
-
-class HitOut(Schema):
-    crawl: int
-    crawl_name: str
-    run: int
-    page: int = Field(description="its id, as in `/crawls/{crawl_id}/pages`")
-    url: str
-    title: str
-    language: str = Field(description="code; empty: not known")
-    content_type: str
-    fetched_at: datetime
-    score: float
-    snippet: list[SnippetPartOut]
-
-
-class ValueCountOut(Schema):
-    value: str
-    label: str
-    count: int
-
-
 class HitPage(Schema):
-    items: list[HitOut]
+    items: list[HitRow]
     count: int = Field(description="pages that were found in all")
-    counts: dict[str, list[ValueCountOut]] = Field(
+    counts: dict[str, list[ValueCount]] = Field(
         description="by `crawl`, `host`, `type`, `month` and `language`: the most common values"
     )
     milliseconds: int
@@ -121,11 +95,9 @@ def search_page_texts(
     result = search_texts(q, wanted, before=cursor, most=limit)
     following = cursor + limit
     return {
-        "items": [hit_row(hit) for hit in result.hits],
+        "items": [row_of(HitRow, hit) for hit in result.hits],
         "count": result.count,
-        "counts": {
-            name: [asdict(value) for value in values] for name, values in labelled(result).items()
-        },
+        "counts": labelled(result),
         "milliseconds": result.milliseconds,
         "next": following if result.count > following and following <= MOST_BEFORE else None,
     }

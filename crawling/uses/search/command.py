@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import OutputWrapper
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.uses.search.found import hit_row
+from crawling.uses.search.found import HitRow
 from crawling.uses.search.search import SearchFilter, search_texts
+from serving.listing.columns import row_of
 
 WORDS = "search the texts of stored pages"
 
@@ -49,7 +51,7 @@ def search(options: dict[str, Any]) -> Iterator[str]:
     result = search_texts(" ".join(options["words"]), wanted, before=options["after"])
     if options["json"]:
         for hit in result.hits:
-            yield json.dumps(hit_row(hit), default=str)
+            yield json.dumps(asdict(row_of(HitRow, hit)), default=str)
         return
     for hit in result.hits:
         snippet = "".join(f"*{one.text}*" if one.is_marked else one.text for one in hit.snippet)

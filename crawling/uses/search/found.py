@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Annotated
 
 from crawling.models import CrawlJob
-from crawling.uses.search.search import Hit, SearchResult
+from crawling.uses.search.search import SearchResult
+from crawling.uses.search.snippets import SnippetPart
 from crawling.web.languages import NAMES
+from serving.listing.columns import Column
 
 #: what the pages found are counted by, and the words for it
 WORDS = {
@@ -27,6 +30,23 @@ class ValueCount:
     count: int
 
 
+@dataclass(frozen=True)
+class HitRow:
+    """A page that was found."""
+
+    crawl: Annotated[int, Column(of="page.run.crawl_id")]
+    crawl_name: Annotated[str, Column(of="page.run.crawl.name")]
+    run: Annotated[int, Column(of="page.run.number")]
+    page: Annotated[int, Column("its id, as in `/crawls/{crawl_id}/pages`", of="page.pk")]
+    url: Annotated[str, Column(of="page.url.url")]
+    title: Annotated[str, Column(of="page.title")]
+    language: Annotated[str, Column("code; empty: not known")]
+    content_type: Annotated[str, Column(of="page.content_type")]
+    fetched_at: Annotated[datetime, Column(of="page.fetched_at")]
+    score: Annotated[float, Column(of="rounded_score")]
+    snippet: Sequence[SnippetPart]
+
+
 def labelled(result: SearchResult) -> dict[str, list[ValueCount]]:
     """The counts of what is worth showing, with a label for each value. One query."""
     crawls = [int(value) for value, _ in result.counts.get("crawl", ())]
@@ -42,21 +62,4 @@ def labelled(result: SearchResult) -> dict[str, list[ValueCount]]:
         ]
         for name in WORDS
         if result.counts.get(name)
-    }
-
-
-def hit_row(hit: Hit) -> dict[str, Any]:
-    page = hit.page
-    return {
-        "crawl": page.run.crawl_id,
-        "crawl_name": page.run.crawl.name,
-        "run": page.run.number,
-        "page": page.pk,
-        "url": page.url.url,
-        "title": page.title,
-        "language": hit.language,
-        "content_type": page.content_type,
-        "fetched_at": page.fetched_at,
-        "score": round(hit.score, 3),
-        "snippet": [{"text": part.text, "is_marked": part.is_marked} for part in hit.snippet],
     }

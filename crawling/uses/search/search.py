@@ -62,6 +62,10 @@ class Hit:
     snippet: Sequence[SnippetPart]
     language: str
 
+    @property
+    def rounded_score(self) -> float:
+        return round(self.score, 3)
+
 
 @dataclass(frozen=True)
 class SearchResult:

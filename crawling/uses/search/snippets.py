@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import tantivy
 
 from crawling.uses.search.queries import Clause
 from crawling.uses.search.schema import SHOWN, field_of
 from crawling.web.content.normal_text import searched_form, searched_places
+from serving.listing.columns import Column
 
 SNIPPET_CHARACTERS = 240
 #: characters of a text that a snippet is made of
@@ -27,7 +29,7 @@ class SnippetPart:
     """A part of a snippet; marked are the words that were looked for."""
 
     text: str
-    is_marked: bool
+    is_marked: Annotated[bool, Column("it is a word that was looked for")]
 
 
 class SnippetWriter:

@@ -5,28 +5,30 @@ look like a trap's.
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Literal
 
+from django.db.models import QuerySet
 from ninja import Body, Path, Query, Router
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
-    Cursor,
-    Limit,
     RunNumber,
     Text,
     may_change,
     may_view,
 )
 from crawling.dashboard.base.requests import get_crawl, get_run
-from crawling.dashboard.pages.downloads import list_extracted
-from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
+from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of
+from crawling.dashboard.pages.duplicates import SimilarityKind, SimilarPage, list_alike
 from crawling.dashboard.pages.trap_patterns import list_traps
+from crawling.models import ExtractedRow
 from crawling.runs.crawls.traps import approve_trap, ban_trap
 from serving.access import AuthenticatedRequest
+from serving.listing.endpoint import listed
+from serving.listing.sources import FoundList
 from serving.schemas import Schema
 
 documents = Router()
@@ -38,43 +40,13 @@ Kind = Annotated[
 Key = Annotated[str, Path(pattern=r"^-?[0-9]{1,19}$", description="`key` of a pattern")]
 
 
-class ExtractedOut(Schema):
-    id: int
-    url: str
-    name: str = Field(description="of the rule")
-    value: str
-
-
-class ExtractedPage(Schema):
-    items: list[ExtractedOut]
-    next: int | None
-
-
-class SimilarPageOut(Schema):
-    """A page and the first similar page; `distance`: differing bits of the simhashes."""
-
-    id: int = Field(description="of the page, as in the list of changes")
-    url: str
-    of_id: int | None = Field(description="null for a canonical URL")
-    of: str
-    kind: str
-    distance: int
-    title: str
-    bytes: int
-
-
-class SimilarPageList(Schema):
-    items: list[SimilarPageOut]
-    next: int | None
-
-
 class TrapOut(Schema):
     """A pattern of addresses that differ by numbers, ids and values only.
 
     fresh: pages with new content.
     """
 
-    key: str
+    key: Annotated[str, BeforeValidator(str)]
     pattern: str
     state: str = Field(description="quarantined, approved or banned")
     rule: str
@@ -83,11 +55,6 @@ class TrapOut(Schema):
     fresh: int
     held: int = Field(description="URLs that wait for an operator's decision")
     samples: list[str]
-
-
-class TrapPage(Schema):
-    items: list[TrapOut]
-    next: int | None
 
 
 class TrapWordIn(Schema):
@@ -99,62 +66,43 @@ class TrapRulingOut(Schema):
     urls: int = Field(description="URLs that were queued, or excluded")
 
 
-@documents.get(
-    "/{crawl_id}/extracted",
-    response=ExtractedPage,
-    summary="List extracted fields",
-)
+@listed(documents, "/{crawl_id}/extracted", EXTRACTED, summary="List extracted fields")
 @may_view
 def list_extracted_rows(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    name: Text = "",
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, name: Text = ""
+) -> QuerySet[ExtractedRow]:
     """`name` is the name of a rule."""
-    rows, following = list_extracted(
-        get_run(crawl_id, run), name=name, after=cursor or 0, limit=limit
-    )
-    return {
-        "items": [
-            {"id": row.pk, "url": row.url.url, "name": row.name, "value": row.value} for row in rows
-        ],
-        "next": following,
-    }
+    return extracted_of(get_run(crawl_id, run), name)
 
 
-@documents.get("/{crawl_id}/duplicates", response=SimilarPageList, summary="List duplicates")
+@listed(
+    documents,
+    "/{crawl_id}/duplicates",
+    FoundList(SimilarPage, goes_by_number=True),
+    summary="List duplicates",
+)
 @may_view
 def list_crawl_duplicates(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     kind: Kind = SimilarityKind.EXACT,
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
+) -> partial[Any]:
     """Near copies exclude exact copies."""
-    rows, following = list_alike(get_run(crawl_id, run), kind, after=cursor or 0, limit=limit)
-    return {"items": [asdict(row) for row in rows], "next": following}
+    return partial(list_alike, get_run(crawl_id, run), kind)
 
 
-@documents.get(
+@listed(
+    documents,
     "/{crawl_id}/traps",
-    response=TrapPage,
+    FoundList(TrapOut, goes_by_number=True),
     summary="List patterns of possible crawler traps, with samples",
 )
 @may_view
 def list_crawl_traps(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
-    views, following = list_traps(get_run(crawl_id, run), after=cursor or 0, limit=limit)
-    return {"items": [{**asdict(view), "key": str(view.key)} for view in views], "next": following}
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> partial[Any]:
+    return partial(list_traps, get_run(crawl_id, run))
 
 
 @documents.post(

@@ -7,6 +7,7 @@ has not got.
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
@@ -19,7 +20,6 @@ from crawling.dashboard.base.api_parameters import (
     TEXT,
     Against,
     CrawlId,
-    Cursor,
     Limit,
     RunNumber,
     Text,
@@ -27,8 +27,8 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
-from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
-from crawling.dashboard.pages.page_cache import page_cache
+from crawling.dashboard.pages.not_fetched import NotFetched, not_fetched_urls, reasons_of
+from crawling.dashboard.pages.page_cache import PopularPage, page_cache
 from crawling.models import InquiryKind
 from crawling.previews.inquiries import ask_once
 from crawling.previews.run_comparison import (
@@ -39,6 +39,8 @@ from crawling.previews.run_comparison import (
     compare_runs,
 )
 from serving.access import AuthenticatedRequest
+from serving.listing.endpoint import ListAnswer, listed
+from serving.listing.sources import FoundList
 from serving.schemas import Schema
 
 reports = Router()
@@ -92,42 +94,28 @@ class NotFetchedReasonOut(Schema):
     unlisted: int = Field(description="URLs that were only counted")
 
 
-class NotFetchedRow(Schema):
-    id: int
-    url: str
-    sentence: str
-    depth: int
-    found_on: str = Field(description="first page with a link to it; empty for a seed")
-
-
-class NotFetchedPage(Schema):
+class NotFetchedReasons(Schema):
     reasons: list[NotFetchedReasonOut]
-    items: list[NotFetchedRow] = Field(description="the addresses of the reason asked for")
-    next: int | None
+    items: list[NotFetched] = Field(description="the addresses of the reason asked for")
 
 
-@reports.get(
+@listed(
+    reports,
     "/{crawl_id}/not-fetched",
-    response=NotFetchedPage,
+    FoundList(NotFetched, goes_by_number=True),
     summary="List URLs that a run has not fetched, by reason",
+    beside=NotFetchedReasons,
 )
 @may_view
 def list_not_fetched_urls(
-    request: AuthenticatedRequest,
-    crawl_id: CrawlId,
-    run: RunNumber = None,
-    reason: ReasonKey = "",
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, reason: ReasonKey = ""
+) -> ListAnswer:
     """`items` is empty unless `reason` is the key of a reason."""
     one = get_run(crawl_id, run)
-    rows, following = not_fetched_urls(one, reason, after=cursor or 0, limit=limit)
-    return {
-        "reasons": [asdict(reason) for reason in reasons_of(one)],
-        "items": [asdict(row) for row in rows],
-        "next": following,
-    }
+    return ListAnswer(
+        partial(not_fetched_urls, one, reason),
+        lambda: {"reasons": reasons_of(one)},
+    )
 
 
 @reports.get(
@@ -205,23 +193,12 @@ def get_page_diff(
     return Status(200, {"url": new.url.url, **runs, "lines": lines})
 
 
-class PopularPageOut(Schema):
-    url: str
-    count: float = Field(description="recent requests; the count halves every hour")
-    wanted: int = Field(description="requests while another crawl's fetch was fresh")
-    reused: int = Field(
-        description="requests that reused it; otherwise the server forbade it, or the copy was "
-        "deleted"
-    )
-    wanted_at: datetime
-
-
 class PageCacheOut(Schema):
     crawls: int = Field(description="started crawls that may reuse pages")
     answers: int = Field(description="answers of their runs, reused or fetched")
     saved: int = Field(description="answers reused from other crawls, without a request")
     hit_rate: float
-    hot: list[PopularPageOut] = Field(description="most requested first")
+    hot: list[PopularPage] = Field(description="most requested first")
 
 
 @cache.get(

@@ -6,9 +6,12 @@ All files are made while they are sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
 
 from crawling.archive.reader import check_not_withdrawn
 from crawling.archive.selection import files_here, foreign_payloads, warc_of, whole_run
@@ -16,7 +19,8 @@ from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.models import ExtractedRow, Page, Run
 from crawling.orders.ranking import Order, Ranking
 from serving.downloads import Download, row_file
-from serving.paging import page_of
+from serving.listing.columns import Column
+from serving.listing.sources import QueryList
 
 #: what is known of an answered fetch (SEEDS B6), in the order of the columns
 FACTS: dict[str, Callable[[Page], Any]] = {
@@ -54,9 +58,20 @@ FACTS: dict[str, Callable[[Page], Any]] = {
     },
     "weight": lambda page: weight_of(page),
 }
-CHUNK = 1000
 COLUMNS = ("url", "name", "value")
 WARC = "application/warc"
+
+
+@dataclass(frozen=True)
+class ExtractedValue:
+    id: int
+    url: Annotated[str, Column(of="url.url")]
+    name: Annotated[str, Column("of the rule")]
+    value: str
+
+
+#: in the order in which they were found
+EXTRACTED = QueryList(ExtractedValue, is_oldest_first=True)
 
 
 def weight_of(page: Page) -> float:
@@ -70,24 +85,16 @@ def row_of(page: Page) -> dict[str, Any]:
     return {name: fact(page) for name, fact in FACTS.items()}
 
 
-def list_extracted(
-    run: Run, *, name: str = "", after: int = 0, limit: int
-) -> tuple[list[ExtractedRow], int | None]:
-    """Rows in the order in which they were found, of all rules or of one."""
-    found = ExtractedRow.objects.filter(run=run, pk__gt=after).select_related("url").order_by("pk")
-    return page_of(found.filter(name=name) if name else found, limit)
+def extracted_of(run: Run, name: str = "") -> QuerySet[ExtractedRow]:
+    """The rows of all rules, or of one."""
+    found = ExtractedRow.objects.filter(run=run).select_related("url")
+    return found.filter(name=name) if name else found
 
 
 def extracted_rows_file(run: Run, kind: str) -> Download:
-    return row_file(f"crawl-{run.crawl_id}-run-{run.number}", kind, _rows(run), COLUMNS)
-
-
-def _rows(run: Run) -> Iterator[dict[str, str]]:
-    after: int | None = 0
-    while after is not None:
-        rows, after = list_extracted(run, after=after, limit=CHUNK)
-        for row in rows:
-            yield dict(zip(COLUMNS, (row.url.url, row.name, row.value), strict=True))
+    rows = EXTRACTED.each(extracted_of(run))
+    stem = f"crawl-{run.crawl_id}-run-{run.number}"
+    return row_file(stem, kind, ({name: row[name] for name in COLUMNS} for row in rows), COLUMNS)
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:

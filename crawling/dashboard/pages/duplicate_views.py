@@ -41,7 +41,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     }
     try:
         rows, following = list_alike(
-            run, kind, after=after or 0, limit=choices_of(request).most(ROWS)
+            run, kind, after=after or 0, most=choices_of(request).most(ROWS)
         )
     except DuplicateSearchTookTooLong as trouble:
         return render(request, "crawling/duplicates.html", {**here, "trouble": str(trouble)})

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import TextChoices
 
@@ -15,6 +15,7 @@ from crawling.base.timed import time_limit
 from crawling.models import Run
 from crawling.web.simhash import NEAR_BITS
 from serving.downloads import Download, row_file
+from serving.listing.columns import Column
 from serving.paging import cut
 
 #: a run of many near copies needs many comparisons
@@ -40,14 +41,14 @@ class SimilarityKind(TextChoices):
 
 @dataclass(frozen=True)
 class SimilarPage:
-    id: int
+    """A page and the first similar page."""
+
+    id: Annotated[int, Column("of the page, as in the list of changes")]
     url: str
-    #: None where that may be no page of the run
-    of_id: int | None
+    of_id: Annotated[int | None, Column("null for a canonical URL")]
     of: str
     kind: SimilarityKind
-    #: the number of bits in which the simhashes of their texts differ
-    distance: int
+    distance: Annotated[int, Column("differing bits of the simhashes")]
     title: str
     bytes: int
 
@@ -102,17 +103,17 @@ QUERIES = {
 
 
 def list_alike(
-    run: Run, kind: SimilarityKind, *, after: int = 0, limit: int
+    run: Run, kind: SimilarityKind, *, after: int = 0, most: int
 ) -> tuple[list[SimilarPage], int | None]:
     """Pages in the order in which they were found, each with the first that it is like.
 
     Raises DuplicateSearchTookTooLong.
     """
-    values = {"run": run.pk, "after": after, "limit": limit + 1, "most": NEAR_BITS}
+    values = {"run": run.pk, "after": after, "limit": most + 1, "most": NEAR_BITS}
     with time_limit(LONGEST_SECONDS, DuplicateSearchTookTooLong) as cursor:
         cursor.execute(QUERIES[kind], values)
         rows = cursor.fetchall()
-    rows, following = cut(rows, limit, lambda row: row[0])
+    rows, following = cut(rows, most, lambda row: row[0])
     items = [
         SimilarPage(pk, url, of_id, of, kind, distance, title, size)
         for pk, url, of_id, of, distance, title, size in rows
@@ -127,5 +128,5 @@ def duplicates_file(run: Run, kind: SimilarityKind, ending: str) -> Download:
 def _rows(run: Run, kind: SimilarityKind) -> Iterator[dict[str, Any]]:
     after: int | None = 0
     while after is not None:
-        found, after = list_alike(run, kind, after=after, limit=CHUNK)
+        found, after = list_alike(run, kind, after=after, most=CHUNK)
         yield from map(asdict, found)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from django.db.models import QuerySet
 
@@ -24,6 +24,7 @@ from crawling.orders.scope.filters import Rule
 from crawling.orders.scope.trap_patterns import why_held
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
 from crawling.web.statuses import FetchStatus, explain
+from serving.listing.columns import Column
 from serving.paging import cut
 
 CHUNK = 500
@@ -50,14 +51,11 @@ class NotFetchedReason:
 
 @dataclass(frozen=True, slots=True)
 class NotFetched:
-    #: the place after which a list continues
     id: int
     url: str
-    #: why it was not fetched
     sentence: str
     depth: int
-    #: first page with a link to it; empty for a seed
-    found_on: str
+    found_on: Annotated[str, Column("first page with a link to it; empty for a seed")]
 
 
 class _Row(NamedTuple):
@@ -123,10 +121,10 @@ def _by_counts(run: Run) -> list[NotFetchedReason]:
 
 
 def not_fetched_urls(
-    run: Run, key: str, *, after: int = 0, limit: int
+    run: Run, key: str, *, after: int = 0, most: int
 ) -> tuple[list[NotFetched], int | None]:
     """A page of the addresses of one reason, in the order of finding, and the id to go on after."""
-    rows, following = cut(_read(run, key, after, limit + 1), limit, lambda row: row.id)
+    rows, following = cut(_read(run, key, after, most + 1), most, lambda row: row.id)
     urls = dict(
         Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list(
             "pk", "url"
@@ -144,7 +142,7 @@ def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Itera
     for reason in reasons:
         after: int | None = 0
         while after is not None:
-            rows, after = not_fetched_urls(run, reason.key, after=after, limit=CHUNK)
+            rows, after = not_fetched_urls(run, reason.key, after=after, most=CHUNK)
             yield from (
                 {"kind": reason.kind, "reason": reason.words, **asdict(row)} for row in rows
             )

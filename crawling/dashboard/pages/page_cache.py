@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from django.db.models import Sum
 from django.http import HttpResponse
@@ -16,15 +17,18 @@ from django.utils import timezone
 from crawling.frontier.rules.hotspots import count_at
 from crawling.models import HotPage, Run, RunTotal
 from serving.access import AuthenticatedRequest, authenticated
+from serving.listing.columns import Column
 
 
 @dataclass(frozen=True)
 class PopularPage:
     url: str
-    #: how often it was wanted lately; it halves every hour
-    count: float
-    wanted: int
-    reused: int
+    count: Annotated[float, Column("recent requests; the count halves every hour")]
+    wanted: Annotated[int, Column("requests while another crawl's fetch was fresh")]
+    reused: Annotated[
+        int,
+        Column("requests that reused it; otherwise the server forbade it, or the copy was deleted"),
+    ]
     wanted_at: datetime
 
 

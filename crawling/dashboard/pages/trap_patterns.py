@@ -46,14 +46,14 @@ class TrapView:
     samples: Sequence[str] = field(default_factory=tuple)
 
 
-def list_traps(run: Run, *, after: int = 0, limit: int) -> tuple[list[TrapView], int | None]:
+def list_traps(run: Run, *, after: int = 0, most: int) -> tuple[list[TrapView], int | None]:
     """The run's suspicious patterns and those already judged, in the order of finding."""
     found = (
         TrapPattern.objects.filter(run=run, pk__gt=after)
         .exclude(state=TrapState.WATCHED)
         .order_by("pk")
     )
-    rows, following = page_of(found, limit)
+    rows, following = page_of(found, most)
     return _views(run, rows), following
 
 

@@ -271,7 +271,7 @@ def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     after = asked_number(request, "after")
     most = choices_of(request).most(ROWS_NOT_FETCHED)
     rows, following = (
-        not_fetched_urls(run, asked.key, after=after or 0, limit=most) if asked else ([], None)
+        not_fetched_urls(run, asked.key, after=after or 0, most=most) if asked else ([], None)
     )
     here = {
         "crawl": run.crawl,

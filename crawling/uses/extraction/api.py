@@ -5,8 +5,10 @@
 
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from ninja import Body, Query, Router, Status
 from pydantic import ConfigDict, Field
@@ -15,8 +17,6 @@ from crawling.base.errors import ComparisonFailure
 from crawling.dashboard.base.api_parameters import (
     TEXT,
     CrawlId,
-    Cursor,
-    Limit,
     RunNumber,
     may_change,
     may_view,
@@ -38,7 +38,8 @@ from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
 from crawling.uses.extraction.rule_previews import checked_rules, read_rules
 from crawling.uses.extraction.tables_api import page_tables
 from serving.access import AuthenticatedRequest
-from serving.paging import page_of
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
 extraction = Router()
@@ -102,9 +103,20 @@ class ExtractionOut(CancellableOut):
     trouble: str = Field(description="why it was given up")
 
 
-class ExtractionPage(Schema):
-    items: list[ExtractionOut]
-    next: int | None
+def _facts(one: BackgroundJob) -> dict[str, Any]:
+    assert one.run is not None
+    counts = {name: one.progress.get(name, 0) for name in ("pages", "unreadable", "rows")}
+    return {
+        "id": one.pk,
+        "run": one.run.number,
+        "state": state_of(one),
+        "rules": one.spec["rules"],
+        **counts,
+        "asked_at": one.asked_at,
+        "ended_at": one.ended_at,
+        "trouble": one.trouble,
+        **cancelled_facts(one),
+    }
 
 
 @extraction.get(
@@ -133,20 +145,17 @@ def get_rule_preview(
     return Status(202, open_inquiry(inquiry, request.get_full_path()))
 
 
-@extraction.get(
+@listed(
+    extraction,
     "/{crawl_id}/extractions",
-    response=ExtractionPage,
+    QueryList(ExtractionOut, is_oldest_first=True, read=partial(map, _facts)),
     summary="Runs of the crawl that were read again for extraction rules",
 )
 @may_view
-def list_extractions(
-    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
+def list_extractions(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[BackgroundJob]:
     """And how far each has come, in the order in which they were asked for."""
     rows = seen_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
-    rows = rows.filter(pk__gt=cursor or 0).select_related("run", "cancelled_by").order_by("pk")
-    found, following = page_of(rows, limit)
-    return {"items": [_facts(one) for one in found], "next": following}
+    return rows.select_related("run", "cancelled_by")
 
 
 @extraction.post(
@@ -166,22 +175,6 @@ def create_extraction(
     """
     rules = checked_rules(body.rules)
     return Status(202, _facts(ask_extraction(get_run(crawl_id, run), rules, by=request.user)))
-
-
-def _facts(one: BackgroundJob) -> dict[str, Any]:
-    assert one.run is not None
-    counts = {name: one.progress.get(name, 0) for name in ("pages", "unreadable", "rows")}
-    return {
-        "id": one.pk,
-        "run": one.run.number,
-        "state": state_of(one),
-        "rules": one.spec["rules"],
-        **counts,
-        "asked_at": one.asked_at,
-        "ended_at": one.ended_at,
-        "trouble": one.trouble,
-        **cancelled_facts(one),
-    }
 
 
 ROUTERS = (

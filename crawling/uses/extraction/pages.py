@@ -14,7 +14,7 @@ from django.urls import reverse
 from crawling.base.errors import BadOrder, InquiriesBusy, WrongState
 from crawling.dashboard.base.requests import asked_number, asked_run, of_run, wanted_run
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.pages.downloads import extracted_rows_file, list_extracted
+from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of, extracted_rows_file
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Run
 from crawling.uses.extraction.asked import ask_preview, preview_in
@@ -40,7 +40,9 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         return _extract_again(request, wanted_run(request, pk, HAS_NO_PAGES))
     job = get_object_or_404(CrawlJob, pk=pk)
     run, after = asked_run(request, job), asked_number(request, "after")
-    found = list_extracted(run, after=after or 0, limit=ROWS) if run else ([], None)
+    found = (
+        EXTRACTED.page(extracted_of(run), after=str(after or ""), most=ROWS) if run else ([], None)
+    )
     given = asked_text(request.GET, "rules", most=LONGEST)
     here: dict[str, Any] = {
         "crawl": job,

@@ -81,7 +81,7 @@ def test_a_trap_is_quarantined_and_the_rest_of_its_site_is_fetched(trapped):
     site, run = trapped
 
     counts = crawl_view(run.crawl).counts
-    [trap] = list_traps(run, limit=10)[0]
+    [trap] = list_traps(run, most=10)[0]
     assert (run.state, run.reason) == (
         "finished",
         f"Every URL in scope is done, but for {trap.held:,} held back as traps.",
@@ -130,7 +130,7 @@ def test_many_pages_alike_that_come_to_an_end_are_no_trap(make_site, crawl_to_th
     run = crawl_to_the_end(f"{site.url}/", order=visits)
 
     assert crawl_view(run.crawl).counts.succeeded == 151
-    assert list_traps(run, limit=10)[0] == []
+    assert list_traps(run, most=10)[0] == []
 
 
 SESSIONS = "/x;jsessionid=%024x"
@@ -162,7 +162,7 @@ def test_what_looks_endless_and_is_so_is_held_after_a_small_sample(
 
     run = crawl_to_the_end(f"{site.url}/", max_pages=300)
 
-    [trap] = [trap for trap in list_traps(run, limit=10)[0] if trap.state == TrapState.QUARANTINED]
+    [trap] = [trap for trap in list_traps(run, most=10)[0] if trap.state == TrapState.QUARANTINED]
     assert trap.rule == rule.strip()
     assert LogLine.objects.filter(run=run, message__contains=trap.reason).count() == 1
     assert trap.held > 0
@@ -189,7 +189,7 @@ def test_what_only_looks_endless_is_fetched_whole(make_site, crawl_to_the_end, r
 
 def test_what_was_said_of_a_pattern_holds_in_the_next_run(trapped_alone, work_off):
     site, run = trapped_alone
-    [trap] = list_traps(run, limit=10)[0]
+    [trap] = list_traps(run, most=10)[0]
     ban_trap(run.crawl, trap.key)
     asked = len(site.paths)
 
@@ -203,7 +203,7 @@ def test_what_was_said_of_a_pattern_holds_in_the_next_run(trapped_alone, work_of
 
 def test_the_next_run_judges_anew_what_nobody_decided_and_says_so(trapped):
     _, run = trapped
-    [trap] = list_traps(run, limit=10)[0]
+    [trap] = list_traps(run, most=10)[0]
 
     later = start_run(run.crawl)
 
@@ -214,7 +214,7 @@ def test_the_next_run_judges_anew_what_nobody_decided_and_says_so(trapped):
 
 def test_an_approved_pattern_is_fetched_even_after_the_end_of_its_run(trapped_alone, work_off):
     site, run = trapped_alone
-    [trap] = list_traps(run, limit=10)[0]
+    [trap] = list_traps(run, most=10)[0]
     before = len(site.paths)
     run.crawl.max_pages = before + 10
     run.crawl.save(update_fields=["max_pages"])
@@ -230,7 +230,7 @@ def test_an_approved_pattern_is_fetched_even_after_the_end_of_its_run(trapped_al
 
 def test_a_banned_pattern_is_excluded_with_its_reason(trapped):
     _, run = trapped
-    [trap] = list_traps(run, limit=10)[0]
+    [trap] = list_traps(run, most=10)[0]
 
     count = ban_trap(run.crawl, trap.key)
 
@@ -246,7 +246,7 @@ def test_a_banned_pattern_is_excluded_with_its_reason(trapped):
 
 def test_what_was_decided_is_not_decided_twice(trapped):
     _, run = trapped
-    [trap] = list_traps(run, limit=10)[0]
+    [trap] = list_traps(run, most=10)[0]
     ban_trap(run.crawl, trap.key)
 
     with pytest.raises(WrongState, match="is banned already"):

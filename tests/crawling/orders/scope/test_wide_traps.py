@@ -93,7 +93,7 @@ def item(request):
 
 
 def held(run):
-    return [one for one in list_traps(run, limit=20)[0] if one.state == TrapState.QUARANTINED]
+    return [one for one in list_traps(run, most=20)[0] if one.state == TrapState.QUARANTINED]
 
 
 def test_a_site_of_one_text_is_held_told_and_fetched_once_approved(

@@ -163,8 +163,8 @@ def test_copies_are_told_of_with_the_page_that_had_the_content_first(make_site, 
 
     run = crawl_to_the_end(f"{site.url}/", batch_size=1)
 
-    found, following = list_alike(run, SimilarityKind.EXACT, limit=1)
-    rest, end = list_alike(run, SimilarityKind.EXACT, after=following, limit=10)
+    found, following = list_alike(run, SimilarityKind.EXACT, most=1)
+    rest, end = list_alike(run, SimilarityKind.EXACT, after=following, most=10)
     assert [(row.url, row.of) for row in found + rest] == [
         (f"{site.url}/b", f"{site.url}/a"),
         (f"{site.url}/e", f"{site.url}/a"),
@@ -180,7 +180,7 @@ def test_near_copies_are_found_and_others_are_not(make_site, crawl_to_the_end):
 
     run = crawl_to_the_end(f"{site.url}/")
 
-    [row] = list_alike(run, SimilarityKind.NEAR, limit=10)[0]
+    [row] = list_alike(run, SimilarityKind.NEAR, most=10)[0]
     assert {row.url, row.of} == {f"{site.url}/near", f"{site.url}/7x"}
     assert row.distance <= 3
     address, viewer = reverse("crawling:duplicates", args=[run.crawl_id]), browser("viewer")
@@ -201,7 +201,7 @@ def test_pages_that_name_another_address_as_their_own_are_told_of(make_site, cra
 
     run = crawl_to_the_end(f"{site.url}/")
 
-    [row] = list_alike(run, SimilarityKind.CANONICAL, limit=10)[0]
+    [row] = list_alike(run, SimilarityKind.CANONICAL, most=10)[0]
     assert (row.url, row.of) == (f"{site.url}/a?x=1", f"{site.url}/a")
 
 

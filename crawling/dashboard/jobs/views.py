@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.requests import asked_number, back
+from crawling.dashboard.base.requests import asked_number, back, latest_asked
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.jobs.job_list import STATES, listed_jobs, rows_for
 from crawling.jobs.cancel import cancel_job, run_job_again
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds, kind_of
 from serving.access import AuthenticatedRequest, authenticated
-from serving.paging import page_of
 from serving.requests import asked_text, render_live
 
 SHOWN = 50
@@ -28,14 +25,11 @@ def jobs(request: AuthenticatedRequest) -> HttpResponse:
     kinds = {kind.name: kind.label for kind in job_kinds().values()}
     kind, state = asked_text(request.GET, "kind"), asked_text(request.GET, "state")
     kind, state = kind if kind in kinds else "", state if state in STATES else ""
-    crawl, before = asked_number(request, "crawl"), asked_number(request, "before")
+    crawl = asked_number(request, "crawl")
     found = listed_jobs(kind=kind, state=state, crawl=crawl)
-    shown, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
-    rows = rows_for(request.user, shown)
-    here: dict[str, Any] = {
-        "rows": rows,
-        "older": older,
-        "before": before,
+    here = latest_asked(request, found, SHOWN)
+    here |= {
+        "rows": rows_for(request.user, here["rows"]),
         "kinds": sorted(kinds.items(), key=lambda one: one[1].lower()),
         "kind": kind,
         "states": list(STATES),

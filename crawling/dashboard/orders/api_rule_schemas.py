@@ -4,11 +4,13 @@ exceptions from robots.txt.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from serving.listing.columns import Column
 from serving.schemas import Schema
 
 
@@ -28,30 +30,22 @@ class RuleCheckList(Schema):
     items: list[RuleCheckOut]
 
 
-class RevisionOut(Schema):
+@dataclass(frozen=True)
+class RevisionRow:
     number: int
     at: datetime
-    by: str | None = Field(description="null: the command line")
-    changes: dict[str, list[Any]] = Field(description="from and to, by field")
+    by: Annotated[str | None, Column("null: the command line", of="by.username")]
+    changes: Annotated[dict[str, list[Any]], Column("from and to, by field")]
 
 
-class RevisionPage(Schema):
-    items: list[RevisionOut]
-    next: int | None
-
-
-class BlocklistEntryOut(Schema):
+@dataclass(frozen=True)
+class BlocklistRow:
     id: int
     kind: str
     text: str
     reason: str
-    by: str | None = Field(description="null: the command line")
+    by: Annotated[str | None, Column("null: the command line", of="by.username")]
     created_at: datetime
-
-
-class BlocklistPage(Schema):
-    items: list[BlocklistEntryOut]
-    next: int | None
 
 
 class ExceptionOut(Schema):

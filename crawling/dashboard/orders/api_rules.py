@@ -8,6 +8,7 @@ their revisions, exceptions from robots.txt.
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
@@ -17,20 +18,16 @@ from crawling.dashboard.base.api_parameters import (
     LARGEST,
     Changes,
     CrawlId,
-    Cursor,
-    Limit,
     may_change,
     may_view,
 )
 from crawling.dashboard.base.api_schemas import CrawlDetail
 from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.orders.api_rule_schemas import (
-    BlocklistEntryOut,
-    BlocklistPage,
+    BlocklistRow,
     ExceptionList,
     ExceptionOut,
-    RevisionOut,
-    RevisionPage,
+    RevisionRow,
     RuleCheckList,
 )
 from crawling.dashboard.run.api.detail import detail
@@ -41,7 +38,9 @@ from crawling.runs.crawls.revisions import revert_edit
 from crawling.runs.crawls.robots_exceptions import LONGEST_HOURS, end_exception, except_host
 from crawling.runs.crawls.scope_tests import MOST_TESTED, preview_changes, try_scope
 from serving.access import AuthenticatedRequest, needs
-from serving.paging import cut, page_of
+from serving.listing.columns import row_of
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
 scoping, blocklist = Router(), Router()
@@ -165,22 +164,17 @@ def preview_crawl_rules(
     }
 
 
-@scoping.get(
+@listed(
+    scoping,
     "/{crawl_id}/revisions",
-    response=RevisionPage,
+    QueryList(RevisionRow, key="number"),
     summary="List edits of the order, latest first",
 )
 @may_view
 def list_crawl_revisions(
-    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
-    found = (
-        get_crawl(crawl_id)
-        .revisions.select_related("by")
-        .filter(number__lt=LARGEST if cursor is None else cursor)
-    )
-    rows, following = cut(list(found[: limit + 1]), limit, lambda row: row.number)
-    return {"items": [_revision(row) for row in rows], "next": following}
+    request: AuthenticatedRequest, crawl_id: CrawlId
+) -> QuerySet[OrderRevision]:
+    return get_crawl(crawl_id).revisions.select_related("by")
 
 
 @scoping.post(
@@ -233,28 +227,26 @@ def delete_robots_exception(
     return Status(204, None)
 
 
-@blocklist.get("", response=BlocklistPage, summary="List entries of the blocklist, latest first")
+@listed(
+    blocklist, "", QueryList(BlocklistRow), summary="List entries of the blocklist, latest first"
+)
 @may_view
-def list_blocklist_entries(
-    request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
-    found = BlocklistEntry.objects.select_related("by").filter(
-        removed_at=None, pk__lt=LARGEST if cursor is None else cursor
-    )
-    rows, following = page_of(found, limit)
-    return {"items": [_entry(row) for row in rows], "next": following}
+def list_blocklist_entries(request: AuthenticatedRequest) -> QuerySet[BlocklistEntry]:
+    return BlocklistEntry.objects.select_related("by").filter(removed_at=None)
 
 
 @blocklist.post(
     "",
-    response={201: BlocklistEntryOut},
+    response={201: BlocklistRow},
     summary="Add an entry to the blocklist; running crawls follow within seconds",
 )
 @may_add_entry
 def create_blocklist_entry(
     request: AuthenticatedRequest, asked: Annotated[NewEntry, Body()]
 ) -> Status:
-    return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
+    return Status(
+        201, row_of(BlocklistRow, add_entry(asked.kind, asked.text, asked.reason, by=request.user))
+    )
 
 
 @blocklist.delete("/{entry_id}", response={204: None}, summary="Delete an entry of the blocklist")
@@ -264,31 +256,12 @@ def delete_blocklist_entry(request: AuthenticatedRequest, entry_id: Number) -> S
     return Status(204, None)
 
 
-def _name(row: BlocklistEntry | OrderRevision | RobotsException) -> str | None:
-    return row.by.get_username() if row.by else None
-
-
-def _entry(row: BlocklistEntry) -> BlocklistEntryOut:
-    return BlocklistEntryOut(
-        id=row.pk,
-        kind=row.kind,
-        text=row.text,
-        reason=row.reason,
-        by=_name(row),
-        created_at=row.created_at,
-    )
-
-
-def _revision(row: OrderRevision) -> RevisionOut:
-    return RevisionOut(number=row.number, at=row.at, by=_name(row), changes=row.changes)
-
-
 def _exception(row: RobotsException) -> ExceptionOut:
     return ExceptionOut(
         id=row.pk,
         host=row.host,
         reason=row.reason,
-        by=_name(row),
+        by=row.by.get_username() if row.by else None,
         created_at=row.created_at,
         expires_at=row.expires_at,
         holds=row.expires_at > timezone.now(),

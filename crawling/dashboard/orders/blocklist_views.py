@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.requests import asked_number, latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.inspect.url_inspection import inspect
 from crawling.installation.permissions import acts_on_own_only
@@ -16,7 +16,6 @@ from crawling.orders.scope.blocklist import BlocklistKind
 from crawling.runs.crawls.blocklist import add_entry, remove_entry
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated, needs
-from serving.paging import page_of
 from serving.requests import asked_text
 
 ENTRIES = 100
@@ -36,16 +35,10 @@ def blocklist(request: AuthenticatedRequest) -> HttpResponse:
         errors = _add(request)
         if not errors:
             return redirect("crawling:blocklist")
-    found, before = (
-        BlocklistEntry.objects.select_related("by").filter(removed_at=None),
-        asked_number(request, "before"),
-    )
-    entries, older = page_of(found if before is None else found.filter(pk__lt=before), ENTRIES)
+    found = BlocklistEntry.objects.select_related("by").filter(removed_at=None)
     typed = {name: request.POST.get(name, "") for name in ("kind", "text", "reason")}
     here = {
-        "entries": entries,
-        "older": older,
-        "before": before,
+        **latest_asked(request, found, ENTRIES),
         "kinds": KINDS,
         "typed": typed,
         "errors": errors,

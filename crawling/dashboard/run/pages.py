@@ -1,4 +1,4 @@
-"""A run's pages, with a filter: in lists for people, the latest first, and for programs."""
+"""A run's pages, with a filter: in lists for people, the latest first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models import Q
 from crawling.base.timed import time_limit
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.models import Page, Run
-from serving.paging import cut, page_of
+from serving.paging import cut
 
 #: key and head of the columns that a user may hide; address and status always show
 HIDEABLE = {"type": "Type", "size": "Size", "fetched": "Fetched"}
@@ -48,11 +48,3 @@ def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = No
             )
     found.sort(key=lambda page: (page.fetched_at, page.pk), reverse=True)
     return PageWindow(*cut(found, most, lambda page: page.pk))
-
-
-def list_pages(
-    run: Run, wanted: PageFilter, *, after: int = 0, limit: int
-) -> tuple[Sequence[Page], int | None]:
-    """Answered fetches in the order in which their URLs were found."""
-    found = wanted.of(run).select_related("url", "run__crawl", "archive_file").filter(pk__gt=after)
-    return page_of(found.order_by("pk"), limit)

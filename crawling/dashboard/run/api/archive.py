@@ -5,16 +5,18 @@ has of it, and the archive's files; `/api/v1/disk`: what they take.
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
+from django.db.models import QuerySet
 from ninja import Path, Router
 from pydantic import Field
 
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import head_of
 from crawling.base.errors import ArchiveTrouble
-from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
+from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
 from crawling.dashboard.base.requests import get_crawl, get_page
 from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.run.api.finding_schemas import PageOut
@@ -22,7 +24,8 @@ from crawling.models import ArchiveFile
 from crawling.runs.housekeeping.disk import disk_now, forecast_of
 from crawling.web.secret_headers import masked_head
 from serving.access import AuthenticatedRequest
-from serving.paging import page_of
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
 archive = Router()
@@ -52,11 +55,6 @@ class ArchiveFileOut(Schema):
     )
 
 
-class ArchiveFilePage(Schema):
-    items: list[ArchiveFileOut]
-    next: int | None
-
-
 @archive.get(
     "/{crawl_id}/pages/{page_id}",
     response=PageDetailOut,
@@ -80,35 +78,29 @@ def get_crawl_page(
     return {**row_of(page), "run": page.run.number, **record}
 
 
-@archive.get(
+def _files(rows: list[ArchiveFile]) -> Iterator[dict[str, Any]]:
+    referring = referring_runs({row.run_id for row in rows if row.run_id})
+    for row in rows:
+        facts = {name: getattr(row, name) for name in ("name", "machine", "opened_at", "sealed_at")}
+        yield {
+            "id": row.pk,
+            "run": row.run.number if row.run else 0,
+            "bytes": row.committed_length,
+            "refers_to_other_runs": row.run_id in referring,
+            **facts,
+        }
+
+
+@listed(
+    archive,
     "/{crawl_id}/archive-files",
-    response=ArchiveFilePage,
+    QueryList(ArchiveFileOut, read=_files),
     summary="List archive files of a crawl, latest first",
 )
 @may_view
-def list_archive_files(
-    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
-) -> dict[str, Any]:
-    files = (
-        ArchiveFile.objects.filter(run__crawl=get_crawl(crawl_id), committed_length__gt=0)
-        .filter(pk__lt=LARGEST if cursor is None else cursor)
-        .select_related("run")
-        .order_by("-pk")
-    )
-    rows, following = page_of(files, limit)
-    referring = referring_runs({row.run_id for row in rows if row.run_id})
-    items = [_file(row) | {"refers_to_other_runs": row.run_id in referring} for row in rows]
-    return {"items": items, "next": following}
-
-
-def _file(row: ArchiveFile) -> dict[str, Any]:
-    facts = {name: getattr(row, name) for name in ("name", "machine", "opened_at", "sealed_at")}
-    return {
-        "id": row.pk,
-        "run": row.run.number if row.run else 0,
-        "bytes": row.committed_length,
-        **facts,
-    }
+def list_archive_files(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[ArchiveFile]:
+    found = ArchiveFile.objects.filter(run__crawl=get_crawl(crawl_id), committed_length__gt=0)
+    return found.select_related("run")
 
 
 class DiskOut(Schema):

@@ -74,11 +74,6 @@ class PageOut(Schema):
     attempts: int
 
 
-class PagePage(Schema):
-    items: list[PageOut]
-    next: int | None
-
-
 class HostOut(Schema):
     name: str
     process: int

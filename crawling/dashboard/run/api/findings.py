@@ -4,8 +4,10 @@
 # decorator.
 
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Literal
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from ninja import Query, Router
 
@@ -32,18 +34,19 @@ from crawling.dashboard.run.api.finding_schemas import (
     HostPage,
     LogPage,
     MinutePage,
-    PagePage,
+    PageOut,
 )
 from crawling.dashboard.run.charts import minutes
 from crawling.dashboard.run.hosts import FOUND_FIRST, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
 from crawling.dashboard.run.numbers import rows_of
-from crawling.dashboard.run.pages import list_pages
 from crawling.dashboard.run.processes import fetch_threads_of
-from crawling.models import Level, UrlState
+from crawling.models import Level, Page, UrlState
 from crawling.runs.failure_causes import failure_causes
 from serving.access import AuthenticatedRequest
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 
 findings = Router()
 After = Annotated[
@@ -60,9 +63,10 @@ LevelName = Annotated[
 ]
 
 
-@findings.get(
+@listed(
+    findings,
     "/{crawl_id}/pages",
-    response=PagePage,
+    QueryList(PageOut, is_oldest_first=True, read=partial(map, row_of)),
     summary="List pages, in the order in which their URLs were found",
 )
 @may_view
@@ -75,13 +79,10 @@ def list_crawl_pages(
     since: Since = None,
     until: Until = None,
     unread: IsUnread = False,
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
+) -> QuerySet[Page]:
     """`q` is a part of the URL or title."""
     wanted = PageFilter(q, status, TimeRange(since, until), unread)
-    rows, following = list_pages(get_run(crawl_id, run), wanted, after=cursor or 0, limit=limit)
-    return {"items": [row_of(row) for row in rows], "next": following}
+    return wanted.of(get_run(crawl_id, run)).select_related("url", "run__crawl", "archive_file")
 
 
 @findings.get(

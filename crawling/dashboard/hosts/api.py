@@ -5,7 +5,9 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from django.shortcuts import get_object_or_404
@@ -15,7 +17,6 @@ from pydantic import ConfigDict, Field
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
-    Limit,
     Text,
     may_view,
 )
@@ -33,6 +34,8 @@ from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Host, Page
 from crawling.runs.crawls.blocklist import block_host, unblock_host
 from serving.access import AuthenticatedRequest, needs
+from serving.listing.endpoint import listed
+from serving.listing.sources import FoundList
 from serving.schemas import Schema
 
 hosts, search = Router(), Router()
@@ -41,14 +44,6 @@ may_block, may_unblock = (
     needs("crawling.delete_blocklistentry"),
 )
 HostId = Annotated[int, Path(ge=1, le=LARGEST)]
-After = Annotated[
-    str,
-    Query(
-        max_length=260,
-        pattern=TEXT,
-        description="`next` of the previous page; omit it for the first",
-    ),
-]
 State = Annotated[Literal["", *STATES], Query(description="only hosts in this state")]  # type: ignore[valid-type]
 Wanted = Annotated[
     str,
@@ -93,11 +88,6 @@ class HostDetailOut(HostSummaryOut):
     )
 
 
-class HostSummaryPage(Schema):
-    items: list[HostSummaryOut]
-    next: str | None
-
-
 class FoundPageOut(Schema):
     crawl: int
     run: int
@@ -113,20 +103,25 @@ class FoundPageList(Schema):
     is_more: bool = Field(description="more pages match; search a longer text")
 
 
-@hosts.get("", response=HostSummaryPage, summary="List hosts by name")
+def _find(wanted: HostFilter, *, after: str = "", most: int) -> tuple[list[Any], str | None]:
+    rows, following = listing.list_hosts(replace(wanted, after=after), most=most)
+    return list(map(host_row, rows)), following
+
+
+@listed(
+    hosts,
+    "",
+    FoundList(HostSummaryOut),
+    summary="List hosts by name",
+    usual=HOSTS,
+    longest_key=260,
+)
 @may_view
-def list_hosts(
-    request: AuthenticatedRequest,
-    q: Text = "",
-    state: State = "",
-    cursor: After = "",
-    limit: Limit = HOSTS,
-) -> dict[str, Any]:
+def list_hosts(request: AuthenticatedRequest, q: Text = "", state: State = "") -> partial[Any]:
     """`q` is a part of the name; `state` selects those with a running fetch, with errors, or
     blocked for all crawls.
     """
-    rows, following = listing.list_hosts(HostFilter(q.strip(), state, cursor), most=limit)
-    return {"items": [host_row(row) for row in rows], "next": following}
+    return partial(_find, HostFilter(q.strip(), state))
 
 
 @hosts.get("/{host_id}", response=HostDetailOut, summary="Get a host with its crawls")

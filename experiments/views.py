@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told
 from crawling.installation.permissions import may_end
 from experiments.cancel import cancel_experiment
@@ -33,7 +33,6 @@ from experiments.report import (
 from experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS, WAITS_DEPEND
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import cell_file, send
-from serving.paging import page_of
 from serving.requests import render_live
 
 A_PAGE = 20
@@ -114,12 +113,9 @@ def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
 
 
 def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> HttpResponse:
-    found, before = (
-        Experiment.objects.select_related("by", "cancelled_by"),
-        asked_number(request, "before"),
-    )
-    rows, older = page_of(found if before is None else found.filter(pk__lt=before), A_PAGE)
-    context = {"views": experiment_views(rows), "older": older, "before": before, "form": form}
+    found = Experiment.objects.select_related("by", "cancelled_by")
+    context = {**latest_asked(request, found, A_PAGE), "form": form}
+    context["views"] = experiment_views(context["rows"])
     return render_live(
         request, "experiments/experiments.html", "experiments/_experiments.html", context, status
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from django.contrib.admin.models import ADDITION, DELETION, LogEntry
@@ -17,14 +18,12 @@ from django.shortcuts import render
 from allocation.wording import whole_number
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import row_file, send
-from serving.paging import page_of
+from serving.listing.sources import QueryList
 from serving.requests import asked_text
 
 SHOWN = 100
 #: rows of a file
 MOST_EXPORTED = 100_000
-#: read at a time
-CHUNK = 1_000
 
 
 @dataclass(frozen=True)
@@ -33,30 +32,18 @@ class Activity:
     user: str
     action: str
     kind: str
-    thing: str
+    object: str
     #: sentences, one a field
     changes: list[str]
-
-    def as_row(self) -> dict[str, Any]:
-        changes = "; ".join(self.changes)
-        return {
-            "at": self.at,
-            "user": self.user,
-            "action": self.action,
-            "kind": self.kind,
-            "object": self.thing,
-            "changes": changes,
-        }
 
 
 @authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
 def activity(request: AuthenticatedRequest) -> HttpResponse:
-    rows = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
-    if before := whole_number(request.GET.get("before", "")):
-        rows = rows.filter(pk__lt=before)
-    found, following = page_of(rows, SHOWN)
+    found = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
+    before = whole_number(request.GET.get("before", ""))
+    rows, following = ACTIVITIES.page(found, after=str(before or ""), most=SHOWN)
     facts = {
-        "rows": [as_activity(row) for row in found],
+        "rows": rows,
         "following": following,
         "users": User.objects.filter(Exists(LogEntry.objects.filter(user=OuterRef("pk")))).order_by(
             "username"
@@ -71,21 +58,10 @@ def activity(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
 def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The log as CSV, the latest first."""
-    rows = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
-    return send(row_file("activity", "csv", _all(rows)))
-
-
-def _all(rows: QuerySet[LogEntry]) -> Iterator[dict[str, Any]]:
-    """The rows, read by keys, so that a slow client keeps neither a transaction nor a cursor
-    open.
-    """
-    behind = rows
-    for _ in range(MOST_EXPORTED // CHUNK):
-        found, following = page_of(behind, CHUNK)
-        yield from (as_activity(row).as_row() for row in found)
-        if following is None:
-            return
-        behind = rows.filter(pk__lt=following)
+    found = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
+    rows = islice(ACTIVITIES.each(found), MOST_EXPORTED)
+    told = ({**row, "changes": "; ".join(row["changes"])} for row in rows)
+    return send(row_file("activity", "csv", told))
 
 
 def activities(text: str, user: str) -> QuerySet[LogEntry]:
@@ -112,6 +88,10 @@ def as_activity(row: LogEntry) -> Activity:
     return Activity(
         row.action_time, row.user.get_username(), action, kind, row.object_repr, changes
     )
+
+
+#: the latest first
+ACTIVITIES = QueryList(Activity, read=partial(map, as_activity))
 
 
 def _message(row: LogEntry) -> tuple[str, list[str]]:

@@ -7,16 +7,18 @@ show and do.
 from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.base.errors import BadOrder
-from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, Text
+from crawling.dashboard.base.api_parameters import LARGEST, Text
 from crawling.installation.identity import ACCESS_RULES, AccessRule, allow, disallow
 from crawlsite.administration.accounts import (
     BadAccount,
@@ -27,11 +29,11 @@ from crawlsite.administration.accounts import (
     set_active,
     set_role,
 )
-from crawlsite.administration.activity import activities, as_activity
+from crawlsite.administration.activity import ACTIVITIES, activities
 from crawlsite.administration.shared_by_user import deactivate, shared_by
 from crawlsite.tokens import refuse_ending_tokens
 from serving.access import AuthenticatedRequest, needs, require
-from serving.paging import page_of
+from serving.listing.endpoint import listed
 from serving.schemas import Schema
 
 access, users, activity = (Router() for _ in range(3))
@@ -109,20 +111,6 @@ class SharedOut(Schema):
 
 class SharedList(Schema):
     items: list[SharedOut]
-
-
-class ActivityOut(Schema):
-    at: datetime
-    user: str
-    action: str
-    kind: str
-    object: str
-    changes: list[str]
-
-
-class ActivityPage(Schema):
-    items: list[ActivityOut]
-    next: int | None
 
 
 @access.get(
@@ -247,24 +235,12 @@ def reset_user_password(request: AuthenticatedRequest, user_id: Id) -> dict[str,
     return {**_user(user), "password": password}
 
 
-@activity.get("", response=ActivityPage, summary="List activities of users, latest first")
+@listed(activity, "", ACTIVITIES, summary="List activities of users, latest first")
 @may_see_activity
 def list_activities(
-    request: AuthenticatedRequest,
-    q: Text = "",
-    user: str = "",
-    cursor: Cursor = None,
-    limit: Limit = 50,
-) -> dict[str, Any]:
-    rows = activities(q, user)
-    if cursor is not None:
-        rows = rows.filter(pk__lt=cursor)
-    found, following = page_of(rows, limit)
-    items = [as_activity(row) for row in found]
-    return {
-        "items": [{**one.as_row(), "changes": one.changes} for one in items],
-        "next": following,
-    }
+    request: AuthenticatedRequest, q: Text = "", user: str = ""
+) -> QuerySet[LogEntry]:
+    return activities(q, user)
 
 
 def _model(kind: str) -> type[AccessRule]:

@@ -4,9 +4,10 @@
 # decorator.
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from django.contrib.admin.models import DELETION, LogEntry
+from django.db.models import QuerySet
 from django.http import Http404
 from ninja import Path, Query, Router, Status
 
@@ -15,7 +16,8 @@ from dnscache.models import DnsEntry
 from dnscache.protocol.names import read_host
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
-from serving.paging import cut
+from serving.listing.endpoint import listed
+from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
 dns = Router()
@@ -48,11 +50,6 @@ class DnsEntryOut(Schema):
     error: str
 
 
-class EntryPage(Schema):
-    items: list[DnsEntryOut]
-    next: str | None
-
-
 def entry_of(name: str) -> DnsEntry:
     """Raises DnsCacheError for what is no name, and Http404 for one that is not in the cache."""
     host = read_host(name).text
@@ -62,24 +59,21 @@ def entry_of(name: str) -> DnsEntry:
     return entry
 
 
-@dns.get("/names", response=EntryPage, summary="List stored names")
+@listed(
+    dns,
+    "/names",
+    QueryList(DnsEntryOut, key="name", goes_by_number=False, is_oldest_first=True, read=list),
+    summary="List stored names",
+    longest_key=253,
+)
 @needs("dnscache.view_dnsentry")
 def list_dns_names(
     request: AuthenticatedRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
-    cursor: Annotated[
-        str, Query(max_length=253, pattern=TEXT, description="`next` of the previous page")
-    ] = "",
-    limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
-) -> dict[str, Any]:
-    found = DnsEntry.objects.filter(name__gt=cursor).order_by("name")
-    if status:
-        found = found.filter(status=status)
-    if q:
-        found = found.filter(name__contains=q)
-    items, following = cut(list(found[: limit + 1]), limit, lambda entry: entry.name)
-    return {"items": items, "next": following}
+) -> QuerySet[DnsEntry]:
+    found = DnsEntry.objects.filter(status=status) if status else DnsEntry.objects.all()
+    return found.filter(name__contains=q) if q else found
 
 
 @dns.get(

@@ -3,7 +3,9 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from ninja import Path, Query, Router
@@ -16,6 +18,9 @@ from dnscache.protocol.names import read_host
 from dnscache.records import MOST_PER_SECOND
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
+from serving.listing.columns import Column, row_of
+from serving.listing.endpoint import listed
+from serving.listing.sources import FoundList
 from serving.paging import cut
 from serving.schemas import Schema
 
@@ -24,8 +29,6 @@ Machine = Annotated[
     str,
     Query(max_length=253, pattern=TEXT, description="machine of the cache; default: the first"),
 ]
-ENTRY_FIELDS = ("name", "status", "resolve_ms", "fails", "retry_at", "weight", "error")
-ROW_FIELDS = ("reason", "tries_left", "is_pinned")
 
 
 class DnsMinuteOut(Schema):
@@ -116,24 +119,25 @@ class DnsStatsOut(Schema):
     minutes: list[DnsMinuteOut]
 
 
-class FailingNameOut(Schema):
+@dataclass(frozen=True)
+class FailingName:
     """A name that failed or is slow."""
 
-    name: str
-    status: str
+    name: Annotated[str, Column(of="entry.name")]
+    status: Annotated[str, Column(of="entry.status")]
     reason: str
-    resolve_ms: int
-    fails: int
+    resolve_ms: Annotated[int, Column(of="entry.resolve_ms")]
+    fails: Annotated[int, Column(of="entry.fails")]
     tries_left: int
-    retry_at: datetime | None
-    weight: float
+    retry_at: Annotated[datetime | None, Column(of="entry.retry_at")]
+    weight: Annotated[float, Column(of="entry.weight")]
     is_pinned: bool
-    error: str
+    error: Annotated[str, Column(of="entry.error")]
 
 
-class FailingNamePage(Schema):
-    items: list[FailingNameOut]
-    next: str | None
+def _failing(*, most: int, **wanted: Any) -> tuple[list[FailingName], str | None]:
+    rows = selectors.hard_names(**wanted, most=most + 1)
+    return cut([row_of(FailingName, row) for row in rows], most, lambda row: row.name)
 
 
 class NameLeafOut(Schema):
@@ -227,10 +231,12 @@ def get_dns_stats(request: AuthenticatedRequest) -> selectors.CacheOverview:
     return selectors.overview()
 
 
-@reports.get(
+@listed(
+    reports,
     "/failing-names",
-    response=FailingNamePage,
+    FoundList(FailingName),
     summary="List failing or slow names, costliest first",
+    longest_key=253,
 )
 @needs("dnscache.view_dnsentry")
 def list_failing_names(
@@ -241,23 +247,8 @@ def list_failing_names(
         Literal["weight", "name", "look_up", "fails", "retry"],
         Query(description="order: by number, or by name"),
     ] = "weight",
-    cursor: Annotated[
-        str, Query(max_length=253, pattern=TEXT, description="`next` of the previous page")
-    ] = "",
-    limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
-) -> dict[str, Any]:
-    rows = selectors.hard_names(status=status, text=q, sort=sort, after=cursor, most=limit + 1)
-    items = [
-        {
-            **{key: getattr(row.entry, key) for key in ENTRY_FIELDS},
-            **{key: getattr(row, key) for key in ROW_FIELDS},
-        }
-        for row in rows
-    ]
-    return {
-        "items": items[:limit],
-        "next": rows[limit - 1].entry.name if len(rows) > limit else None,
-    }
+) -> partial[Any]:
+    return partial(_failing, status=status, text=q, sort=sort)
 
 
 @reports.get(

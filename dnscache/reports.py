@@ -206,18 +206,11 @@ class FlushedOut(Schema):
     names: int
 
 
-class DomainOut(Schema):
-    """A registered name, with how many names its tree has."""
-
-    registrable: str
-    names: int
-
-
 class DomainPage(CacheViewOut):
     """`packed`: answers of earlier processes that are not in the tables yet."""
 
     packed: int
-    items: list[DomainOut]
+    items: list[selectors.DomainCount]
     next: str | None
 
 

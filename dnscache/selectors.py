@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
@@ -26,6 +26,7 @@ from dnscache.protocol.answers import MOST_TRIES, DnsStatus
 from dnscache.records import DEFAULT_PER_SECOND, WAITS
 from dnscache.regions.entry import Region
 from dnscache.regions.reverse import REASONS, reason_of
+from serving.listing.columns import Column
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
@@ -279,9 +280,10 @@ class CacheView:
 
 @dataclass(frozen=True)
 class DomainCount:
+    """A registered name, with how many names its tree has."""
+
     registrable: str
-    #: with an answer in the positive region
-    names: int
+    names: Annotated[int, Column("with an answer in the positive region")]
 
 
 @dataclass(frozen=True)

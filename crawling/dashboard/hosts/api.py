@@ -5,7 +5,7 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -31,9 +31,10 @@ from crawling.dashboard.hosts.listing import (
     visitors_of,
 )
 from crawling.dashboard.hosts.name_wait import why_waits
-from crawling.models import Host, Page
+from crawling.models import Host
 from crawling.runs.crawls.blocklist import block_host, unblock_host
 from serving.access import AuthenticatedRequest, needs
+from serving.listing.columns import Column, row_of
 from serving.listing.endpoint import listed
 from serving.listing.sources import FoundList
 from serving.schemas import Schema
@@ -74,32 +75,32 @@ class HostSummaryOut(Schema):
     blocked: str | None = Field(description="reason of the block; null: not blocked")
 
 
-class VisitingCrawlOut(Schema):
-    crawl: int
-    name: str
+@dataclass(frozen=True)
+class VisitorRow:
+    crawl: Annotated[int, Column(of="crawl.pk")]
+    name: Annotated[str, Column(of="crawl.name")]
     state: str
     queued: int
     done: int
 
 
 class HostDetailOut(HostSummaryOut):
-    visitors: list[VisitingCrawlOut] = Field(
-        description="crawls with this host, largest queue first"
-    )
+    visitors: list[VisitorRow] = Field(description="crawls with this host, largest queue first")
 
 
-class FoundPageOut(Schema):
-    crawl: int
-    run: int
-    page: int
-    url: str
+@dataclass(frozen=True)
+class FoundPage:
+    crawl: Annotated[int, Column(of="run.crawl_id")]
+    run: Annotated[int, Column(of="run.number")]
+    page: Annotated[int, Column(of="url_id")]
+    url: Annotated[str, Column(of="final_url")]
     title: str
     status: int
     fetched_at: datetime
 
 
 class FoundPageList(Schema):
-    items: list[FoundPageOut]
+    items: list[FoundPage]
     is_more: bool = Field(description="more pages match; search a longer text")
 
 
@@ -159,7 +160,7 @@ def delete_host_block(request: AuthenticatedRequest, host_id: HostId) -> Status:
 @may_view
 def search_pages(request: AuthenticatedRequest, q: Wanted) -> dict[str, Any]:
     found = listing.search_pages(q)
-    return {"items": [_found(page) for page in found.pages], "is_more": found.is_more}
+    return {"items": [row_of(FoundPage, page) for page in found.pages], "is_more": found.is_more}
 
 
 def _host(host_id: int) -> Host:
@@ -167,28 +168,8 @@ def _host(host_id: int) -> Host:
 
 
 def _detail(host: Host) -> dict[str, Any]:
-    seen = visitors_of(host)
-    visitors = [
-        {
-            "crawl": one.crawl.pk,
-            "name": one.crawl.name,
-            "state": one.state,
-            "queued": one.queued,
-            "done": one.done,
-        }
-        for one in seen
-    ]
+    visitors = [row_of(VisitorRow, one) for one in visitors_of(host)]
     return {**host_row(summarize_hosts([host])[0]), "visitors": visitors}
-
-
-def _found(page: Page) -> dict[str, Any]:
-    facts = {
-        "url": page.final_url,
-        "title": page.title,
-        "status": page.status,
-        "fetched_at": page.fetched_at,
-    }
-    return {"crawl": page.run.crawl_id, "run": page.run.number, "page": page.url_id, **facts}
 
 
 class NameWaitOut(Schema):

@@ -12,7 +12,7 @@ from pydantic import Field, WithJsonSchema
 
 from crawling.dashboard.base.api_parameters import CrawlId, Limit, may_change, may_view
 from crawling.dashboard.base.requests import get_crawl
-from crawling.dashboard.orders.schedule import plan_of, scheduled_crawls
+from crawling.dashboard.orders.schedule import ScheduledCrawl, plan_of, scheduled_crawls
 from crawling.models import CrawlJob
 from crawling.orders.schedules import ScheduleTiming
 from crawling.runs.crawls.schedules import remove_schedule, set_schedule
@@ -53,17 +53,8 @@ class ScheduleOut(Schema):
     starts: list[StartOut] = Field(description="results of the last starts, the latest first")
 
 
-class ScheduledCrawlOut(Schema):
-    crawl: int
-    name: str
-    in_words: str
-    next_at: datetime | None = Field(description="null: disabled")
-    last_outcome: str = Field(description="result of the last start; empty: none")
-    last_due_at: datetime | None
-
-
 class ScheduledCrawlPage(Schema):
-    items: list[ScheduledCrawlOut]
+    items: list[ScheduledCrawl]
     next: int | None
 
 

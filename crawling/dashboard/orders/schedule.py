@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
 from crawling.models import CrawlJob, Schedule, ScheduledStart
 from crawling.orders.schedules import read_timing
+from serving.listing.columns import Column
 from serving.paging import cut
 
 UPCOMING, STARTS = 5, 20
@@ -52,10 +53,8 @@ class ScheduledCrawl:
     crawl: int
     name: str
     in_words: str
-    #: None: it is switched off
-    next_at: datetime | None
-    #: result of the last start, "" before the first
-    last_outcome: str
+    next_at: Annotated[datetime | None, Column("null: disabled")]
+    last_outcome: Annotated[str, Column("result of the last start; empty: none")]
     last_due_at: datetime | None
 
 

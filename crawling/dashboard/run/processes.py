@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
 from allocation.selectors import holdings_of, waits_of
 from allocation.snapshot import Holding, WaitRow
 from crawling.dashboard.run.numbers import RunRows, live_shifts
 from crawling.models import Run, RunProcess, Shift
+from serving.listing.columns import Column
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,10 @@ def _holders(waits: Mapping[int, WaitRow]) -> dict[int, tuple[ResourceHolder, ..
 
 @dataclass(frozen=True)
 class FetchThreadRow:
-    process: int
+    process: Annotated[int, Column("number of its process")]
     number: int
     step: str
-    #: empty while it has none
-    url: str
+    url: Annotated[str, Column("empty while it has none")]
     since: datetime
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import Field
 
 from crawling.dashboard.base.api_schemas import FetchCountsOut
+from crawling.dashboard.run.processes import FetchThreadRow
 from serving.schemas import Schema
 
 
@@ -94,18 +95,8 @@ class HostPage(Schema):
     next: int | None
 
 
-class FetchThreadOut(Schema):
-    """A fetch thread of the process with this number; `url` is empty while it has none."""
-
-    process: int
-    number: int
-    step: str
-    url: str
-    since: datetime
-
-
 class FetchThreadList(Schema):
-    items: list[FetchThreadOut]
+    items: list[FetchThreadRow]
 
 
 class LogOut(Schema):

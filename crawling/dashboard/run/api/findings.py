@@ -95,12 +95,7 @@ def list_fetch_threads(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     """The running shifts write this once a second."""
-    return {
-        "items": [
-            asdict(thread)
-            for thread in fetch_threads_of(rows_of(get_run(crawl_id, run)).live_shifts)
-        ]
-    }
+    return {"items": fetch_threads_of(rows_of(get_run(crawl_id, run)).live_shifts)}
 
 
 @findings.get(

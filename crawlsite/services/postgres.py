@@ -107,10 +107,10 @@ def _create_database(connection: psycopg.Connection) -> None:
 
 def _check_version(data: Path, programs: PostgresPrograms, state_dir: Path) -> None:
     written = {
-        path.parent: int(major)
+        path.parent: int(text)
         for path in sorted(state_dir.glob("pg[0-9]*/PG_VERSION"))
         # an initdb that was killed may have left it empty
-        if (major := path.read_text().strip().split(".")[0])
+        if (text := path.read_text().strip().split(".")[0])
     }
     foreign = {path: major for path, major in written.items() if major != programs.major}
     if not foreign or written.get(data) == programs.major:

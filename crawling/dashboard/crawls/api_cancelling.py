@@ -29,10 +29,10 @@ from serving.access import AuthenticatedRequest
 
 run_jobs = Router()
 inquiries = Router()
-#: all are registered as the process starts
-KINDS = tuple(kinds_of_runs())
+#: all are registered as the process starts; without uses of crawls there are none
+KINDS = tuple(kinds_of_runs()) or ("",)
 JobName = Annotated[
-    Literal[*KINDS] if KINDS else str,  # type: ignore[valid-type]  # none: without uses
+    Literal[*KINDS],  # type: ignore[valid-type]
     Path(description="what the job makes of a run, or of the crawl"),
 ]
 InquiryId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the answer 202")]

@@ -324,7 +324,8 @@ def everything_written() -> str:
 def test_every_word_of_the_glossary_is_used(word, everything_written):
     spelling = re.escape(word.lower()).replace(r"\ ", r"[ _\n]*")
 
-    assert re.search(rf"(?<![a-z]){spelling}(?:s|es)?(?![a-z])", everything_written)
+    found = re.search(rf"(?<![a-z]){spelling}(?:s|es)?(?![a-z])", everything_written)
+    assert found, f"nothing but the glossary says {word!r}"
 
 
 def test_glossary_defines_each_word_once_in_order_of_the_alphabet():

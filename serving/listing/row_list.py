@@ -61,6 +61,10 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class RowList(Generic[Row]):
+    """Rows of a table of DuckDB. Columns that sort are numbers; files have no order; a filter that
+    may be missing has a pattern, not choices.
+    """
+
     #: a frozen data class whose fields are the columns of the table
     row: type[Row]
     table: str

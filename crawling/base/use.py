@@ -3,11 +3,10 @@ of the crawler find what it offers by the names of its modules, each of which ma
 
 `jobs`      `KINDS` of background jobs, `FUNCTIONS` that workers call beside them, `DUTIES` of the
             scheduler
-`urls`      `urlpatterns` of pages, among those of crawls or at the app's `address`;
-            `open_urlpatterns` of pages that need no account
-`api`       `ROUTERS`: endpoints, by the beginning of their addresses and their group
-`panels`    `TABS`, `LINKS`, `PANELS` and more on pages of the crawler
+`pages`     `urlpatterns`, among those of crawls or at the app's `address`; `open_urlpatterns` of
+            pages that need no account; `TABS`, `LINKS`, `PANELS` and more on pages of the crawler
             (`crawling.dashboard.base.panels`)
+`api`       `ROUTERS`: endpoints, by the beginning of their addresses and their group
 `command`   `COMMANDS` of `./crawl` (`crawling.dashboard.management.command_words`)
 
 Its app connects receivers to events of crawls (`crawling.installation.events`) as it is ready.
@@ -16,6 +15,7 @@ Its app connects receivers to events of crawls (`crawling.installation.events`) 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -36,6 +36,7 @@ class Use(AppConfig):
     def __init_subclass__(cls) -> None:
         cls.default = True
 
+    @cache  # noqa: B019  # there are as many as apps, for as long as the process
     def part(self, name: str) -> Any:
         """The module of that name, or None."""
         if self.module is None or not module_has_submodule(self.module, name):
@@ -43,6 +44,7 @@ class Use(AppConfig):
         return import_module(f"{self.name}.{name}")
 
 
+@cache
 def uses() -> list[Use]:
     """The installed uses, by name."""
     found = (app for app in apps.get_app_configs() if isinstance(app, Use))

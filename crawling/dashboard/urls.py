@@ -111,4 +111,4 @@ urlpatterns = [
 ]
 for use in uses():
     if not use.address:
-        urlpatterns += getattr(use.part("urls"), "urlpatterns", [])
+        urlpatterns += getattr(use.part("pages"), "urlpatterns", [])

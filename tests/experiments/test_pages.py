@@ -11,7 +11,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from experiments import store, views
+from experiments import store
 from experiments.figure import draw
 from experiments.models import Experiment, ExperimentOutcome, ExperimentState
 from experiments.report import experiment_view
@@ -132,7 +132,7 @@ def test_the_figure_keeps_within_its_frame_and_marks_round_numbers():
 
 
 def test_tables_1_and_2_show_the_same_requests_a_page_at_a_time(experiment, monkeypatch):
-    monkeypatch.setattr(views, "REQUESTS", 1)
+    monkeypatch.setattr(pages, "REQUESTS", 1)
     page = soup(browser("viewer").get(f"{experiment.get_absolute_url()}?page=2"))
 
     assert [row[0] for row in cells(page, "table-1")] == ["Locked:Request2"]

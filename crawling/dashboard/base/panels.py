@@ -1,5 +1,5 @@
 """Parts of pages of the crawler that uses of crawls add: a use offers `TABS`, `LINKS`, `PANELS` and
-`SHARED_PAGES` in its module `panels`.
+`SHARED_PAGES` in its module `pages`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ReportPage:
     facts: Callable[[Run, str], Mapping[str, Any] | None]
 
 
-def of_run(route: str) -> Callable[[Run | None, int], str]:
+def page_of_run(route: str) -> Callable[[Run | None, int], str]:
     """The page of that route about a run; nothing without one."""
 
     def address(run: Run | None, crawl: int) -> str:
@@ -85,12 +85,12 @@ def of_run(route: str) -> Callable[[Run | None, int], str]:
     return address
 
 
-def of_crawl(route: str) -> Callable[[object, int], str]:
+def page_of_crawl(route: str) -> Callable[[object, int], str]:
     """The page of that route about a crawl."""
     return lambda subject, crawl: reverse(route, args=[crawl])
 
 
-def with_page(route: str) -> Callable[[Page, int], str]:
+def form_with_page(route: str) -> Callable[[Page, int], str]:
     """The page of that route with a form that has the address of a stored page."""
 
     def address(page: Page, crawl: int) -> str:
@@ -100,16 +100,16 @@ def with_page(route: str) -> Callable[[Page, int], str]:
 
 
 def tabs() -> list[Tab]:
-    return list(offered("panels", "TABS"))
+    return list(offered("pages", "TABS"))
 
 
 def links(place: Place) -> Iterator[Link]:
-    return (one for one in offered("panels", "LINKS") if one.place is place)
+    return (one for one in offered("pages", "LINKS") if one.place is place)
 
 
 def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any]] | None:
     """The template and its facts of what is asked for below a report; None: the report itself."""
-    for page in offered("panels", "SHARED_PAGES"):
+    for page in offered("pages", "SHARED_PAGES"):
         facts = page.facts(run, query[page.name]) if page.name in query else None
         if facts is not None:
             return page.template, facts
@@ -117,4 +117,4 @@ def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, A
 
 
 def panels(place: Place) -> Iterator[Panel]:
-    return (one for one in offered("panels", "PANELS") if one.place is place)
+    return (one for one in offered("pages", "PANELS") if one.place is place)

@@ -17,7 +17,7 @@ from crawling.runs.crawls.share_links import hand_link_over, share_links_by
 
 @dataclass(frozen=True)
 class SharedKind:
-    """One kind of it; a use of crawls offers others as `SHARED` in its module `panels`."""
+    """One kind of it; a use of crawls offers others as `SHARED` in its module `pages`."""
 
     name: str
     #: the route of the page of a crawl that has them
@@ -50,5 +50,5 @@ SHARE_LINK = SharedKind(
 
 
 def shared_items(user: User) -> list[SharedItem]:
-    kinds = (SHARE_LINK, *offered("panels", "SHARED"))
+    kinds = (SHARE_LINK, *offered("pages", "SHARED"))
     return [SharedItem(kind, row) for kind in kinds for row in kind.by(user)]

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path
 
 from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
@@ -163,3 +164,12 @@ def _save(
         return None
     messages.success(request, f"{saved.name} is saved.")
     return saved
+
+
+app_name = "alerts"
+urlpatterns = [
+    path("", listeners, name="listeners"),
+    path("<int:pk>/", listener, name="listener"),
+    path("<int:pk>/test/", test, name="test"),
+    path("<int:pk>/deliveries/<int:delivery>/again/", again, name="again"),
+]

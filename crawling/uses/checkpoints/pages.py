@@ -8,10 +8,12 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path, reverse
 
 from crawling.base.errors import CheckpointTrouble
+from crawling.dashboard.base.panels import Link, Place
 from crawling.dashboard.base.trouble import errors_told
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Run
 from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -45,3 +47,15 @@ def _ask(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
         ask_checkpoint(run, by=request.user)
         messages.success(request, "It is being taken; look again in a moment.")
     return redirect("crawling:checkpoints", crawl.pk)
+
+
+urlpatterns = [
+    path("<int:pk>/checkpoints/", checkpoints, name="checkpoints"),
+]
+
+
+def _address(run: Run | None, crawl: int) -> str:
+    return reverse("crawling:checkpoints", args=[crawl]) if run else ""
+
+
+LINKS = (Link(Place.SETTINGS, "Checkpoints", _address),)

@@ -6,10 +6,11 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import path, reverse
 
 from crawling.base.errors import BadOrder, InquiriesBusy, NotFound, UnknownCrawl, UnknownRun
 from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.base.panels import Link, Place, page_of_run
 from crawling.dashboard.base.requests import asked_number, get_run, of_run, wanted_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Inquiry, Page, Run
@@ -140,3 +141,18 @@ def _side_by_side(
     here = {"crawl": page.run.crawl, "run": page.run, "page": page, "inquiry": inquiry} | beside
     here |= {"shared": shared_in(inquiry), "trouble": inquiry.why_failed}
     return render_live(request, "copies/passages.html", "copies/_passages.html", here)
+
+
+urlpatterns = [
+    path("<int:pk>/copies/", show, name="copies"),
+    path("<int:pk>/copies/text/<int:text>/", of_text, name="text-copies"),
+    path(
+        "<int:pk>/copies/text/<int:text>/<int:new>/",
+        text_passages,
+        name="text-passages",
+    ),
+    path("<int:pk>/copies/passages/<int:old>/<int:new>/", passages, name="passages"),
+]
+
+
+LINKS = (Link(Place.PAGES, "Copies", page_of_run("crawling:copies")),)

@@ -4,20 +4,27 @@ has it made, and the file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import path, reverse
 
 from crawling.base.errors import ArchiveTrouble
-from crawling.dashboard.base.requests import wanted_run
+from crawling.dashboard.base.panels import Link, Place
+from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.kinds import JobKind
-from crawling.models import Run
+from crawling.models import Page, Run
+from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.uses.exports.reading import read
-from crawling.uses.exports.replay.player import no_player
+from crawling.uses.exports.replay.player import no_player, player_address
 from crawling.uses.exports.rows import ask_export
 from crawling.uses.exports.state import ExportState, state_of
+from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
+from crawling.uses.exports.wacz.jobs import WACZ
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, send
 from serving.requests import render_live
@@ -30,6 +37,7 @@ TYPES = {
 }
 #: why a crawl that was never started has nothing here
 HAS_NOTHING = "nothing of it is archived"
+NOT_MADE = "ReplayWeb.page reads the WACZ file of the run; make it first."
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
@@ -85,3 +93,61 @@ def address_of(run: Run, export: JobKind, *, of: str = "") -> str:
     """The address of the page about an export of a run, or, with of="-file", of its file."""
     address = reverse(f"crawling:{export.name}{of}", args=[run.crawl_id])
     return address if export.is_of_crawl else f"{address}?run={run.number}"
+
+
+@authenticated(needs=PERMISSION)
+def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Lead to ReplayWeb.page with the run, or with the page `?page=` at its time."""
+    number = asked_number(request, "page")
+    page = wanted_page(pk, number) if number else None
+    run = page.run if page else wanted_run(request, pk, HAS_NOTHING)
+    file, trouble = state_of(run, WACZ).file, no_player(request)
+    if file is None or trouble:
+        messages.error(request, trouble or NOT_MADE)
+        return redirect(address_of(run, WACZ))
+    return redirect(player_address(run, ticket_for(request.user, file), page))
+
+
+urlpatterns = [
+    path("<int:pk>/wacz/", show, {"export": WACZ}, name="wacz"),
+    path("<int:pk>/replay/", replay, name="replay"),
+    path("<int:pk>/run.wacz", file, {"export": WACZ}, name="wacz-file"),
+    path("<int:pk>/mirror/", show, {"export": MIRROR}, name="mirror"),
+    path("<int:pk>/mirror.zip", file, {"export": MIRROR}, name="mirror-file"),
+    path(
+        "<int:pk>/latest-mirror/",
+        show,
+        {"export": LATEST_MIRROR},
+        name="latest-mirror",
+    ),
+    path(
+        "<int:pk>/latest-mirror.zip",
+        file,
+        {"export": LATEST_MIRROR},
+        name="latest-mirror-file",
+    ),
+]
+
+
+def _export(route: str) -> Callable[[Run | None, int], str]:
+    """Only of crawls that keep an archive."""
+
+    def address(run: Run | None, crawl: int) -> str:
+        if run is None or not run.crawl.archive:
+            return ""
+        return f"{reverse(route, args=[crawl])}?run={run.number}"
+
+    return address
+
+
+def _replay(page: Page, crawl: int) -> str:
+    if page.archive_file_id is None:
+        return ""
+    return f"{reverse('crawling:replay', args=[crawl])}?page={page.pk}"
+
+
+LINKS = (
+    Link(Place.PAGES, "WACZ file", _export("crawling:wacz")),
+    Link(Place.PAGES, "Mirror", _export("crawling:mirror")),
+    Link(Place.PAGE, "Replay", _replay, needs="crawling.change_crawljob", opens_window=True),
+)

@@ -9,14 +9,16 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse
+from django.urls import path, re_path, reverse
 
 from crawling.base.errors import BadOrder, InquiriesBusy, WrongState
+from crawling.dashboard.base.panels import Link, Place, page_of_run
 from crawling.dashboard.base.requests import asked_number, asked_run, of_run, wanted_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of, extracted_rows_file
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Run
+from crawling.uses.extraction import tables_pages
 from crawling.uses.extraction.asked import ask_preview, preview_in
 from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
 from crawling.uses.extraction.rule_previews import read_rules
@@ -83,3 +85,22 @@ def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @of_run(HAS_NO_PAGES)
 def extracted_file(request: AuthenticatedRequest, run: Run, kind: str) -> StreamingHttpResponse:
     return send(extracted_rows_file(run, kind))
+
+
+urlpatterns = [
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
+        r"\.(?P<kind>csv)$",
+        tables_pages.file,
+        name="page-table",
+    ),
+    path("<int:pk>/extracted/", extracted, name="extracted"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$",
+        extracted_file,
+        name="extracted-file",
+    ),
+]
+
+
+LINKS = (Link(Place.PAGES, "Extracted", page_of_run("crawling:extracted")),)

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.urls import path
 
 from crawling.base.errors import NotFound, WrongState
 from crawling.dashboard.base.requests import latest_asked
@@ -66,3 +67,9 @@ def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     except NotFound as error:
         raise Http404(str(error)) from error
     return redirect("crawling:imports")
+
+
+urlpatterns = [
+    path("imports/", imports, name="imports"),
+    path("imports/<int:pk>/cancel/", cancel, name="cancel_import"),
+]

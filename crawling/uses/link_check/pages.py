@@ -4,18 +4,22 @@ different in another run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.urls import path, re_path, reverse
 from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.panels import Panel, Place, ReportPage, Tab
 from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.base.trouble import errors_told
+from crawling.dashboard.run.shared_report import without_user
 from crawling.datasets.jobs import ask_reading
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.progress import unread_parts
@@ -35,7 +39,7 @@ from crawling.uses.link_check.problem_changes import (
     list_changed,
 )
 from crawling.uses.link_check.problem_counts import counts_of
-from crawling.uses.link_check.problem_kinds import ProblemKind
+from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.uses.link_check.reports import list_hosts, list_links, list_media
 from serving.access import AuthenticatedRequest, needs
 from serving.downloads import Download, row_file, send
@@ -191,3 +195,67 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
     if kind == "xml":
         return send(Download(f"{stem}.xml", "application/xml", junit_lines(kinds, rows)))
     return send(row_file(stem, kind, rows))
+
+
+urlpatterns = [
+    path("<int:pk>/links/", show, name="links"),
+    path("<int:pk>/link-changes/", changes, name="link-changes"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/link-changes\.(?P<kind>csv|jsonl)$",
+        changes_file,
+        name="link-changes-file",
+    ),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/link-check\.(?P<kind>csv|jsonl|xml)$",
+        problem_file,
+        name="link-check-file",
+    ),
+]
+
+
+#: that a shared page shows
+PROBLEMS = 200
+
+
+def _counts(run: Run) -> Mapping[str, Any] | None:
+    """Of those kinds that are counted."""
+    counts = list(counts_of(run).values())
+    without = ", ".join(count.kind.label for count in counts if not count.problems)
+    return {"problems": counts, "kinds_without_problems": without} if counts else None
+
+
+def _problems(run: Run, text: str) -> Mapping[str, Any] | None:
+    if text not in list(ProblemKind):
+        return None
+    kind = ProblemKind(text)
+    try:
+        rows, is_more = shared_problems(run, kind)
+    except LinkSearchTookTooLong:
+        trouble = "These problems take too long to find; ask who sent the link."
+        return {"kind": kind, "trouble": trouble}
+    return {"kind": kind, "rows": rows, "is_more": is_more}
+
+
+def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], bool]:
+    """The first problems of a kind with the first links to each, and whether there are more.
+
+    Raises LinkSearchTookTooLong.
+    """
+    found, following = list_problems(run, kind, most=PROBLEMS)
+    return [_shared(problem) for problem in found], following is not None
+
+
+def _shared(problem: LinkProblem) -> LinkProblem:
+    sources = [replace(source, page=without_user(source.page)) for source in problem.sources]
+    return replace(
+        problem,
+        url=without_user(problem.url),
+        detail=without_user(problem.detail),
+        chain=[without_user(url) for url in problem.chain],
+        sources=sources,
+    )
+
+
+TABS = (Tab("Links", "links", after="not-fetched"),)
+PANELS = (Panel(Place.SHARED_REPORT, "link_check/_shared.html", _counts),)
+SHARED_PAGES = (ReportPage("kind", "link_check/shared_problems.html", _problems),)

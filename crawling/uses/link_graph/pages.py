@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import path, re_path, reverse
 from redis.exceptions import RedisError
 
 from crawling.base.errors import ArchiveTrouble, NotFound
+from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.datasets.query import LinkSearchTookTooLong
-from crawling.models import Run
+from crawling.models import Page, Run
 from crawling.uses.link_graph.drawing import drawing_of, find_hosts
 from crawling.uses.link_graph.exports import SHOWN, graph_file
 from crawling.uses.link_graph.graph_state import state_of, wanted_graph
 from crawling.uses.link_graph.graphs import LinkGraph, computed_graph
 from crawling.uses.link_graph.jobs import ask_graph
-from crawling.uses.link_graph.lists import LISTS
+from crawling.uses.link_graph.lists import LISTS, ranks_of_page
 from crawling.uses.link_graph.tables import ask
 from serving.access import AuthenticatedRequest, needs
 from serving.downloads import send
@@ -106,3 +108,21 @@ def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase
         return send(graph_file(stem, wanted_graph(run), shown, kind, wanted))
     except (NotFound, ArchiveTrouble, BadListRequest) as error:
         raise Http404(str(error)) from error
+
+
+urlpatterns = [
+    path("<int:pk>/graph/", show, name="graph"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/graph\.(?P<kind>csv|jsonl|parquet|graphml)$",
+        file,
+        name="graph-file",
+    ),
+]
+
+
+def _ranks(page: Page) -> Mapping[str, Any] | None:
+    ranks = ranks_of_page(page)
+    return None if ranks is None else {"ranks": ranks}
+
+
+PANELS = (Panel(Place.PAGE, "link_graph/_page.html", _ranks),)

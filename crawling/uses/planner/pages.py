@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import path
 from django.utils.text import capfirst
 
 from crawling.dashboard.orders.forms.fields import form_field, plain
@@ -65,3 +66,7 @@ def _by_field(rates: InstallationRates) -> list[tuple[Any, float]]:
 def _command(answers: dict[str, str]) -> str:
     options = {one.name: one.question.option for one in FIELDS}
     return "".join(f" {options[name]} {text}" for name, text in answers.items())
+
+
+app_name = "planner"
+urlpatterns = [path("", planner, name="planner")]

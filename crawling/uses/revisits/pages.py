@@ -8,9 +8,11 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
+from django.urls import path, re_path
 
 from crawling.base.errors import BadOrder
 from crawling.base.timed import SearchTookTooLong
+from crawling.dashboard.base.panels import Link, Place, page_of_crawl
 from crawling.models import CrawlJob
 from crawling.uses.revisits.expected_freshness import (
     RevisitSort,
@@ -69,3 +71,16 @@ def _asked(request: HttpRequest) -> tuple[RevisitSort, str, str]:
     sort = RevisitSort(asked) if asked in RevisitSort.values else RevisitSort.NEXT
     text, host = (asked_text(request.GET, name, most=300) for name in ("q", "host"))
     return sort, text, host
+
+
+urlpatterns = [
+    path("<int:pk>/freshness/", show, name="freshness"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/freshness\.(?P<kind>csv|jsonl)$",
+        file,
+        name="freshness-file",
+    ),
+]
+
+
+LINKS = (Link(Place.PAGES, "Freshness", page_of_crawl("crawling:freshness")),)

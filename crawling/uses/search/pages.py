@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.urls import path
 
 from allocation.wording import whole_number
 from crawling.base.errors import IndexBroken, UnknownCrawl, UnknownRun
@@ -111,3 +112,7 @@ def _without(request: AuthenticatedRequest, name: str) -> str:
     for one in (name, "after", *(["run"] if name == "crawl" else [])):
         query.pop(one, None)
     return f"?{query.urlencode()}"
+
+
+app_name = "search"
+urlpatterns = [path("text/", show, name="texts")]

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import path
 
 from crawling.base.errors import CrawlError
+from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.orders.seed_views import seeds_page
-from crawling.models import CrawlJob
-from crawling.uses.seed_sources.sources import SeedSourceFields, create_source, remove_source
+from crawling.models import CrawlJob, SeedSource, SeedSourceKind
+from crawling.uses.seed_sources.sources import (
+    SHORTEST,
+    SeedSourceFields,
+    create_source,
+    folder_of,
+    remove_source,
+)
 from serving.access import AuthenticatedRequest, authenticated
 
 #: of minutes, as they are typed
@@ -44,3 +55,27 @@ def remove_seed_source(request: AuthenticatedRequest, pk: int, number: int) -> H
         remove_source(get_object_or_404(CrawlJob, pk=pk), number, by=request.user)
         messages.success(request, "The source is removed; its seeds stay.")
     return redirect("crawling:seeds", pk)
+
+
+urlpatterns = [
+    path("<int:pk>/seeds/sources/", create_seed_source, name="create_seed_source"),
+    path(
+        "<int:pk>/seeds/sources/<int:number>/",
+        remove_seed_source,
+        name="remove_seed_source",
+    ),
+]
+
+
+def _sources(crawl: CrawlJob) -> Mapping[str, Any]:
+    """With an empty form for another."""
+    return {
+        "sources": SeedSource.objects.filter(crawl=crawl).select_related("created_by"),
+        "folder": folder_of(crawl),
+        "kinds": [(kind.value, kind.label, SHORTEST[kind]) for kind in SeedSourceKind],
+        "wanted": SeedSourceFields(SeedSourceKind.FEED),
+        "minutes": SeedSourceFields("").minutes,
+    }
+
+
+PANELS = (Panel(Place.SEEDS, "seed_sources/_sources.html", _sources),)

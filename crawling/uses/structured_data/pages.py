@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import path, re_path
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.panels import Link, Panel, Place, page_of_run
 from crawling.dashboard.base.requests import of_run
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.query import LinkSearchTookTooLong
@@ -21,6 +24,7 @@ from crawling.uses.structured_data.structured_data import (
     count_kinds,
     list_structured,
     structured_file,
+    structured_of_page,
 )
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.structured_rows import DataKind
@@ -101,3 +105,27 @@ def _filter(request: HttpRequest) -> DataFilter:
     kind = request.GET.get("kind", "")
     texts = {name: asked_text(request.GET, name, most=LONGEST) for name in ("type", "name", "page")}
     return DataFilter(kind if kind in list(DataKind) else "", **texts)
+
+
+urlpatterns = [
+    path("<int:pk>/structured-data/", show, name="structured-data"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/structured-data\.(?P<kind>csv|jsonl|parquet)$",
+        file,
+        name="structured-data-file",
+    ),
+]
+
+
+#: of a stored page, as files
+TABLES_LINKED = 20
+
+
+def _structured(page: Page) -> Mapping[str, Any]:
+    structured = structured_of_page(page)
+    tables = sum(count.rows for kind, count in structured or () if kind == DataKind.TABLE)
+    return {"structured": structured, "tables": range(1, min(tables, TABLES_LINKED) + 1)}
+
+
+LINKS = (Link(Place.PAGES, "Structured data", page_of_run("crawling:structured-data")),)
+PANELS = (Panel(Place.PAGE, "structured_data/_page.html", _structured),)

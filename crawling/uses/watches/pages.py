@@ -7,21 +7,27 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path
 
 from crawling.base.errors import CrawlError
+from crawling.dashboard.base.panels import Link, Place, form_with_page, page_of_crawl
 from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import still_shared
 from crawling.models import CrawlJob
 from crawling.orders.scope.url_rules import UrlRuleKind
+from crawling.runs.crawls.shared_items import SharedKind
 from crawling.uses.watches.api import feed_address
+from crawling.uses.watches.feed_page import feed
 from crawling.uses.watches.models import PageEvent, Watch
 from crawling.uses.watches.watching import (
     WatchFields,
     create_watch,
     events_of,
+    hand_watch_over,
     remove_watch,
     renew_feed,
+    watches_by,
 )
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -93,3 +99,30 @@ def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
             remove_watch(crawl, number, by=request.user)
             messages.success(request, "The watch and its events are removed.")
     return redirect("crawling:watches", pk)
+
+
+urlpatterns = [
+    path("<int:pk>/watches/", watches, name="watches"),
+    path("<int:pk>/watches/<int:number>/", change, name="watch"),
+]
+#: feed readers have no account
+open_urlpatterns = [path("watches/<str:token>/feed.atom", feed, name="watch-feed")]
+
+
+LINKS = (
+    Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),
+    Link(
+        Place.PAGE,
+        "Watch the page",
+        form_with_page("crawling:watches"),
+        needs="crawling.change_crawljob",
+    ),
+)
+SHARED = (
+    SharedKind(
+        "feed",
+        "crawling:watches",
+        watches_by,
+        lambda watch, receiver, by: hand_watch_over(watch, receiver, by=by),
+    ),
+)

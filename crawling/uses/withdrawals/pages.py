@@ -9,10 +9,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path
 from django.utils import timezone
 
 from allocation.wording import whole_number
 from crawling.base.errors import BadOrder, CrawlError
+from crawling.dashboard.base.panels import Link, Place, form_with_page, page_of_crawl
 from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.models import CrawlJob, Run, Withdrawal
@@ -98,3 +100,20 @@ def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
             withdrawal = undo(crawl, number, by=request.user)
             messages.success(request, f"{withdrawal.pages:,} pages are back.")
     return redirect("crawling:withdrawals", pk)
+
+
+urlpatterns = [
+    path("<int:pk>/withdrawals/", withdrawals, name="withdrawals"),
+    path("<int:pk>/withdrawals/<int:number>/", change, name="withdrawal"),
+]
+
+
+LINKS = (
+    Link(Place.PAGES, "Withdrawals", page_of_crawl("crawling:withdrawals")),
+    Link(
+        Place.PAGE,
+        "Withdraw the page",
+        form_with_page("crawling:withdrawals"),
+        needs="crawling.delete_crawljob",
+    ),
+)

@@ -10,6 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import path
 from django.utils import timezone
 
 from crawling.base.errors import CrawlError
@@ -165,3 +166,12 @@ def _figure(view: ExperimentView, tries: FirstTries) -> WaitingFigure | None:
     }
     bound = view.experiment.bound_seconds
     return draw(series, bound_seconds=bound, began=timezone.localtime(began))
+
+
+app_name = "experiments"
+urlpatterns = [
+    path("", experiments, name="experiments"),
+    path("<int:pk>/tries.csv", numbers, name="numbers"),
+    path("<int:pk>/cancel/", cancel, name="cancel"),
+    path("<int:pk>/", experiment, name="experiment"),
+]

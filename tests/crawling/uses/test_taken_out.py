@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.urls import URLResolver, get_resolver
 
 from allocation.services import create_pool
 from crawling.base.use import uses
@@ -62,6 +64,43 @@ def test_every_page_of_the_crawler_is_there_without_any_use(pages):
 @pytest.mark.parametrize("name", USES)
 def test_every_other_page_is_there_without_one_use(pages, name):
     assert failing_without([name], pages) == []
+
+
+def test_addresses_of_pages_of_another_use_are_asked_for_as_they_may_be_missing():
+    """`{% url … as name %}` is empty without the use; the tag alone, and `reverse`, raise."""
+    of = dict(pages_of_uses(get_resolver().namespace_dict["crawling"][1].url_patterns))
+    assert of["links"] == "link_check"
+    files = [
+        path
+        for folder in ("crawling", "crawlsite", "experiments", "templates")
+        for path in (BASE_DIR / folder).rglob("*.*")
+        if path.suffix in {".html", ".py"}
+    ]
+
+    found = [
+        f"{path.relative_to(BASE_DIR)}: {tag[0]}"
+        for path in files
+        for tag in NAMED.finditer(path.read_text())
+        if (use := of.get(tag["name"])) and use not in path.parts
+    ]
+
+    assert found == []
+
+
+#: `{% url 'crawling:name' … %}` without `as`, and calls that raise
+NAMED = re.compile(
+    r"""(?:\{% url ['"]|(?:reverse|redirect)\(["'])crawling:(?P<name>[\w-]+)['"]"""
+    r"(?!(?:[^%]|%(?!\}))* as \w+ %\})"
+)
+
+
+def pages_of_uses(patterns):
+    """Pairs of a page's name and its use."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from pages_of_uses(pattern.url_patterns)
+        elif (module := pattern.callback.__module__).startswith("crawling.uses."):
+            yield pattern.name, module.split(".")[2]
 
 
 def test_each_folder_of_uses_is_installed_and_says_what_it_is():

@@ -51,6 +51,12 @@ def part_indexed(part: LinksPart) -> bool:
     return bool(same.update(indexed_at=Now()))
 
 
+def part_unread(part: LinksPart) -> None:
+    """Let the pages of a part be read again, since its texts are lost."""
+    same = LinksPart.objects.filter(pk=part.pk, name=part.name)
+    same.update(read_at=None, indexed_at=None)
+
+
 def abandoned_parts() -> QuerySet[LinksPart]:
     """Parts of deleted runs, or whose pages are in other parts, that are still in the index."""
     return own_parts().filter(run=None, indexed_at__isnull=False)

@@ -27,8 +27,10 @@ from crawling.datasets.parquet import (
 )
 from crawling.datasets.progress import part_read, unread_parts
 from crawling.datasets.stored_documents import stored_document
+from crawling.installation.events import run_read, texts_read
 from crawling.jobs.rq_jobs import alone_at
 from crawling.models import LinksPart, Page, Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.web.addresses import fingerprint
 from crawling.web.documents import feed, json_feed, xml
 from crawling.web.documents.base import DocumentSource, TruncationReason
@@ -85,6 +87,14 @@ def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None)
         if len(others) == len(waiting):
             sleep(LOOK_SECONDS)  # a process that is killed says nothing, but its lock is gone
         waiting = others
+    pages_read(run)
+
+
+def pages_read(run: Run) -> None:
+    """Let uses know that all pages of a run, as far as they are here, were read again."""
+    texts_read()
+    if run.state in ENDED_STATES:
+        run_read(run)
 
 
 def read_part(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from crawling.datasets.progress import unread_parts
-from crawling.datasets.second_reading import read_part
-from crawling.installation.events import run_read, texts_read
+from crawling.datasets.second_reading import pages_read, read_part
+from crawling.installation.events import texts_read
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import JobWaits, RunningJob
-from crawling.models.jobs import ENDED_STATES
 
 
 def read_parts(job: RunningJob) -> JobResult:
@@ -17,11 +16,10 @@ def read_parts(job: RunningJob) -> JobResult:
         pages = read_part(job.run, part, goes_on=job.goes_on)
         is_all_read &= pages is not None
         if not job.goes_on():
+            texts_read()
             return None
-        texts_read(part.pk)
         job.bookmark(part.pk)
     if not is_all_read:
         raise JobWaits("a command reads the rest")
-    if job.run.state in ENDED_STATES:
-        run_read(job.run)
+    pages_read(job.run)
     return {}

@@ -8,7 +8,7 @@ class SearchConfig(Use):
 
     def ready(self) -> None:
         from crawling.installation.events import records_removed, texts_read
-        from crawling.uses.search.index_parts import add_texts, forget_pages
+        from crawling.uses.search.jobs import ask_indexing, forget_pages
 
-        texts_read.connect(add_texts)
+        texts_read.connect(ask_indexing)
         records_removed.connect(forget_pages)

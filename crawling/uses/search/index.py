@@ -6,13 +6,14 @@ if it had never been. A part is added as a whole or not at all, and adding it ag
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+import duckdb
 import tantivy
-from django.db.models import QuerySet
 
 from crawling.base.errors import IndexBroken
 from crawling.datasets.parquet import TEXTS, rows_in
@@ -20,6 +21,7 @@ from crawling.datasets.progress import (
     abandoned_parts,
     own_parts,
     part_indexed,
+    part_unread,
     parts_unindexed,
     unindexed_parts,
 )
@@ -31,8 +33,14 @@ from crawling.web.addresses import canonical_address
 from crawling.web.content.normal_text import searched_form
 from crawling.web.words import separated
 
+logger = logging.getLogger(__name__)
+
 #: of the writer: it holds so much before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024
+
+
+class TextsLost(OSError):
+    """The file of a part's texts is gone, or damaged."""
 
 
 class IndexWriter:
@@ -44,11 +52,15 @@ class IndexWriter:
     def add_part(self, part: LinksPart) -> None:
         """Add the texts of a part's pages; whatever was there of the part or its pages goes.
 
-        Raises OSError.
+        Raises TextsLost, and OSError of the index.
         """
         assert part.run is not None
+        try:
+            rows = rows_in(part.texts_name, TEXTS)
+        except (OSError, duckdb.Error) as error:
+            raise TextsLost(str(error)) from error
         self.remove_parts([part.pk])
-        for row in rows_in(part.texts_name, TEXTS):
+        for row in rows:
             self._remove("page", row[0])
             if any(row[TEXTS.index("title") :]):
                 self._writer.add_document(_document(part, part.run, row))
@@ -119,15 +131,25 @@ def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> None:
             index.commit()
 
 
-def add_unindexed(parts: QuerySet[LinksPart], goes_on: Callable[[], bool] = lambda: True) -> bool:
-    """Add those of the parts that were read and are not in the index; whether all are added: not if
-    `goes_on` says no. Safe to repeat. Raises IndexBusy.
+def add_unindexed(
+    goes_on: Callable[[], bool] = lambda: True, added: Callable[[int], object] = lambda part: None
+) -> bool:
+    """Add the parts that were read and are not in the index; whether all are added: not if
+    `goes_on` says no. A part whose texts cannot be read is read again. Safe to repeat.
+
+    added: is called with the id of each part that is done. Raises IndexBusy, and OSError of the
+    index.
     """
     with writing() as index:
-        for part in unindexed_parts().filter(pk__in=parts.values("pk")):
+        for part in unindexed_parts():
             if not goes_on():
                 return False
-            add_parts(index, [part])
+            try:
+                add_parts(index, [part])
+            except TextsLost as error:
+                logger.warning("texts cannot be read", extra={"part": part.pk, "why": str(error)})
+                part_unread(part)
+            added(part.pk)
     return True
 
 

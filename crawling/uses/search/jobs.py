@@ -15,6 +15,19 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 MEMORY_MIB = 96
 
 
+def ask_indexing() -> None:
+    """Let a background job add what was read to the search index of this machine."""
+    if unindexed_parts().exists():
+        ask_job(INDEXING, None, by=None, subject=_index().subject)
+
+
+def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
+    """Remove texts whose records have left the archive. Raises IndexBusy, OSError."""
+    from crawling.uses.search.index import remove_texts
+
+    remove_texts(removed)
+
+
 def ask_repair() -> None:
     """Let a background job make the search index of this machine usable."""
     ask_job(INDEX_REPAIR, None, by=None, subject=_index().subject)
@@ -28,7 +41,7 @@ def _add(job: RunningJob) -> JobResult:
     from crawling.uses.search.index import add_unindexed
 
     try:
-        is_done = add_unindexed(unindexed_parts(), job.goes_on)
+        is_done = add_unindexed(job.goes_on, job.bookmark)
     except IndexBusy as error:
         raise JobWaits(str(error)) from error
     return {} if is_done else None
@@ -71,7 +84,6 @@ def _index() -> DueJob:
     return DueJob(f"index of {this_machine()}")
 
 
-#: of what could not be added as it was read
 INDEXING = JobKind(
     name="indexing",
     label="texts added to the search index",

@@ -10,6 +10,7 @@ import pytest
 import tantivy
 
 from crawling.base.errors import IndexBroken
+from crawling.base.storage import storage
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.progress import dataset_states, unindexed_parts
 from crawling.jobs.rq_jobs import IDLE
@@ -73,6 +74,27 @@ def test_a_damaged_index_is_told_and_made_anew(run):
         assert unindexed_parts().exists()  # the scheduler queues their indexing
         index_what_was_read()
         assert found() == 1, what
+
+
+def test_part_whose_texts_are_lost_is_read_again_and_the_others_are_added(
+    make_site, crawl_to_the_end, run
+):
+    other = crawl_to_the_end(
+        f"{make_site({'/': '<main>an orchard</main>'}).url}/", name="another crawl"
+    )
+    catch_up(other.pk)
+    read_to_the_end(other)
+    (lost,) = LinksPart.objects.filter(run=run)
+    storage().path(lost.texts_name).unlink()
+    LinksPart.objects.update(indexed_at=None)
+
+    index_what_was_read()
+
+    assert found() == 2  # as it was in the index
+    assert [*LinksPart.objects.filter(read_at=None)] == [lost]
+    read_to_the_end(run)
+    assert not unindexed_parts().exists()
+    assert found() == 2
 
 
 def folder_changed():

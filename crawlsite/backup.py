@@ -253,7 +253,8 @@ def _check(manifest: BackupManifest) -> None:
         odd = sorted(set(here) ^ set(manifest.migrations))
         raise BackupTrouble(
             f"The back-up is of another version (migration {odd[0]} is in one of the two only); "
-            "restore it with that version, then upgrade."
+            "restore it with that version, then upgrade. "
+            "From a version before 0.2.0 there is no upgrade."
         )
     try:
         unseal(manifest.sealed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
@@ -28,11 +29,25 @@ REFUSAL = (
     "To use this version, give it an empty database: another directory in STATE_DIR, "
     "or, with servers of your own, another DATABASE_URL and ARCHIVE_DIR."
 )
+#: tables without a model that refer to tables of models: their rows would stop every deletion of
+#: the rows that they refer to
+ORPHANS = """
+SELECT DISTINCT conrelid::regclass::text FROM pg_constraint
+WHERE contype = 'f' AND confdeltype = 'a' AND connamespace = current_schema()::regnamespace
+    AND confrelid::regclass::text = ANY(%(own)s) AND NOT conrelid::regclass::text = ANY(%(own)s)
+"""
+LEFT = (
+    "The table {table} refers to tables of this version, but no installed app has it; its rows "
+    "would stop the deletion of crawls. Nothing was changed. Put its app back (USES in "
+    "crawlsite/settings.py), remove its tables by `manage.py migrate APP zero`, and only then "
+    "take the app out."
+)
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         refuse_older(options["database"])
+        refuse_orphans(options["database"])
         super().handle(*args, **options)
 
 
@@ -43,3 +58,16 @@ def refuse_older(database: str) -> None:
     applied = MigrationRecorder(connections[database]).applied_migrations()
     if found := sorted(FIRST_BEFORE_0_2_0 & applied.keys()):
         raise CommandError(REFUSAL.format(found=".".join(found[0])))
+
+
+def refuse_orphans(database: str) -> None:
+    """Raises CommandError if a use of crawls was taken out that has left its tables."""
+    own = [
+        field.m2m_db_table() for model in apps.get_models() for field in model._meta.many_to_many
+    ]
+    own += [model._meta.db_table for model in apps.get_models()]
+    with connections[database].cursor() as cursor:
+        cursor.execute(ORPHANS, {"own": own})
+        left = cursor.fetchone()
+    if left:
+        raise CommandError(LEFT.format(table=left[0]))

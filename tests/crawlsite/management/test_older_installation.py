@@ -1,4 +1,4 @@
-"""A database that a version before 0.2.0 made is refused, and stays as it was."""
+"""A database that a version before 0.2.0 made is refused, and one with tables of no app."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connections
+from django.db import connection, connections
 from psycopg import sql
 
 from crawlsite.env import BASE_DIR
-from crawlsite.management.commands.migrate import FIRST_BEFORE_0_2_0
+from crawlsite.management.commands.migrate import FIRST_BEFORE_0_2_0, refuse_orphans
 from tests.stack import database_url
 
 MIGRATIONS = """
@@ -92,3 +92,22 @@ def test_all_that_comes_before_a_start_ends_with_the_sentence_too(older):
     assert "STATE_DIR" in done.stderr
     assert "Traceback" not in done.stderr
     assert kept(older) == before
+
+
+@pytest.mark.parametrize(
+    ("deletion", "is_refused"), [("", True), ("ON DELETE CASCADE", False)], ids=["stays", "goes"]
+)
+def test_table_of_a_use_taken_out_is_refused_if_its_rows_would_stop_deletions(
+    db, deletion, is_refused
+):
+    refuse_orphans("default")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE TABLE gone_note (crawl_id bigint REFERENCES crawling_crawljob {deletion})"
+        )
+
+    if not is_refused:
+        refuse_orphans("default")
+        return
+    with pytest.raises(CommandError, match=r"^The table gone_note refers .* migrate APP zero"):
+        call_command("migrate", verbosity=0)

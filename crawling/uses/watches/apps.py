@@ -1,4 +1,12 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from crawling.base.use import Use
+
+if TYPE_CHECKING:
+    from crawling.models import CrawlJob
+    from crawling.orders.scope.url_rules import UrlRule
 
 
 class WatchesConfig(Use):
@@ -7,6 +15,12 @@ class WatchesConfig(Use):
 
     def ready(self) -> None:
         from crawling.installation.events import pages_withdrawn
-        from crawling.uses.watches.watching import forget_withdrawn
 
         pages_withdrawn.connect(forget_withdrawn)
+
+
+def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
+    # it imports a parser, which most processes do not need
+    from crawling.uses.watches.watching import forget_withdrawn as forget
+
+    forget(crawl, rule)

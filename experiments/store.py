@@ -1,4 +1,4 @@
-"""The only writer of experiments and their requests; only `crawling.cancelling` ends them, too."""
+"""The only writer of experiments and their requests; only `experiments.cancel` ends them, too."""
 
 from __future__ import annotations
 

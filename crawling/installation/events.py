@@ -1,5 +1,7 @@
-"""Events of crawls, for uses of crawls that keep something of them. Receivers run in the
-transaction in which it happens; what one raises undoes that.
+"""Events of crawls, for uses of crawls that keep something of them.
+
+Receivers run in the act that sends the event, and an error of one ends the act. Edits, withdrawals
+and alerts are transactions, which it rolls back.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ pages_withdrawn: CrawlEvent[[CrawlJob, UrlRule]] = CrawlEvent()
 page_alerts_withdrawn: CrawlEvent[[CrawlJob]] = CrawlEvent()
 #: records of withdrawn pages were removed from the files; called, it has the ids of their URLs
 records_removed: CrawlEvent[[Callable[[], Iterator[int]]]] = CrawlEvent()
-#: the texts of a part of a run's pages, by its id, were read again
-texts_read: CrawlEvent[[int]] = CrawlEvent()
+#: texts of stored pages were read again
+texts_read: CrawlEvent[[]] = CrawlEvent()
 #: all pages of a run that has ended were read again
 run_read: CrawlEvent[[Run]] = CrawlEvent()
 

@@ -17,7 +17,8 @@ def import_pages() -> None:
     import_module(settings.ROOT_URLCONF)
     folders = [settings.BASE_DIR / "templates", *map(Path, get_app_template_dirs("templates"))]
     for folder in folders:
-        if folder.is_relative_to(settings.BASE_DIR / ".venv"):
+        own = folder.is_relative_to(settings.BASE_DIR)
+        if not own or folder.is_relative_to(settings.BASE_DIR / ".venv"):
             continue  # of packages, which show few of theirs
         for template in sorted(folder.rglob("*.html")):
             get_template(str(template.relative_to(folder)))

@@ -11,7 +11,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from experiments import store
+from experiments import pages, store
 from experiments.figure import draw
 from experiments.models import Experiment, ExperimentOutcome, ExperimentState
 from experiments.report import experiment_view

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partialmethod
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -10,8 +11,8 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.urls import reverse
 
-from crawlsite.administration import activity
 from serving import paging
+from serving.listing.sources import QueryList
 from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]
@@ -52,7 +53,7 @@ def test_audit_log_reads_the_admins_own_notes(entry):
 
 def test_a_long_list_is_counted_so_far_and_files_have_all(entry, monkeypatch):
     monkeypatch.setattr(paging, "MOST_NUMBERED", 3)
-    monkeypatch.setattr(activity, "CHUNK", 2)
+    monkeypatch.setattr(QueryList, "each", partialmethod(QueryList.each, chunk=2))
     other = User.objects.create_user("bert")
     for _ in range(4):
         LogEntry.objects.create(user=other, action_flag=CHANGE, object_repr="another")

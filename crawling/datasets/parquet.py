@@ -161,7 +161,9 @@ def put_structured(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
 
 
 def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """These columns of all rows of a stored file. Raises OSError if it is not on this machine."""
+    """These columns of all rows of a stored file. Raises OSError if it is not on this machine, or
+    damaged.
+    """
     path = str(storage().path(name))
     wanted = ", ".join(columns)
     with engine(reads=[path]) as connection:
@@ -169,7 +171,9 @@ def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
             # nothing of it is a user's
             query = f"SELECT {wanted} FROM read_parquet('{path}')"  # noqa: S608
             return connection.execute(query).fetchall()
-        except duckdb.IOException as error:
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error as error:  # of many classes, even for a file that is not there
             raise OSError(str(error)) from error
 
 

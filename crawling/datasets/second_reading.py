@@ -149,11 +149,14 @@ def _kept(part: LinksPart) -> ReadRows:
     """The rows of an earlier reading of the part that was broken off."""
     if any(storage().size(name) is None for name in part.reading_names):
         return ReadRows()
-    return ReadRows(
-        rows_in(part.findings_name, FINDINGS),
-        rows_in(part.structured_name, STRUCTURED),
-        rows_in(part.texts_name, TEXTS),
-    )
+    try:
+        return ReadRows(
+            rows_in(part.findings_name, FINDINGS),
+            rows_in(part.structured_name, STRUCTURED),
+            rows_in(part.texts_name, TEXTS),
+        )
+    except OSError:  # a damaged file: all pages of the part are read again
+        return ReadRows()
 
 
 def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-import duckdb
 import tantivy
 
 from crawling.base.errors import IndexBroken
@@ -57,7 +56,7 @@ class IndexWriter:
         assert part.run is not None
         try:
             rows = rows_in(part.texts_name, TEXTS)
-        except (OSError, duckdb.Error) as error:
+        except OSError as error:
             raise TextsLost(str(error)) from error
         self.remove_parts([part.pk])
         for row in rows:

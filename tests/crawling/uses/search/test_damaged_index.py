@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import django_rq
 import pytest
@@ -76,8 +77,9 @@ def test_a_damaged_index_is_told_and_made_anew(run):
         assert found() == 1, what
 
 
+@pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(b"PAR1 cut")])
 def test_part_whose_texts_are_lost_is_read_again_and_the_others_are_added(
-    make_site, crawl_to_the_end, run
+    make_site, crawl_to_the_end, run, lose
 ):
     other = crawl_to_the_end(
         f"{make_site({'/': '<main>an orchard</main>'}).url}/", name="another crawl"
@@ -85,7 +87,7 @@ def test_part_whose_texts_are_lost_is_read_again_and_the_others_are_added(
     catch_up(other.pk)
     read_to_the_end(other)
     (lost,) = LinksPart.objects.filter(run=run)
-    storage().path(lost.texts_name).unlink()
+    lose(storage().path(lost.texts_name))
     LinksPart.objects.update(indexed_at=None)
 
     index_what_was_read()

@@ -201,7 +201,8 @@ def test_every_file_of_ours_that_a_document_names_exists(path):
     that a reader chooses.
     """
     told = re.findall(
-        r"`((?:allocation|crawling|crawlsite|dnscache|experiments|docs|templates|tests)/[a-z0-9_/.-]+)`",
+        r"`((?:allocation|crawling|crawlsite|dnscache|experiments|docs|templates|tests)"
+        r"/[a-z0-9_/.-]+)`",
         path.read_text(),
     )
 

@@ -127,8 +127,8 @@ class KnownUrls:
         self._seen.remember(addresses, 1)
         known, of = len(self._known), self._schedule
         for order in (Order.BREADTH_FIRST, Order.BEST_FIRST):
-            yield f"{order}: new links", LINKS, lambda order=order: of(order, self._new())  # type: ignore[misc]
-            yield f"{order}: known links", known, lambda order=order: of(order, self._known)  # type: ignore[misc]
+            yield f"{order}: new links", LINKS, partial(self._schedule_new, order)
+            yield f"{order}: known links", known, partial(of, order, self._known)
         yield (
             "best_first: lift what was seen",
             known,
@@ -154,6 +154,9 @@ class KnownUrls:
 
     def _new(self) -> list[Candidate]:
         return [page("new", next(self._numbers)) for _ in range(LINKS)]
+
+    def _schedule_new(self, order: Order) -> Step:
+        return self._schedule(order, self._new())
 
     def _schedule(self, order: Order, candidates: Sequence[Candidate], gain: float = 0.0) -> Step:
         self._run.crawl.visit_order = order
@@ -216,7 +219,7 @@ def turns(hosts: int) -> Iterator[Part]:
         assert len(leased) == most
 
     for most in (AT_A_TIME, A_HANDFUL):
-        yield f"lease {most} of {hosts:,} hosts", most, lambda most=most: partial(lease, most)  # type: ignore[misc]
+        yield f"lease {most} of {hosts:,} hosts", most, partial(partial, lease, most)
     lease(AT_A_TIME)
     waiting = partial(count_waiting, shift, most=A_HANDFUL)
     yield f"count {A_HANDFUL} that wait while {AT_A_TIME} are leased", 1, lambda: waiting

@@ -39,7 +39,7 @@ def sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None:
     except refusals as trouble:
         sys.stderr.write(str(trouble))
         sys.exit(REFUSED)
-    except Exception as error:
+    except Exception as error:  # libraries raise errors of any class without memory
         reserve.clear()
         if _lacked_memory(error):
             sys.exit(NO_MEMORY)

@@ -106,7 +106,7 @@ def rank_by(name: str, url: str, depth: int) -> float:
     order = VISIT_ORDERS.get(name)
     try:
         rank = float(order.rank(url, depth)) if order else float(depth)
-    except Exception as error:
+    except Exception as error:  # the code of a package may raise anything
         _warn(name, f"{type(error).__name__}: {error}"[:200])
         return float(depth)
     return rank if isfinite(rank) else float(depth)

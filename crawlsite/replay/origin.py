@@ -27,7 +27,8 @@ def make_application() -> Callable[..., Iterable[bytes]]:
     keep_private()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
-    answers: Any = apps.get_app_config("exports").part("replay.answers")  # type: ignore[attr-defined]
+    exports: Any = apps.get_app_config("exports")
+    answers = exports.part("replay.answers")
 
     def add_headers(headers: Headers, path: str, url: str) -> None:
         for name, value in answers.player_headers().items():

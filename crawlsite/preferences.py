@@ -22,7 +22,7 @@ from allocation.wording import whole_number
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.requests import back, next_page
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.crawls.columns import HIDEABLE as CRAWL_COLUMNS
+from crawling.dashboard.crawls.list_rows import HIDEABLE as CRAWL_COLUMNS
 from crawling.dashboard.run.pages import HIDEABLE as PAGE_COLUMNS
 from crawling.orders.schedules import zones
 from crawlsite.models import Preference

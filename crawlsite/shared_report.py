@@ -13,8 +13,7 @@ from django.views.decorators.http import require_safe
 from crawling.dashboard.base.panels import shared_page
 from crawling.dashboard.run.shared_report import shared_report
 from crawling.runs.crawls.share_links import shared_crawl
-from serving.secret_addresses import HEADERS, exceeds_shared_reports
-from serving.visitors import seconds_left
+from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
 
 @require_safe

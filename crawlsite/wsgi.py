@@ -10,7 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from crawlsite.middleware.call_stack import with_room
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.private_files import keep_private
-from crawlsite.supervisor.page_imports import import_pages
+from crawlsite.supervisor.preload import import_pages
 
 #: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
 #: ms

@@ -19,8 +19,8 @@ from allocation.models import Policy, Request, RequestState
 from allocation.services import create_pool
 from crawling.base.errors import CrawlError, WrongState
 from crawling.frontier import counts_of
-from crawling.installation.default_pool import default_classes
 from crawling.installation.identity import allow
+from crawling.installation.pools import default_classes
 from crawling.models import AllowedNetwork, CrawlJob, Run, Shift
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.crawls.creation import create_crawl

@@ -1,5 +1,6 @@
 """The address of who asks, and how often it has asked in this minute of the clock: counted in Redis
-for all web processes together.
+for all web processes together. Pages that need no account have addresses that are secrets, of
+which each opens so many times a minute.
 """
 
 from __future__ import annotations
@@ -73,3 +74,19 @@ def counted(who: str) -> int:
     except (RedisError, ValueError) as error:  # a ValueError: Redis lost the count in between
         logger.warning("a request could not be counted", extra={"error": str(error)})
         return 0
+
+
+#: neither kept by caches, nor listed by search engines; the address is a secret, so links from here
+#: do not send it
+HEADERS = {
+    "Cache-Control": "private, no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+}
+#: such pages that an address may ask for in a minute, whether there is one
+SHARED_REPORTS = 60
+
+
+def exceeds_shared_reports(request: HttpRequest) -> bool:
+    """Whether its address has opened too many share links in this minute; counts this one."""
+    return counted(f"shared/{visitor_address(request)}") > SHARED_REPORTS

@@ -14,8 +14,7 @@ from ninja.errors import HttpError
 from ninja.responses import Status
 
 from allocation import selectors
-from allocation.api.details import detail
-from allocation.api.pools import pools
+from allocation.api.pools import detail, pools
 from allocation.api.schemas import (
     ClassIn,
     LimitsIn,

@@ -18,7 +18,7 @@ from allocation.models import Pool
 from benchmarks.crawling.speed import measure
 from benchmarks.scene.crawls import make_ready
 from benchmarks.scene.sites import NOT_HERE, Asked, reply, served
-from crawling.installation.default_pool import default_classes
+from crawling.installation.pools import default_classes
 
 LATENCIES = (0.02, 0.05, 0.1, 0.2, 0.3)
 #: what a page says beside its links: 14 KB, as PostgreSQL's manual has

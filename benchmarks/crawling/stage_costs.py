@@ -38,7 +38,7 @@ STAGES = {
     "its text": ["crawling.web.documents.html:_text_of"],
     "simhash": [
         "crawling.web.content.text_facts:simhash",
-        "crawling.web.content.own_words:simhash",
+        "crawling.web.content.text_facts:simhash",
     ],
     "abstract, own words": ["crawling.web.content.text_facts:TextFacts.compute"],
     "judges links": ["crawling.work.pipeline.conclusion:links_of"],

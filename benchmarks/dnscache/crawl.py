@@ -38,14 +38,14 @@ from benchmarks.scene.sites import Asked, reply, served
 from benchmarks.timer import await_change, in_turn, seconds_of, spread
 from crawling.base.errors import WrongState
 from crawling.frontier import UrlOutcome
-from crawling.installation.default_pool import default_classes
+from crawling.installation.pools import default_classes
 from crawling.models import CrawlJob, Url
 from crawling.runs.steering import stop
 from crawling.work.pipeline.context import FetchContext
 from crawling.work.pipeline.stages import UnreadAnswer, step
 from crawling.work.pipeline.visit import Visit
 from crawling.work.preresolver.slots import SEAT_LOCK
-from crawling.work.shift import fetch_threads, host_names
+from crawling.work.shift import fetch_threads, name_thread
 from crawling.work.shift.name_thread import NameThread, host_of
 from crawling.work.worker.jobs import run_shift
 from dnscache.lookup import Server
@@ -154,7 +154,7 @@ def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: i
     forget()
     settings.DNS_AHEAD = way.ahead
     # what the shift takes from there
-    setattr(host_names, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
+    setattr(name_thread, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
     setattr(fetch_threads, "step", asking_first(way.theirs) if way.theirs else step)  # noqa: B010
     zone = f"{zone}{''.join(filter(str.isalpha, way.label)).lower()}"
     names = [f"{KINDS[n * 37 % 100]}.h{n}.{zone}.test" for n in range(hosts)]

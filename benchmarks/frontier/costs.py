@@ -30,8 +30,8 @@ from crawling.frontier import Candidate, lease_hosts, locked_run, schedule_urls
 from crawling.frontier.address_clock import take_turn
 from crawling.frontier.admit.schedule import FIND_SEEN
 from crawling.frontier.admit.seen_urls import SeenUrls
-from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.leases import count_waiting
+from crawling.frontier.sql_rows import copy_in
 from crawling.models import (
     ArchiveFile,
     CrawlJob,

@@ -35,9 +35,9 @@ from crawling.frontier import (
     locked_run,
     schedule_urls,
 )
-from crawling.frontier.bulk_insert import add_hosts, copy_in
 from crawling.frontier.record.outcome_writer import record
 from crawling.frontier.released_hosts import ReturnedHost, let_go
+from crawling.frontier.sql_rows import add_hosts, copy_in
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunProcess, Shift, Url, UrlState
 from crawling.models.jobs import RunState
 from crawling.runs.housekeeping.run_removal import ask_removal, remove_rows

@@ -12,8 +12,8 @@ from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from benchmarks.scene.sites import served_webs
 from benchmarks.timer import await_change
-from crawling.installation.default_pool import default_classes
 from crawling.installation.identity import set_identity
+from crawling.installation.pools import default_classes
 from crawling.models import AllowedNetwork, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl, free_name

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from zlib import crc32
 
-from crawling.machine.priority import lower_session
+from crawling.machine.cpu_affinity import lower_session
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
 #: of so many pages one has a microformat with a number, which is another one in each edition

@@ -15,7 +15,6 @@ from django.db.models import QuerySet
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from crawling.archive.asked_methods import asked_facts, method_query
 from crawling.archive.unpacker import (
     PIECE_BYTES,
     OpenRecord,
@@ -298,3 +297,22 @@ def opened(row: ArchiveFile, offset: int = 0) -> BinaryIO:
         raise ArchiveTrouble(
             f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror})."
         ) from error
+
+
+#: As URLs have them (URL Standard, 4.4): no tabs and line breaks, which would end a line of the
+#: index, and other control characters and blanks percent-encoded.
+PLAIN = str.maketrans(
+    {code: f"%{code:02X}" for code in (*range(33), 127)} | dict.fromkeys(map(ord, "\t\n\r"))
+)
+
+
+def method_query(url: str, method: str, body: str) -> str:
+    """The addition to the URL, or to its key; nothing for GET."""
+    if not method:
+        return ""
+    mark = "&" if "?" in url else "?"
+    return f"{mark}__wb_method={method}{f'&{body}' if body else ''}".translate(PLAIN)
+
+
+def asked_facts(method: str, body: str) -> dict[str, str]:
+    return {"method": method, "requestBody": body} if method else {}

@@ -13,7 +13,7 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicate_views
+from crawling.dashboard.pages import duplicates
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
@@ -68,10 +68,10 @@ urlpatterns = [
     path("<int:pk>/pages.warc.gz", pages.records, name="pages-records"),
     path("<int:pk>/tree/", frontier.show_tree, name="site-tree"),
     path("<int:pk>/tree.csv", frontier.tree_numbers, name="site-tree-numbers"),
-    path("<int:pk>/duplicates/", duplicate_views.show, name="duplicates"),
+    path("<int:pk>/duplicates/", duplicates.show, name="duplicates"),
     re_path(
         r"^(?P<pk>[0-9]{1,18})/duplicates\.(?P<kind>csv|jsonl)$",
-        duplicate_views.file,
+        duplicates.file,
         name="duplicates-file",
     ),
     path("<int:pk>/archive/", pages.files, name="archive"),

@@ -51,7 +51,7 @@ def _due() -> Iterator[DueJob]:
 
 
 def _read_again(job: RunningJob) -> JobResult:
-    from crawling.datasets.second_readings import read_parts
+    from crawling.datasets.second_reading import read_parts
 
     return read_parts(job)
 

@@ -28,7 +28,9 @@ from crawling.datasets.parquet import (
 from crawling.datasets.progress import part_read, unread_parts
 from crawling.datasets.stored_documents import stored_document
 from crawling.installation.events import run_read, texts_read
+from crawling.jobs.kinds import JobResult
 from crawling.jobs.rq_jobs import alone_at
+from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.web.addresses import fingerprint
@@ -253,3 +255,19 @@ def _of_links(page: Page, found: Mapping[str, int]) -> Iterator[FindingRow]:
         yield *known, HAS_BAD_LINKS, page.url.url, 1, 0
     for told, count in found.items():
         yield *known, BAD_LINK, told, count, 0
+
+
+def read_parts(job: RunningJob) -> JobResult:
+    """After a kill it continues where it was, since parts that are read say so. Raises JobWaits."""
+    is_all_read = True
+    for part in unread_parts(job.run):
+        pages = read_part(job.run, part, goes_on=job.goes_on)
+        is_all_read &= pages is not None
+        if not job.goes_on():
+            texts_read()
+            return None
+        job.bookmark(part.pk)
+    if not is_all_read:
+        raise JobWaits("a command reads the rest")
+    pages_read(job.run)
+    return {}

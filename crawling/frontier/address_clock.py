@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.bulk_insert import add_hosts
+from crawling.frontier.sql_rows import add_hosts
 
 #: turns are given out so far ahead; beyond it the caller asks again later
 AHEAD_SECONDS = 10.0

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.host_budgets import (
+from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
+from crawling.frontier.rules.poison_suspects import ALONE_FROM
+from crawling.frontier.run_limits import (
     QueueUse,
     claimable,
     close_exhausted_queues,
     limits_hosts,
+    pages_left,
     uses_of,
 )
-from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
-from crawling.frontier.rules.poison_suspects import ALONE_FROM
-from crawling.frontier.run_limits import pages_left
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, gate_is_wanted

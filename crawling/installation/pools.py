@@ -1,12 +1,19 @@
-"""The pools that crawls may have, and how much is in them."""
+"""The pools that crawls may have, how much is in them, and the pool that a new installation begins
+with, which follows from the machine's size.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import psutil
+
 from allocation.models import Pool
+from allocation.services import NewClass
 from crawling.base.errors import BadOrder, NoPool
 from crawling.models import CrawlJob
+from crawling.orders.claims import USUAL_CLAIM
 
 
 def default_pool() -> Pool:
@@ -47,3 +54,59 @@ def capacity_of(pool: Pool) -> dict[str, int]:
 def memory_to_hold(mebibytes: int) -> int:
     """So much, or all that the default pool has: more would never be granted. Raises NoPool."""
     return min(mebibytes, capacity_of(default_pool()).get("memory", mebibytes))
+
+
+MIB = 1024 * 1024
+#: a line of 100 MiB/s
+LINE_KIB_PER_SECOND = 102_400
+#: of it, what webhooks have for themselves: they must get through when nothing is free, so the pool
+#: never grants it
+WEBHOOK_KIB_PER_SECOND = 64
+
+
+def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[NewClass]:
+    """The classes, each with the code that enforces it named by its sentence.
+
+    As many usual crawls as there are workers fit in at once, beside a DNS resolver that has half of
+    the look-ups.
+    """
+    look_ups = 2 * USUAL_CLAIM["dns_slots"] * workers
+    return [
+        NewClass(
+            "worker",
+            "workers",
+            "RQ workers; every shift occupies one, so a grant always finds one.",
+            workers,
+        ),
+        NewClass(
+            "fetch_slots",
+            "threads",
+            "Fetches under way; a shift runs one fetch thread for each.",
+            max(32 * cores, USUAL_CLAIM["fetch_slots"] * workers),
+        ),
+        NewClass(
+            "bandwidth",
+            "KiB/s",
+            "Download rate; a shift's fetcher keeps to its share by a token bucket. "
+            f"{WEBHOOK_KIB_PER_SECOND} KiB/s beside it are for webhooks.",
+            LINE_KIB_PER_SECOND - WEBHOOK_KIB_PER_SECOND,
+        ),
+        NewClass(
+            "memory",
+            "MiB",
+            "Documents in hand: a share a fetch thread, and the programs that read PDF.",
+            psutil.virtual_memory().total // MIB // 8,
+        ),
+        NewClass(
+            "dns_slots",
+            "look-ups",
+            "Name look-ups under way; the most that a shift has at a time.",
+            max(16 * cores, look_ups),
+        ),
+        NewClass(
+            "archive_writers",
+            "files",
+            "Archive files open for writing; a shift opens one with its first document.",
+            max(2 * workers, 4),
+        ),
+    ]

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from crawling.jobs.rq_jobs import do_users_wait, is_background_wanted
 from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
-from crawling.machine.priority import hurry, let_shifts_go_first
+from crawling.machine.cpu_affinity import hurry, let_shifts_go_first
 
 #: The job asks again at its next turn. While it waits it must not become the one that others may
 #: pass no more.

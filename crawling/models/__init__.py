@@ -38,9 +38,8 @@ from crawling.models.pages import (
 )
 from crawling.models.revisits import PlannedRevisit, RevisitPlan
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
-from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
+from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart, ShareLink
 from crawling.models.seed_sources import SeedSource, SeedSourceKind
-from crawling.models.share_links import ShareLink
 from crawling.models.shifts import RunProcess, Shift
 from crawling.models.teams import Team, TeamRule
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from django.db.models import F
 
-from crawling.frontier.host_budgets import CLOSED
-from crawling.frontier.run_limits import soft_limit_reached
+from crawling.frontier.run_limits import CLOSED, soft_limit_reached
 from crawling.models import Run, RunTotal, TrapPattern, UrlState
 from crawling.orders.scope.filters import Rule
 from crawling.orders.scope.trap_gate import TrapState

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from allocation.services import note_use
 from allocation.snapshot import PoolCard
-from crawling.installation.default_pool import default_classes
-from crawling.installation.pools import crawl_pools
+from crawling.installation.pools import crawl_pools, default_classes
 from crawling.models import Shift
 
 #: what `crawling.work.shift.grants` measures; a pool may have other classes

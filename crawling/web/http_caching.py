@@ -1,6 +1,6 @@
 """HTTP's rules on how long an answer may be used again (RFC 9111): its age and use by its headers;
-and how to ask whether a document has changed, and to make an answer of "it has not" (RFC 9110,
-section 13; RFC 9111, section 4.3).
+how to ask whether a document has changed, and to make an answer of "it has not" (RFC 9110,
+section 13; RFC 9111, section 4.3); and which fields of a head have one value.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import lru_cache
-
-from crawling.web.content.header_fields import SINGLE
 
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 #: nothing is promised for longer (RFC 9111, section 1.2.2, allows as much)
@@ -116,3 +114,15 @@ def renewed(stored: Mapping[str, str], said: Iterable[tuple[str, str]]) -> dict[
         **stored,
         **{name.lower(): value for name, value in said if name.lower() not in OF_THE_ANSWER},
     }
+
+
+#: Each has one value. Of several lines the first that says something counts, as in browsers and
+#: curl, which take the first Location that is not empty; all others are lists. Content-Type has a
+#: rule of its own (`crawling.web.content.media_types`).
+SINGLE = frozenset(
+    {
+        *("age", "content-disposition", "content-length", "content-location", "content-range"),
+        *("date", "etag", "expires", "last-modified", "location", "refresh", "retry-after"),
+        "server",
+    }
+)

@@ -1,10 +1,14 @@
 """List users with their roles: the only writer of them beside the admin site and `set_up`.
 
 Only a superuser changes a superuser, and no user removes their own role or account: an installation
-always keeps a user who can give roles.
+always keeps a user who can give roles. Share links of crawls and feeds of watches stop with the
+account of their maker, unless another user takes them over.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import Group, Permission, User
@@ -14,9 +18,14 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
+from allocation.wording import some
 from crawling.base.audit import note
 from crawling.base.use import uses
+from crawling.installation.permissions import may_act
+from crawling.runs.crawls.share_links import SharedItem, shared_items
+from crawling.runs.crawls.teams import steering_user
 from crawlsite.administration.passwords import give_password
+from crawlsite.models import ApiToken
 from crawlsite.refusal_pages import ADMINISTRATOR
 
 #: sees everything but secrets
@@ -190,3 +199,52 @@ def _give_role(user: User, role: str) -> None:
         user.groups.add(Group.objects.get(name=role))
     is_staff = user.is_superuser or role == ADMINISTRATOR
     User.objects.filter(pk=user.pk).update(is_staff=is_staff)
+
+
+class SharedByUser(NamedTuple):
+    """Items and tokens that stop with an account."""
+
+    items: Sequence[SharedItem]
+    tokens: int
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+
+def shared_by(user: User) -> SharedByUser:
+    tokens = ApiToken.objects.filter(user=user).count()
+    return SharedByUser(shared_items(user), tokens)
+
+
+@transaction.atomic
+def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
+    """Lock the account. `hand_to`: the name of the user who gets the links and feeds, so that they
+    stay open. Raises BadAccount, and what `set_active` raises; then nothing has changed.
+    """
+    shared = shared_by(user)
+    if hand_to:
+        receiver = _receiver(hand_to, shared)
+        if receiver == user:
+            raise BadAccount({"hand_to": "Name another user: this one's stop with the account."})
+        for item in shared.items:
+            item.kind.hand_over(item.row, receiver, by)
+    set_active(user, is_active=False, by=by)
+
+
+def _receiver(name: str, shared: SharedByUser) -> User:
+    """The user of that name, who may act on all their crawls. Raises BadAccount."""
+    receiver = steering_user(name)
+    if receiver is None:
+        sentence = (
+            f"No active user {name!r} may steer crawls; name another, or leave the field empty."
+        )
+        raise BadAccount({"hand_to": sentence})
+    crawls = {item.crawl.pk: item.crawl for item in shared.items}
+    if closed := [crawl.name for crawl in crawls.values() if not may_act(receiver, crawl)]:
+        raise BadAccount(
+            {
+                "hand_to": f"{name} may not act on {some(closed)}; name the "
+                "owner, a member of the team, or an administrator."
+            }
+        )
+    return receiver

@@ -24,13 +24,14 @@ from crawlsite.administration.accounts import (
     BadAccount,
     accounts,
     create_account,
+    deactivate,
     reset_password,
     role_of,
     set_active,
     set_role,
+    shared_by,
 )
 from crawlsite.administration.activity import ACTIVITIES, activities
-from crawlsite.administration.shared_by_user import deactivate, shared_by
 from crawlsite.tokens import refuse_ending_tokens
 from serving.access import AuthenticatedRequest, needs, require
 from serving.listing.endpoint import listed

@@ -17,14 +17,16 @@ from crawlsite.administration.accounts import (
     NO_ROLE,
     ROLES,
     BadAccount,
+    SharedByUser,
     accounts,
     create_account,
+    deactivate,
     reset_password,
     role_of,
     set_active,
     set_role,
+    shared_by,
 )
-from crawlsite.administration.shared_by_user import SharedByUser, deactivate, shared_by
 from crawlsite.models import ApiToken
 from crawlsite.tokens import by_last_use, revocable_tokens
 from serving.access import AuthenticatedRequest, authenticated

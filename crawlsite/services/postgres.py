@@ -1,4 +1,6 @@
-"""Creates, starts and awaits the embedded PostgreSQL. The caller holds the pair's lock."""
+"""Creates, starts and awaits the embedded PostgreSQL, with the memory that the machine, or the
+container around it, leaves. The caller holds the pair's lock.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -18,7 +21,6 @@ from crawlsite.services.account import Account
 from crawlsite.services.binaries import PostgresPrograms
 from crawlsite.services.child import Child
 from crawlsite.services.directories import make_private, open_log
-from crawlsite.services.machine_memory import usable_bytes
 from crawlsite.services.stops import StartError
 
 #: fast: refuse new work and write all out; immediate: recover at the next start
@@ -210,3 +212,35 @@ def _drop_stale_pid_file(data: Path) -> None:
     except psutil.Error:
         pass  # gone, or another account's: only its owner can serve a private directory
     path.unlink()
+
+
+#: the control groups of this process, and where the kernel shows their limits
+GROUPS, LIMITS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+
+
+def usable_bytes(*, groups: Path = GROUPS, limits: Path = LIMITS) -> int:
+    """The least of the machine's memory and the limits of this process's control groups, and of the
+    groups around them (cgroups(7), versions 1 and 2).
+    """
+    return min([psutil.virtual_memory().total, *_limits(groups, limits)])
+
+
+def _limits(groups: Path, limits: Path) -> Iterator[int]:
+    for line in groups.read_text().splitlines() if groups.exists() else ():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            yield from _around(limits, path, "memory.max")
+        elif "memory" in controllers.split(","):
+            yield from _around(limits / "memory", path, "memory.limit_in_bytes")
+
+
+def _around(root: Path, path: str, name: str) -> Iterator[int]:
+    """The values of a group and of those around it; in a container the paths may be the machine's,
+    of which it sees the root only.
+    """
+    group = root / path.lstrip("/")
+    for folder in (group, *group.parents):
+        with suppress(OSError, ValueError):  # there is no such group, or it says `max`
+            yield int((folder / name).read_text())
+        if folder == root:
+            return

@@ -1,5 +1,6 @@
 """The product's own commands as forks of the supervisor, which imports the product once: each
-process would take seconds for that by itself, and have all of it in memory of its own.
+process would take seconds for that by itself, and have all of it in memory of its own. The web
+server imports every view and template before the first request.
 """
 
 from __future__ import annotations
@@ -10,8 +11,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from threading import Thread
 
+from django.conf import settings
+from django.template.loader import get_template
+from django.template.utils import get_app_template_dirs
 from setproctitle import getproctitle, setproctitle
 
 from crawlsite import env
@@ -89,7 +94,7 @@ class Preload:
         env.adopt({**self._environment, "DJANGO_SETTINGS_MODULE": "crawlsite.settings"})
         try:
             import_module("django").setup()
-            import_module("crawlsite.supervisor.page_imports").import_pages()
+            import_module("crawlsite.supervisor.preload").import_pages()
             for module in MODULES:
                 import_module(module)
         except Exception as error:
@@ -117,3 +122,17 @@ def _run(command: Sequence[str]) -> None:
     else:
         sys.argv = list(command[1:])
         import_module("manage").main()
+
+
+def import_pages() -> None:
+    """Once, before processes are forked, and not in the first requests of each, behind which others
+    would wait for a thread.
+    """
+    import_module(settings.ROOT_URLCONF)
+    folders = [settings.BASE_DIR / "templates", *map(Path, get_app_template_dirs("templates"))]
+    for folder in folders:
+        own = folder.is_relative_to(settings.BASE_DIR)
+        if not own or folder.is_relative_to(settings.BASE_DIR / ".venv"):
+            continue  # of packages, which show few of theirs
+        for template in sorted(folder.rglob("*.html")):
+            get_template(str(template.relative_to(folder)))

@@ -11,8 +11,7 @@ from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.secret_headers import Recipients
 from crawling.web.vetting import AllowedRange, DialPolicy
 from crawling.work.pipeline.client import Client, Egress, RequestPolicy
-from crawling.work.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy
-from crawling.work.pipeline.shift_port import NoShift
+from crawling.work.pipeline.context import CrawlPace, FetchContext, LinkJudge, NoShift, RobotsPolicy
 
 HERE = AllowedRange(ip_network("127.0.0.0/8"), 1, 65535)
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from allocation.models import Pool, Process, RequestKind
 from allocation.services import create_pool, register_process, request_resources, take_lease
 from crawling.base.errors import BadOrder, WrongState
-from crawling.installation.default_pool import default_classes
+from crawling.installation.pools import default_classes
 from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS, SHIFTS
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.crawls.creation import create_crawl

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from ninja import Path, Query
 from pydantic import AfterValidator, AwareDatetime, WithJsonSchema
 
+from crawling.base.errors import BadOrder
 from crawling.orders.order import CrawlOrder
 from crawling.runs.crawls.revisions import EDITABLE
+from crawling.web.addresses import BadUrl, read_address
 from serving.access import needs
 
 may_view = needs("crawling.view_crawljob")
@@ -101,3 +103,20 @@ CHANGES = {
 #: and in the same words
 Order = Annotated[dict[str, Any], WithJsonSchema({**ORDER, "examples": [EXAMPLE]})]
 Changes = Annotated[dict[str, Any], WithJsonSchema(CHANGES)]
+
+
+def key_of(after: str) -> tuple[int, int]:
+    """The place behind which a list goes on. Raises BadOrder."""
+    try:
+        page_id, position = map(int, after.split("-")) if after else (-1, -1)
+    except ValueError as error:
+        raise BadOrder({"cursor": "It is no `next` of a page before."}) from error
+    return page_id, position
+
+
+def canonical_or_empty(name: str, text: str) -> str:
+    """Raises BadOrder."""
+    try:
+        return read_address(text.partition("#")[0]).url if text else ""
+    except BadUrl as error:
+        raise BadOrder({name: f"It is no whole URL: {error}."}) from error

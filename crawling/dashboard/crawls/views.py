@@ -27,9 +27,8 @@ from crawling.dashboard.base.recently_deleted import (
 from crawling.dashboard.base.requests import asked_ids, back, next_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.crawls.bulk import ACTIONS, bulk_action, chosen
-from crawling.dashboard.crawls.columns import COLUMNS, heads
 from crawling.dashboard.crawls.filter import CrawlFilter
-from crawling.dashboard.crawls.list_rows import list_rows
+from crawling.dashboard.crawls.list_rows import COLUMNS, heads, list_rows
 from crawling.dashboard.crawls.listing import CRAWLS_PER_PAGE, crawls_file, list_crawls
 from crawling.installation.permissions import acted_on
 from crawling.models import CrawlJob, Team

@@ -1,5 +1,5 @@
-"""Which pages of a run say the same: copies, near copies, and pages that name another address as
-their own. One query a page of a list.
+"""Which pages of a run say the same, as a page and as files: copies, near copies, and pages that
+name another address as their own. One query a page of a list.
 """
 
 from __future__ import annotations
@@ -9,12 +9,18 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from django.db.models import TextChoices
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
 
 from crawling.base.errors import CrawlError
 from crawling.base.timed import time_limit
+from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.models import Run
 from crawling.web.simhash import NEAR_BITS
-from serving.downloads import Download, row_file
+from serving.access import AuthenticatedRequest
+from serving.downloads import Download, row_file, send
+from serving.list_choices import choices_of
 from serving.listing.columns import Column
 from serving.paging import cut
 
@@ -130,3 +136,45 @@ def _rows(run: Run, kind: SimilarityKind) -> Iterator[dict[str, Any]]:
     while after is not None:
         found, after = list_alike(run, kind, after=after, most=CHUNK)
         yield from map(asdict, found)
+
+
+#: why a crawl that was never started has nothing here
+HAS_NO_PAGES = "it has no pages yet"
+ROWS = 50
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines"}
+
+
+@of_run(HAS_NO_PAGES)
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    """List the duplicates of `?kind=`, after the page `?after=`."""
+    kind = _kind(request)
+    after = asked_number(request, "after")
+    here: dict[str, Any] = {
+        "crawl": run.crawl,
+        "run": run,
+        "kinds": SimilarityKind,
+        "kind": kind,
+        "after": after,
+        "endings": ENDINGS,
+    }
+    try:
+        rows, following = list_alike(
+            run, kind, after=after or 0, most=choices_of(request).most(ROWS)
+        )
+    except DuplicateSearchTookTooLong as trouble:
+        return render(request, "crawling/duplicates.html", {**here, "trouble": str(trouble)})
+    return render(
+        request, "crawling/duplicates.html", {**here, "rows": rows, "following": following}
+    )
+
+
+@of_run(HAS_NO_PAGES)
+def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
+    """All duplicates of `?kind=`; kind: of file."""
+    return send(duplicates_file(run, _kind(request), kind))
+
+
+def _kind(request: AuthenticatedRequest) -> SimilarityKind:
+    """The kind asked for; nonsense counts as not given."""
+    asked = request.GET.get("kind", "")
+    return SimilarityKind(asked) if asked in SimilarityKind.values else SimilarityKind.EXACT

@@ -16,7 +16,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.admit.credits import ranking_of
-from crawling.frontier.admit.pattern_admission import PatternAdmission, admit_by_pattern
+from crawling.frontier.admit.pattern_watch import PatternAdmission, admit_by_pattern
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
 from crawling.frontier.admit.refusals import drop_verdicts, keep_refusals
 from crawling.frontier.admit.schedule import FIND_SEEN, MOST_ROWS, SeenUrl

@@ -1,18 +1,23 @@
-"""Hold the URLs of patterns whose pages yield too little."""
+"""Hold the URLs of patterns whose pages yield too little, and let in those that a rule has kept out
+and that pass now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
 
 from crawling.frontier.admit.pattern_worth import PatternWatch
-from crawling.frontier.admit.quarantine import hold, tell_quarantine
+from crawling.frontier.admit.quarantine import catch, hold, states_of, tell_quarantine
+from crawling.frontier.admit.schedule import add_queues, schedule_urls
 from crawling.frontier.sql_rows import SentRows, read_rows
-from crawling.frontier.types import UrlOutcome
+from crawling.frontier.types import Candidate, UrlOutcome
 from crawling.models import Run, TrapPattern
-from crawling.orders.scope.trap_gate import TrapState
+from crawling.orders.scope.trap_gate import TrapGate, TrapState
 from crawling.orders.scope.trap_patterns import Pattern
 
 
@@ -81,3 +86,33 @@ def watch_yields(
     tell_quarantine(run, news)
     watch.has_held |= bool(news)
     return held
+
+
+class PatternAdmission(NamedTuple):
+    new: int = 0
+    caught: int = 0
+
+
+def admit_by_pattern(
+    cursor: CursorWrapper, run: Run, found: Iterable[Candidate], *, numbers: Sequence[int]
+) -> PatternAdmission:
+    """Queue them, but for those of patterns that are held or banned; seeds in any case.
+
+    The caller holds the run's lock, and counts them.
+    """
+    gate = TrapGate(timezone.now().year, states_of(run.pk))
+    wanted: list[Candidate] = []
+    trapped: list[Candidate] = []
+    for candidate in found:
+        judged = gate.judge(candidate.address)
+        if candidate.via is None:
+            wanted.append(candidate)
+        elif not judged.is_banned:
+            key = judged.pattern.key if judged.pattern else None
+            kept = replace(candidate, pattern=key, trap=judged.trap)
+            (trapped if judged.trap else wanted).append(kept)
+    if trapped:  # the queues of both at once, as of the links of pages
+        add_queues(cursor, run.pk, [*wanted, *trapped], numbers=numbers)
+    new = schedule_urls(run, wanted, numbers=numbers).new
+    caught = catch(cursor, run, trapped, numbers=numbers).new if trapped else 0
+    return PatternAdmission(new + caught, caught)

@@ -27,7 +27,7 @@ from crawling.orders.scope.trap_patterns import (
     values_in,
 )
 from crawling.web.addresses import Address, canonical_address
-from crawling.web.content.own_words import word_marks
+from crawling.web.content.text_facts import word_marks
 from crawling.web.documents.written_links import shown_in
 from crawling.web.simhash import is_alike
 

@@ -11,8 +11,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Sum
 
-from crawling.frontier.bulk_insert import copy_in
-from crawling.frontier.sql_rows import SentRows
+from crawling.frontier.sql_rows import SentRows, copy_in
 from crawling.frontier.types import Refusal
 from crawling.machine.eviction import forget_oldest
 from crawling.models import Verdict, VerdictCount

@@ -14,11 +14,10 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
-from crawling.frontier.bulk_insert import add_hosts
 from crawling.frontier.host_placement import loads_of
 from crawling.frontier.rules.hosts import place_each
 from crawling.frontier.run_counts import QueueCount
-from crawling.frontier.sql_rows import SentRows, read_rows
+from crawling.frontier.sql_rows import SentRows, add_hosts, read_rows
 from crawling.frontier.types import Candidate
 from crawling.models import Run, UrlState
 from crawling.orders.ranking import Ranking

@@ -10,9 +10,9 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.base.errors import CheckpointTrouble
-from crawling.frontier.bulk_insert import NEW_HOSTS, NewHost
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED, CheckpointTable
 from crawling.frontier.run_counts import sum_up
+from crawling.frontier.sql_rows import NEW_HOSTS, NewHost
 
 Lines = Callable[[str], Iterable[str]]
 

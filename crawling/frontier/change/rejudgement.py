@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from crawling.frontier.admit.credits import ranking_of
-from crawling.frontier.admit.pattern_admission import admit_by_pattern
+from crawling.frontier.admit.pattern_watch import admit_by_pattern
 from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.exclusion import exclude, readmit
 from crawling.frontier.run_counts import FetchCounts, add_counts

@@ -1,28 +1,32 @@
-"""Let the links of recorded pages into the frontier; those of a page with very many in slices, so
-that no transaction holds the run's lock for long.
+"""Let the links of recorded pages into the frontier, as far as the run's soft limits leave room.
+
+A batch, and a page with very many links, go in parts, so that no transaction holds the run's lock
+for long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import Count
 
-from crawling.frontier.admit.budget_admission import within_budget
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.quarantine import catch
 from crawling.frontier.admit.refusals import keep_refusals
-from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls
-from crawling.frontier.record import batch_parts
+from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls, unseen
 from crawling.frontier.run_counts import FetchCounts, add_counts
+from crawling.frontier.run_limits import soft_limit_reached, softly_spent_hosts
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import UrlOutcome
+from crawling.frontier.types import Candidate, Refusal, UrlOutcome
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.orders.ranking import Order
+from crawling.orders.scope.filters import Rule
+from crawling.web.public_suffixes import domain_of
 
 
 class LinkAdmission(NamedTuple):
@@ -71,7 +75,7 @@ def without_first_links(outcome: UrlOutcome) -> UrlOutcome:
     """The page with those links and refusals only that `admit_first_links` leaves; itself if it has
     no more than one transaction may have.
     """
-    if batch_parts.links_of(outcome) <= batch_parts.MOST_LINKS:
+    if links_of(outcome) <= MOST_LINKS:
         return outcome
     first = _first_links(outcome)
     return replace(
@@ -99,7 +103,118 @@ def admit_first_links(
 
 
 def _first_links(outcome: UrlOutcome) -> UrlOutcome:
-    links = outcome.links[: batch_parts.MOST_LINKS]
-    return replace(
-        outcome, links=links, refusals=outcome.refusals[: batch_parts.MOST_LINKS - len(links)]
-    )
+    links = outcome.links[:MOST_LINKS]
+    return replace(outcome, links=links, refusals=outcome.refusals[: MOST_LINKS - len(links)])
+
+
+def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+    """The admitted links, and the limit that excludes the others.
+
+    The caller holds the run's lock.
+    """
+    links, refusals = _within_softly(run, links)
+    beyond = _hosts_kept_out(run, links)
+    if not beyond:
+        return links, refusals
+    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in beyond])
+    for link in kept_out:
+        rule, sentence = beyond[link.address.host_key]
+        refusals.append(_refusal(link, rule, sentence))
+    return [link for link in links if link.address.host_key not in beyond], refusals
+
+
+def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+    if not links:
+        return [], []
+    if crawl_wide := soft_limit_reached(run):
+        return [], [_refusal(link, Rule.BUDGET, crawl_wide) for link in unseen(run.pk, links)]
+    full = softly_spent_hosts(run, {link.address.host_key for link in links})
+    if not full:
+        return list(links), []
+    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in full])
+    sentence = "the soft limit on each host is reached for {}"
+    refusals = [
+        _refusal(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key))
+        for link in kept_out
+    ]
+    return [link for link in links if link.address.host_key not in full], refusals
+
+
+def _refusal(link: Candidate, rule: Rule, sentence: str) -> Refusal:
+    return Refusal(link.address.url, rule, sentence, link.depth, max(0, link.hops - 1), link.via)
+
+
+def _hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
+    """The links' hosts that the run must not begin with, each with the rule and a sentence.
+
+    Of new hosts those that were found first are let in. The caller holds the run's lock.
+    """
+    if not links:
+        return {}
+    budget = run.crawl.order.budget
+    hosts = {link.address.host_key: link.address.hostname for link in links}
+    known = set(run.queues.filter(host__name__in=hosts).values_list("host__name", flat=True))
+    new = {host: name for host, name in hosts.items() if host not in known}
+    kept_out = _beyond_domains(run, new, budget.domain_max_hosts)
+    in_all = budget.max_hosts
+    if in_all is not None and new.keys() - kept_out.keys():
+        room = max(0, in_all - run.queues.count())
+        sentence = f"the limit of {in_all:,} host{'s' * (in_all != 1)} is reached"
+        for host in [host for host in new if host not in kept_out][room:]:
+            kept_out[host] = (Rule.CRAWL_HOSTS, sentence)
+    return kept_out
+
+
+def _beyond_domains(run: Run, new: Mapping[str, str], most: int) -> dict[str, tuple[Rule, str]]:
+    domains = {host: domain_of(name) for host, name in new.items()}
+    if not any(domains.values()):
+        return {}
+    of_them = run.queues.filter(domain__in=set(domains.values()) - {""})
+    had = dict(of_them.values_list("domain").annotate(n=Count("pk")))
+    beyond = {}
+    for host, domain in domains.items():
+        had[domain] = had.get(domain, 0) + 1
+        if domain and had[domain] > most:
+            beyond[host] = (Rule.DOMAIN_BUDGET, f"the limit of hosts is reached for {domain}")
+    return beyond
+
+
+#: links and refusals that are written in one transaction
+MOST_LINKS = 5_000
+
+Part = tuple[Sequence[UrlOutcome], Mapping[int, int]]
+
+
+def in_parts(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iterator[Part]:
+    """The outcomes in as many parts as their links need, each with what counts of the archive's
+    files with it, by id: up to the first document of the next part. So each document before a
+    committed length has its page, and no page has a document beyond it.
+    """
+    if sum(map(links_of, outcomes)) <= MOST_LINKS:
+        yield outcomes, lengths
+        return
+    part: list[UrlOutcome] = []
+    links = 0
+    for outcome in sorted(outcomes, key=_place):
+        if part and links + links_of(outcome) > MOST_LINKS:
+            yield part, _lengths_before(_place(outcome), lengths)
+            part, links = [], 0
+        part.append(outcome)
+        links += links_of(outcome)
+    yield part, lengths
+
+
+def links_of(outcome: UrlOutcome) -> int:
+    return len(outcome.links) + len(outcome.refusals)
+
+
+def _place(outcome: UrlOutcome) -> tuple[int, int]:
+    """File and offset of its document; files are begun in the order of their ids."""
+    place = outcome.captured.place if outcome.captured else None
+    return (place.file_id, place.offset) if place else (0, 0)
+
+
+def _lengths_before(place: tuple[int, int], lengths: Mapping[int, int]) -> dict[int, int]:
+    file, offset = place
+    before = {other: length for other, length in lengths.items() if other < file}
+    return before | ({file: offset} if file in lengths else {})

@@ -17,17 +17,15 @@ from django.db.backends.utils import CursorWrapper
 
 from allocation.isolation import insist
 from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
-from crawling.frontier.admit.pattern_admission import PatternAdmission
-from crawling.frontier.admit.pattern_watch import watch_yields
+from crawling.frontier.admit.pattern_watch import PatternAdmission, watch_yields
 from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.rediscovery import note_modified
-from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
-from crawling.frontier.record.batch_parts import in_parts
 from crawling.frontier.record.link_admission import (
     LinkAdmission,
     admit_first_links,
     admit_links,
+    in_parts,
     without_first_links,
 )
 from crawling.frontier.record.outcome_log import OutcomeLog
@@ -42,7 +40,7 @@ from crawling.frontier.record.page_rows import (
 )
 from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.sql_rows import SentRows, read_rows
+from crawling.frontier.sql_rows import SentRows, copy_in, read_rows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Page, Run, Shift, UrlState
 from crawling.web.statuses import FetchStatus

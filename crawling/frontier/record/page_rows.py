@@ -11,9 +11,8 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.sql_rows import SentRows
+from crawling.frontier.sql_rows import SentRows, copy_in
 from crawling.frontier.types import ArchiveLocation, UrlOutcome
 from crawling.machine.eviction import forget_oldest
 from crawling.models import ExtractedRow, Page, Shift

@@ -1,13 +1,18 @@
 """Create, find, hand over and revoke the links that show one crawl's report without a log-in. A
 link opens nothing once the user who created it may not act on the crawl any more.
+
+The feeds and other pages that uses of crawls open to people without an account live as long: each
+stops with the account of its maker, unless another user takes it over.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -16,6 +21,7 @@ from django.utils import timezone
 
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, WrongState
+from crawling.base.use import offered
 from crawling.installation.permissions import may_still_share
 from crawling.models import CrawlJob, ShareLink
 
@@ -96,3 +102,42 @@ def shared_crawl(token: str) -> ShareLink | None:
 
 def _digest(token: str) -> str:
     return sha256(token.encode(errors="replace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class SharedKind:
+    """One kind of it; a use of crawls offers others as `SHARED` in its module `pages`."""
+
+    name: str
+    #: the route of the page of a crawl that has them
+    route: str
+    #: rows with a `crawl` that a user has made
+    by: Callable[[User], Iterable[Any]]
+    #: lets a row be another user's: row, receiver, who does so
+    hand_over: Callable[[Any, User, User], None]
+
+
+@dataclass(frozen=True)
+class SharedItem:
+    """One row of a kind."""
+
+    kind: SharedKind
+    row: Any
+
+    @property
+    def crawl(self) -> CrawlJob:
+        crawl: CrawlJob = self.row.crawl
+        return crawl
+
+
+SHARE_LINK = SharedKind(
+    "share link",
+    "crawling:share",
+    share_links_by,
+    lambda link, receiver, by: hand_link_over(link, receiver, by=by),
+)
+
+
+def shared_items(user: User) -> list[SharedItem]:
+    kinds = (SHARE_LINK, *offered("pages", "SHARED"))
+    return [SharedItem(kind, row) for kind in kinds for row in kind.by(user)]

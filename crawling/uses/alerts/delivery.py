@@ -20,8 +20,8 @@ from django.utils import timezone
 from requests.exceptions import RequestException
 
 from crawling.base.encrypted_text import SealBroken
-from crawling.installation.default_pool import WEBHOOK_KIB_PER_SECOND
 from crawling.installation.identity import allowed_networks, identity
+from crawling.installation.pools import WEBHOOK_KIB_PER_SECOND
 from crawling.uses.alerts.models import Delivery
 from crawling.uses.alerts.wording import (
     body_of,

@@ -13,7 +13,7 @@ from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.installation.default_pool import WEBHOOK_KIB_PER_SECOND
+from crawling.installation.pools import WEBHOOK_KIB_PER_SECOND
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import MessageFormat, is_mailbox

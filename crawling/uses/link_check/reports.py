@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from crawling.dashboard.base.link_parameters import canonical_or_empty, key_of
+from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
 from crawling.datasets.query import ask
 from crawling.models import Run, Url
 from crawling.uses.link_check.dataset_problems import failed_urls

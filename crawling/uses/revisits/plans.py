@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
-from crawling.frontier.bulk_insert import copy_in
+from crawling.frontier.sql_rows import copy_in
 from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan, Run, Withdrawal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.url_rules import UrlRule

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from crawling.dashboard.base.link_parameters import canonical_or_empty, key_of
+from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
 from crawling.datasets.structured_query import ask_structured, each_structured, structured_parquet
 from crawling.models import LinksPart, Page, Run
 from crawling.web.structured_rows import DataKind

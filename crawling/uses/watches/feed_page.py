@@ -8,8 +8,7 @@ from django.views.decorators.http import require_safe
 
 from crawling.uses.watches.api import feed_address
 from crawling.uses.watches.feed import atom, watch_of
-from serving.secret_addresses import HEADERS, exceeds_shared_reports
-from serving.visitors import seconds_left
+from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
 TYPE = "application/atom+xml; charset=utf-8"
 

@@ -16,7 +16,7 @@ from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import still_shared
 from crawling.models import CrawlJob
 from crawling.orders.scope.url_rules import UrlRuleKind
-from crawling.runs.crawls.shared_items import SharedKind
+from crawling.runs.crawls.share_links import SharedKind
 from crawling.uses.watches.api import feed_address
 from crawling.uses.watches.feed_page import feed
 from crawling.uses.watches.models import PageEvent, Watch

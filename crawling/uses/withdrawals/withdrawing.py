@@ -42,7 +42,7 @@ from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import ask_removal_of
 from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over
 from crawling.web.addresses import fingerprint, signed
-from crawling.web.expression_texts import required_text
+from crawling.web.expressions import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 from serving.listing.columns import Column
 

@@ -8,10 +8,11 @@ vets the next hop.
 from __future__ import annotations
 
 import re
+import ssl
 import sys
 import threading
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, cast
@@ -24,7 +25,6 @@ from requests.exceptions import ChunkedEncodingError, InvalidURL
 
 from crawling.web.addresses import canonical_address
 from crawling.web.document_stream import DocumentStream
-from crawling.web.fetch.certificates import certificate_end
 from crawling.web.fetch.connections import ConnectionPool, ConnectionSite
 from crawling.web.fetch.content_codings import PIECE_BYTES, DecodedBody
 from crawling.web.fetch.transfer import Transfer, TransferLimits
@@ -209,3 +209,28 @@ def _give(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
     # what is posted could be taken twice, were it sent over a connection that is closed meanwhile
     # (RFC 9110, section 9.2.2)
     curl.setopt(pycurl.FRESH_CONNECT, body is not None)
+
+
+#: what libcurl calls it
+ENDS = b"Expire date"
+
+
+def certificate_end(curl: pycurl.Curl) -> datetime | None:
+    """Of the certificate that the server's name stands in, which was verified; None: libcurl tells
+    of none.
+
+    Other certificates that the server has sent with it do not count: old roots among them are not
+    in use.
+    """
+    for certificate in curl.getinfo_raw(pycurl.INFO_CERTINFO)[:1]:
+        for name, value in certificate:
+            if name == ENDS:
+                return _moment(value)
+    return None
+
+
+def _moment(text: bytes) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(text.decode("ascii")), UTC)
+    except (ValueError, OverflowError, OSError):  # a year that no clock reaches
+        return None

@@ -20,7 +20,6 @@ from requests.exceptions import (
 )
 from urllib3 import HTTPHeaderDict
 
-from crawling.web.content.header_fields import SINGLE
 from crawling.web.document_stream import new_spool
 from crawling.web.fetch.deferred_work import do_deferred
 from crawling.web.fetch.progress import FetchStep, report_step
@@ -30,6 +29,7 @@ from crawling.web.fetch.transfer_errors import (
     StaleConnection,
     fault_of,
 )
+from crawling.web.http_caching import SINGLE
 
 #: so much libcurl reads at once, and no more is taken between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024

@@ -1,5 +1,5 @@
-"""The state that the fetch threads of a shift share: the crawl's order, and the units that the
-shift holds.
+"""The state that the fetch threads of a shift share: the crawl's order, the units that the shift
+holds, and the port by which they ask the shift and hand results over.
 """
 
 from __future__ import annotations
@@ -8,9 +8,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, Protocol, TypeVar
 
 from crawling.archive.earlier_answers import answer_of
 from crawling.archive.reader import originals_of
+from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.record.page_rows import KnownContents
@@ -27,13 +29,80 @@ from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
 from crawling.web.topics import Topic
 from crawling.work.pipeline.client import Client
-from crawling.work.pipeline.shift_port import NoShift, ShiftPort
+from dnscache.resolver import Resolution, resolve
 
 #: types of which a server sends more for as long as it is listened to: server-sent events (HTML
 #: Standard, section 9.2), and a camera's pictures
 ENDLESS_TYPES = frozenset({"text/event-stream", "multipart/x-mixed-replace"})
 #: types that servers give to sitemaps
 SITEMAP_TYPES = frozenset({*xml.TYPES, *GZIPS, *SILENT, "text/plain"})
+
+
+T = TypeVar("T")
+
+
+class ShiftPort(Protocol):
+    """Any fetch thread calls these at any time."""
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        """The database's answer; None: it is not there, or has none."""
+
+    def original_url(self, fingerprint: int, digest: bytes) -> int | None:
+        """The id of the run's URL that had this content first; None: no page of it is known."""
+
+    def resolve(self, host: str) -> Resolution:
+        """The addresses of a host that is not the visit's own."""
+
+    def lease_is_lost(self) -> bool:
+        """Whether the shift's time is over."""
+
+    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        """Hand an exchange to the archive, which closes it."""
+
+    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
+        """Hand on a robots.txt, to be stored for all crawls."""
+
+    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
+        """Hand on one that was asked for in a way of this crawl's own, to be stored for the run
+        alone.
+        """
+
+    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
+        """Hand on a host's changed session."""
+
+    def login_failed(self, sentence: str) -> None:
+        """Say why the crawl could not log in."""
+
+
+class NoShift:
+    """Around a test fetch: questions are answered at once, and nothing is kept."""
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        return question()
+
+    def original_url(self, fingerprint: int, digest: bytes) -> int | None:
+        return None
+
+    def resolve(self, host: str) -> Resolution:
+        return resolve(host)
+
+    def lease_is_lost(self) -> bool:
+        return False
+
+    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        captured.exchange.close()
+
+    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
+        pass
+
+    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
+        pass
+
+    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
+        pass
+
+    def login_failed(self, sentence: str) -> None:
+        pass
 
 
 class ReuseOffers:

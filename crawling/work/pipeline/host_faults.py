@@ -13,9 +13,8 @@ from crawling.frontier.due_queues import fetched_seed
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.statuses import OUTAGES, FetchStatus, explain, may_mean_host, succeeded
-from crawling.work.pipeline.address_rate_limit import acquire_turn
 from crawling.work.pipeline.context import FetchContext
-from crawling.work.pipeline.preconditions import route_to
+from crawling.work.pipeline.preconditions import acquire_turn, route_to
 from crawling.work.pipeline.visit import Visit
 
 

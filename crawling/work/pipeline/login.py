@@ -17,9 +17,8 @@ from crawling.web.forms.login_form import fill_in, is_same_form, login_form, nex
 from crawling.web.forms.submission import NotSent, Submission
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import OUTAGES, explain, is_redirect, may_pass, succeeded
-from crawling.work.pipeline.address_rate_limit import wait_for_turn
 from crawling.work.pipeline.context import FetchContext
-from crawling.work.pipeline.preconditions import route_to
+from crawling.work.pipeline.preconditions import route_to, wait_for_turn
 from crawling.work.pipeline.visit import Visit
 
 #: to the form, and from the form to the page behind it

@@ -1,5 +1,6 @@
 """The links of a page: those of its document and of its answer's head, and the sitemaps of its
-site, as the crawl's rules judge them.
+site, as the crawl's rules judge them, each with the similarity to the crawl's topic that is
+expected of its target.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from crawling.web.documents.html import (
     SHOWN_RELATIONS,
     refresh_target,
 )
+from crawling.web.documents.written_links import links_in
 from crawling.web.fetch.http import Fetched
 from crawling.web.links import Links, told_links
 from crawling.web.statuses import succeeded
+from crawling.web.topics import Topic, expected
 from crawling.work.pipeline.context import FetchContext, LinkJudge
-from crawling.work.pipeline.expected_similarity import with_similarity
 
 #: of which a robots.txt may name sitemaps
 MOST_OTHER_HOSTS = 10
@@ -283,3 +285,46 @@ def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
     others.pop(address.host_key, None)
     near = {address.host_key, *list(others)[:MOST_OTHER_HOSTS]}
     return [found for found in maps.found if found.host_key in near]
+
+
+def with_similarity(
+    links: Sequence[Candidate],
+    topic: Topic,
+    claimed: ClaimedUrl,
+    address: Address,
+    document: Document,
+) -> list[Candidate]:
+    """The links of a page, each with its target's expected similarity.
+
+    Where a redirect leads is expected to be as similar as the URL itself.
+    """
+    foreseen = min(1.0, max(0.0, -claimed.rank))
+    if not any(link.redirects == 0 for link in links):
+        return [replace(link, similarity=foreseen) for link in links]
+    language = document.metadata.language
+    page = topic.of_text(f"{document.title}\n{document.text}", language)
+    anchors = _anchors(address, document)
+    return [
+        replace(
+            link,
+            similarity=foreseen
+            if link.redirects
+            else expected(
+                page,
+                foreseen,
+                topic.of_link(anchors.get(link.address.url, ""), link.address.url, language),
+            ),
+        )
+        for link in links
+    ]
+
+
+def _anchors(address: Address, document: Document) -> dict[str, str]:
+    """The texts of the links to each target, one behind the other."""
+    texts: dict[str, dict[str, None]] = {}
+    for link in links_in(
+        document.written, address.url, base=document.base, charset=document.charset
+    ):
+        if link.anchor:
+            texts.setdefault(link.target, {})[link.anchor] = None
+    return {target: " ".join(anchors) for target, anchors in texts.items()}

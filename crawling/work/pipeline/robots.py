@@ -19,9 +19,14 @@ from crawling.web.fetch.robots import as_read, fetch_robots
 from crawling.web.politeness import backoff_after
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import OUTAGES, FetchStatus
-from crawling.work.pipeline.address_rate_limit import wait_for_next_turn, wait_for_turn
 from crawling.work.pipeline.context import FetchContext
-from crawling.work.pipeline.preconditions import address_to_dial, lack_robots, set_robots
+from crawling.work.pipeline.preconditions import (
+    address_to_dial,
+    lack_robots,
+    set_robots,
+    wait_for_next_turn,
+    wait_for_turn,
+)
 from crawling.work.pipeline.visit import Visit
 
 #: the longest wait for another host; one that is leased, or rests for longer, is tried later

@@ -13,12 +13,12 @@ from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.outages import Outage
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, FetchStatus
-from crawling.work.pipeline.address_rate_limit import acquire_turn
 from crawling.work.pipeline.conclusion import conclude
 from crawling.work.pipeline.context import FetchContext
 from crawling.work.pipeline.host_faults import ask_known_page, note_answer, within_patience
 from crawling.work.pipeline.login import is_logged_out, log_in, must_log_in
 from crawling.work.pipeline.preconditions import (
+    acquire_turn,
     lack_robots,
     refusal_by_robots,
     refusal_by_rules,

@@ -9,8 +9,7 @@ from django.utils import timezone
 from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
 from crawling.models import CrawlJob, Run
-from crawling.work.shift.context_factory import bytes_a_second
-from crawling.work.shift.parts import ShiftParts
+from crawling.work.shift.parts import ShiftParts, bytes_a_second
 
 
 def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:

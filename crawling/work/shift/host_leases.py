@@ -19,10 +19,9 @@ from crawling.frontier import (
 from crawling.models import Run, Shift
 from crawling.work.pipeline.context import FetchContext
 from crawling.work.pipeline.visit import Visit
-from crawling.work.shift.host_names import HostNames
-from crawling.work.shift.host_turns import HostTurns
+from crawling.work.shift.host_turns import HostTurns, count_all_requests, returned
+from crawling.work.shift.name_thread import HostNames
 from crawling.work.shift.refill import HostRefill, set_known_robots, set_known_sessions
-from crawling.work.shift.returned_visits import count_all_requests, returned
 from crawling.work.shift.workbench import LONG_REST_SECONDS, Workbench
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends

@@ -11,6 +11,7 @@ from types import FrameType
 from rq import get_current_job
 
 from allocation.services import take_lease
+from crawling.frontier.sql_rows import send_all_lists_quickly
 from crawling.machine.cpu_affinity import on_one_core
 from crawling.machine.shift_locks import hold
 from crawling.machine.vitals import VITALS
@@ -19,7 +20,6 @@ from crawling.orders.scope.scope import Reach, Scope
 from crawling.runs.extensions import installed_extensions
 from crawling.runs.shift_lifecycle import begin_shift, settle_ended_shift
 from crawling.web.addresses import canonical_address
-from crawling.work.shift.arrays import send_all_lists_quickly
 from crawling.work.shift.grants import ShiftGrants
 from crawling.work.shift.lease import LeaseThread
 from crawling.work.shift.work import ShiftWork

@@ -23,9 +23,9 @@ from rq.worker_registration import register
 import crawling.work.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
+from crawling.machine.cpu_affinity import let_pages_go_first
 from crawling.machine.memory_limit import prefer_oom_kill
 from crawling.machine.orphans import stop_with_parent
-from crawling.machine.priority import let_pages_go_first
 from crawling.machine.vitals import VITALS, KillReason, examine
 from crawling.models import RunProcess
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost

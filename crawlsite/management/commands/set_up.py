@@ -12,8 +12,7 @@ from django.core.management.base import BaseCommand
 from allocation.models import Pool
 from allocation.services import add_class, create_pool
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.installation.default_pool import default_classes
-from crawling.installation.pools import default_pool
+from crawling.installation.pools import default_classes, default_pool
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.examples import DEMO_ADDRESS, demo_web

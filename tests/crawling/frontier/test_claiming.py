@@ -6,9 +6,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crawling.frontier.due_queues import seconds_until_due
-from crawling.frontier.host_budgets import claimable, uses_of
 from crawling.frontier.leases import claim_urls
-from crawling.frontier.run_limits import pages_left
+from crawling.frontier.run_limits import claimable, pages_left, uses_of
 from crawling.frontier.types import ServerAnswer
 from crawling.models import CrawlJob, HostQueue, Run, Url
 from crawling.web.statuses import FetchStatus

@@ -12,10 +12,10 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from crawling.frontier import run_lock
-from crawling.frontier.bulk_insert import add_hosts
 from crawling.frontier.change import manual_order
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.released_hosts import rest_queues
+from crawling.frontier.sql_rows import add_hosts
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
 from crawling.orders.scope.trap_patterns import suspicion

@@ -17,7 +17,7 @@ from allocation.services import register_process, request_resources
 from crawling.datasets.jobs import SECOND_READING
 from crawling.jobs import turns
 from crawling.jobs.turns import idle_turn
-from crawling.machine.priority import GROUP, IDLE_NICENESS
+from crawling.machine.cpu_affinity import GROUP, IDLE_NICENESS
 from crawling.uses.extraction.jobs import EXTRACTION
 from tests.stack import background_queue
 

@@ -9,7 +9,7 @@ from base64 import b64encode
 
 import pytest
 
-from crawling.machine.npm_package import BadPackage, NpmPackage
+from crawlsite.replay.player import BadPackage, NpmPackage
 
 KEPT = {"LICENSE": "LICENSE", "build/dist/program.jar": "program.jar"}
 

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from crawling.machine.priority import GROUP
+from crawling.machine.cpu_affinity import GROUP
 
 #: a worker and its work process; the session's change may be refused while others change theirs
 PROGRAM = """
 import os, time
-from crawling.machine.priority import GROUP, SESSION_NICENESS, let_pages_go_first
+from crawling.machine.cpu_affinity import GROUP, SESSION_NICENESS, let_pages_go_first
 let_pages_go_first()
 print(os.nice(0), GROUP.read_text().split()[-1], flush=True)
 if os.fork():
@@ -27,7 +27,7 @@ else:
 #: a worker and its work process, which says the session's niceness until it is the one expected
 IDLE = """
 import os, time
-from crawling.machine.priority import GROUP, IDLE_NICENESS, hurry, let_shifts_go_first
+from crawling.machine.cpu_affinity import GROUP, IDLE_NICENESS, hurry, let_shifts_go_first
 
 def reached(niceness, change):
     until = time.monotonic() + 20

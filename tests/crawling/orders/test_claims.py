@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import BankVerdict, State, decide, granted
-from crawling.installation.default_pool import default_classes
+from crawling.installation.pools import default_classes
 from crawling.orders.claims import (
     MIB,
     NEEDED,

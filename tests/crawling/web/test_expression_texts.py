@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.web.expression_texts import required_text
-from crawling.web.expressions import BadExpression, read_expression
+from crawling.web.expressions import BadExpression, read_expression, required_text
 
 
 @pytest.mark.parametrize(

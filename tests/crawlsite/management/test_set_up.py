@@ -6,7 +6,7 @@ from django.core.management import call_command
 
 from allocation.models import Pool
 from allocation.services import create_pool
-from crawling.installation.default_pool import default_classes
+from crawling.installation.pools import default_classes
 
 
 def test_a_pool_from_before_a_class_came_gets_it_at_the_next_start(db, settings):

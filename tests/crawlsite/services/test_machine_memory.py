@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from crawlsite.services.machine_memory import usable_bytes
+from crawlsite.services.postgres import usable_bytes
 
 MIB = 2**20
 

@@ -15,7 +15,7 @@ from crawlsite.services import postgres
 from crawlsite.services.binaries import find_postgres
 from crawlsite.services.child import notes_dir
 from crawlsite.services.embedded_servers import EmbeddedServers
-from crawlsite.services.machine_memory import usable_bytes
+from crawlsite.services.postgres import usable_bytes
 from crawlsite.services.stops import StartError
 
 

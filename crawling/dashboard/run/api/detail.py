@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from allocation.api.details import wait_out
+from allocation.api.pools import wait_out
 from crawling.dashboard.base.api_schemas import HoldingOut, ProcessHoldingsOut
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.run.processes import ProcessHoldings, dealings_of

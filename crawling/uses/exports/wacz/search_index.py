@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import IO
 from urllib.parse import urlsplit
 
-from crawling.archive.asked_methods import method_query
+from crawling.archive.reader import method_query
 
 #: bytes of the lines that are sorted in memory: about 100,000 lines
 MOST_IN_MEMORY = 40_000_000

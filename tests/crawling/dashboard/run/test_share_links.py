@@ -22,7 +22,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.share_links import MOST_LINKS, create_share_link
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
-from serving.secret_addresses import SHARED_REPORTS
+from serving.visitors import SHARED_REPORTS
 from tests.crawling.pages import browser, soup, timeless
 
 ADDRESSES = count(1)

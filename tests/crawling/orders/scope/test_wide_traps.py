@@ -16,7 +16,7 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import PROBE_PAGES
 from crawling.runs.crawls.traps import approve_trap
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.web.content.own_words import own_words, text_key
+from crawling.web.content.text_facts import own_words, text_key
 from crawling.web.simhash import is_alike
 from tests.crawling.pages import browser
 

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 
 from crawling.models import Page
 from crawling.web.content import text_facts
-from crawling.web.content.own_words import own_words, text_key, word_marks
-from crawling.web.content.text_facts import LONGEST_KEPT, MOST_COMPARED, TextFacts
+from crawling.web.content.text_facts import (
+    LONGEST_KEPT,
+    MOST_COMPARED,
+    TextFacts,
+    own_words,
+    text_key,
+    word_marks,
+)
 from crawling.web.simhash import simhash
 
 URL, TITLE = "http://h.test/willow", "The willow"

@@ -11,9 +11,9 @@ import pytest
 from crawling.models import Host
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.fetch.budgets import MemoryBudget
-from crawling.work.pipeline.shift_port import NoShift
-from crawling.work.shift.context_factory import make_context
+from crawling.work.pipeline.context import NoShift
 from crawling.work.shift.host_leases import HostLeases
+from crawling.work.shift.parts import make_context
 from crawling.work.shift.workbench import Workbench
 from tests.crawling.frontiers import Frontier
 from tests.crawling.work.preresolver.test_gate import settle

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from crawling.frontier import CapturedExchange, RecordingState, ServerAnswer, record_all, run_lock
 from crawling.frontier.admit import schedule
-from crawling.frontier.record import batch_parts, outcome_writer
-from crawling.frontier.record.batch_parts import in_parts
+from crawling.frontier.record import link_admission, outcome_writer
+from crawling.frontier.record.link_admission import in_parts
 from crawling.frontier.types import ArchiveLocation
 from crawling.models import ArchiveFile, Page, Shift
 from crawling.web.document_stream import DocumentStream
@@ -64,7 +64,7 @@ def claimed(frontier, count):
     ],
 )
 def test_a_part_of_a_batch_commits_of_each_file_what_its_pages_have(monkeypatch, pages, parts):
-    monkeypatch.setattr(batch_parts, "MOST_LINKS", 10)
+    monkeypatch.setattr(link_admission, "MOST_LINKS", 10)
 
     class Claimed:
         url = "http://a.test/"
@@ -86,7 +86,7 @@ def test_a_part_of_a_batch_commits_of_each_file_what_its_pages_have(monkeypatch,
 
 
 def test_pages_with_very_many_links_are_recorded_in_parts_that_each_are_whole(db, monkeypatch):
-    monkeypatch.setattr(batch_parts, "MOST_LINKS", 100)
+    monkeypatch.setattr(link_admission, "MOST_LINKS", 100)
     frontier = Frontier()
     file = ArchiveFile.objects.create(
         run=frontier.run, name="run1-here-0-00000.warc.gz", machine="here", slot=0
@@ -131,7 +131,7 @@ def new_urls_by_transaction():
 
 @pytest.mark.parametrize("order", ["breadth_first", "best_first", "focused", "opic"])
 def test_the_links_of_one_page_are_admitted_in_parts_before_it_is_recorded(db, monkeypatch, order):
-    monkeypatch.setattr(batch_parts, "MOST_LINKS", 20)
+    monkeypatch.setattr(link_admission, "MOST_LINKS", 20)
     frontier = Frontier(order=order)
     first, second = claimed(frontier, 2)
     inserted, looking = new_urls_by_transaction()
@@ -149,7 +149,7 @@ def test_the_links_of_one_page_are_admitted_in_parts_before_it_is_recorded(db, m
 
 
 def test_a_page_that_is_fetched_again_after_its_first_links_counts_once(db, monkeypatch):
-    monkeypatch.setattr(batch_parts, "MOST_LINKS", 20)
+    monkeypatch.setattr(link_admission, "MOST_LINKS", 20)
     frontier = Frontier()
     [url] = claimed(frontier, 1)
     killed = page(url, 50)
@@ -172,7 +172,7 @@ def interrupted(*args, **options):
 
 
 def test_links_of_a_page_that_another_shift_has_by_now_are_not_admitted(db, monkeypatch):
-    monkeypatch.setattr(batch_parts, "MOST_LINKS", 20)
+    monkeypatch.setattr(link_admission, "MOST_LINKS", 20)
     frontier = Frontier()
     [url] = claimed(frontier, 1)
     frontier.give_back()

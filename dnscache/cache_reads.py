@@ -84,7 +84,7 @@ class CacheReadServer:
         return {"packed": self._memory.packed, "domains": found}
 
 
-def ask_caches(**question: str | int) -> list[dict[str, Any]]:
+def query_caches(**question: str | int) -> list[dict[str, Any]]:
     """Return what each living cache has, by the alphabet of machines: the tree of a `domain`, or up
     to `most` registered names behind `after` that have `text` in them.
 

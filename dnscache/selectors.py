@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from dnscache.cache_reads import ask_caches
+from dnscache.cache_reads import query_caches
 from dnscache.lookup import configured_servers, server_text
 from dnscache.models import (
     DnsEntry,
@@ -336,7 +336,7 @@ class DomainTree(CacheView):
 
 def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = "") -> DomainList:
     """Return registered names from table 1 of a living cache, with how many names each tree has."""
-    told, machines = _one_of(ask_caches(text=text, after=after, most=most), machine)
+    told, machines = _one_of(query_caches(text=text, after=after, most=most), machine)
     if told is None:
         return DomainList(None, machines, 0, [])
     found = [DomainCount(*row) for row in told["domains"]]
@@ -347,7 +347,7 @@ def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
     """Return the tree of a registered name as a living cache has it: second level, and the third
     below it.
     """
-    told, machines = _one_of(ask_caches(domain=registrable), machine)
+    told, machines = _one_of(query_caches(domain=registrable), machine)
     if told is None:
         return DomainTree(None, machines, [], [], 0)
     branches = [

@@ -30,11 +30,11 @@ from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.jobs import CHECKPOINT
-from crawling.uses.copies.asked import ask_clusters, ask_text
+from crawling.uses.copies.asked import request_clusters, request_text_search
 from crawling.uses.copies.pages import ROWS
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
-from crawling.uses.exports.rows import ask_export
-from crawling.uses.extraction.asked import ask_tables
+from crawling.uses.exports.rows import request_export
+from crawling.uses.extraction.asked import request_tables
 from crawling.uses.extraction.jobs import open_extraction
 from crawling.uses.imports.jobs import IMPORT
 from crawling.uses.link_graph.jobs import LINK_GRAPH
@@ -181,9 +181,9 @@ def use_pages(page: Page, *, by: User) -> None:
     """
     run = page.run
     for kind in (MIRROR, LATEST_MIRROR):
-        run_job(ask_export(run, kind, by=by).pk)
-    clusters = ask_clusters(run, None, near=True, skip=0, most=ROWS, by=by)
-    for asked in (ask_tables(page, by=by), clusters):
+        run_job(request_export(run, kind, by=by).pk)
+    clusters = request_clusters(run, None, near=True, skip=0, most=ROWS, by=by)
+    for asked in (request_tables(page, by=by), clusters):
         run_job(asked.pk)
     create_watch(run.crawl, WatchFields("page", page.url.url), by=by)
     create_source(run.crawl, SeedSourceFields("feed", f"{page.url.url}.xml"), by=by)
@@ -223,7 +223,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
     question = {"order": {"seeds": crawl.seeds}, "answers": {}}
     inquiry = ask(InquiryKind.TEST_FETCH, question, by=by)
     run = crawl.runs.first()
-    text = ask_text("five words in a row", run, by=by)
+    text = request_text_search("five words in a row", run, by=by)
     return {
         "text": text.pk,
         "hosts": host,

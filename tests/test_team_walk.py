@@ -38,8 +38,8 @@ from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.crawls.teams import set_team_rule
 from crawling.runs.crawls.templates import remove_template, save_template
-from crawling.runs.housekeeping.deletion import ask_deletion
-from crawling.runs.housekeeping.run_removal import ask_removal
+from crawling.runs.housekeeping.deletion import request_deletion
+from crawling.runs.housekeeping.run_removal import request_removal
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort
 from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
@@ -513,12 +513,12 @@ def test_an_action_on_all_that_a_filter_finds_takes_those_one_may_act_on(teams, 
 def deleted_things(crawl: CrawlJob, ada: User) -> list[tuple[str, int, str]]:
     """A crawl, a run, a schedule and a template that ada has deleted: kind, number, name."""
     gone = create_crawl({"name": "Gone", "seeds": [SEED], "team": "Press"}, by=ada)
-    ask_deletion(gone, by=ada)
+    request_deletion(gone, by=ada)
     abort(crawl, by=ada)
     run = crawl.runs.get()
     Run.objects.filter(pk=run.pk).update(state=RunState.STOPPED)
     run.refresh_from_db()
-    ask_removal(run, by=ada)
+    request_removal(run, by=ada)
     set_schedule(crawl, {"every_minutes": 60}, by=ada)
     remove_schedule(crawl, by=ada)
     remove_template(save_template(crawl, "Kept", by=ada), by=ada)

@@ -40,7 +40,7 @@ from crawling.frontier.released_hosts import ReturnedHost, let_go
 from crawling.frontier.sql_rows import add_hosts, copy_in
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunProcess, Shift, Url, UrlState
 from crawling.models.jobs import RunState
-from crawling.runs.housekeeping.run_removal import ask_removal, remove_rows
+from crawling.runs.housekeeping.run_removal import remove_rows, request_removal
 from crawling.web.addresses import fingerprint, read_address
 from crawling.web.content.text_facts import TextFacts
 
@@ -246,7 +246,7 @@ class GrownFrontier:
         self.run.save()
         self.shift.ended_at = datetime.now(UTC)
         self.shift.save()
-        ask_removal(self.run, by=None, for_good=True)
+        request_removal(self.run, by=None, for_good=True)
         with timed() as taken:
             while not remove_rows():
                 pass

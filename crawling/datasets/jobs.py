@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.datasets.parts import collected_parts, lost_parts
 from crawling.datasets.progress import unread_parts, unread_runs
-from crawling.jobs.enqueue import ask_job
+from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
@@ -24,11 +24,11 @@ LATE = timedelta(seconds=30)
 MEMORY_MIB = 96
 
 
-def ask_reading(run: Run, *, by: User | None) -> int:
+def request_reading(run: Run, *, by: User | None) -> int:
     """Let a background job read its pages again; returns how many parts wait."""
     waiting = unread_parts(run).count()
     if waiting:
-        ask_job(SECOND_READING, run, by=by)
+        request_job(SECOND_READING, run, by=by)
     return waiting
 
 

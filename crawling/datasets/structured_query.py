@@ -29,7 +29,7 @@ NOTHING = no_rows(STRUCTURED)
 SECONDS_OF_A_FILE = 60.0
 
 
-def ask_structured(
+def query_structured(
     run: Run, query: str, values: Mapping[str, Any], *, page: Page | None = None
 ) -> list[tuple[Any, ...]]:
     """The rows of a query over the table `structured`. Raises LinkSearchTookTooLong.

@@ -22,7 +22,7 @@ from redis.exceptions import RedisError
 from crawling.base.audit import note
 from crawling.base.errors import WrongState
 from crawling.installation.permissions import is_administrator, require_act, require_own
-from crawling.jobs.enqueue import ask_job, jobs_of
+from crawling.jobs.enqueue import jobs_of, request_job
 from crawling.jobs.kinds import JobKind, job_kinds, kind_of, state_of
 from crawling.jobs.removal import LEAVING, clear_job_files
 from crawling.jobs.running import HELD_AS
@@ -81,7 +81,7 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
     same = BackgroundJob.objects.filter(kind=kind.name, spec=job.spec, run=job.run)
     if found := same.filter(ended_at=None, is_forgotten=False).first():
         return found
-    again = ask_job(kind, _run_of(kind, job), job.spec, by=by, subject=job.subject)
+    again = request_job(kind, _run_of(kind, job), job.spec, by=by, subject=job.subject)
     if again.spec != job.spec:
         raise WrongState(f"Job {again.pk} does other work on the run; wait for its end.")
     return again

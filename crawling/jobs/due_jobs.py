@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.base.errors import CrawlError
-from crawling.jobs.enqueue import ask_job
+from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import DueJob, JobKind, job_kinds
 from crawling.jobs.running import GONE
 from crawling.models import BackgroundJob, Run
@@ -32,7 +32,7 @@ def ask_for_due_jobs() -> None:
         taken = _taken(kind, {one.subject for one in due}) if due else set()
         for one in [one for one in due if one.subject not in taken][:MOST_AT_ONCE]:
             try:
-                ask_due_job(kind, one)
+                request_due_job(kind, one)
             except CrawlError as error:
                 facts = {"kind": kind.name, "subject": one.subject, "error": str(error)}
                 logger.warning("a job that is due cannot be asked for", extra=facts)
@@ -41,17 +41,17 @@ def ask_for_due_jobs() -> None:
 def ask_unless_taken(kind: JobKind, due: DueJob) -> None:
     """Ask for a job, unless one is open for its subject or has failed just now."""
     if not _taken(kind, {due.subject}):
-        ask_due_job(kind, due)
+        request_due_job(kind, due)
 
 
-def ask_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
+def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
     """Ask for one; None: its run is deleted."""
     run = None
     if due.run is not None:
         run = Run.objects.filter(pk=due.run).first()
         if run is None:
             return None
-    return ask_job(kind, run, due.spec, by=None, subject=due.subject)
+    return request_job(kind, run, due.spec, by=None, subject=due.subject)
 
 
 def _taken(kind: JobKind, subjects: Collection[str]) -> set[str]:

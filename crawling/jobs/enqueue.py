@@ -20,7 +20,7 @@ from crawling.models import BackgroundJob, Run
 TRIES = 5
 
 
-def ask_job(
+def request_job(
     kind: JobKind,
     run: Run | None,
     spec: Mapping[str, Any] | None = None,

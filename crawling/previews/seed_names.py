@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.1
 
 
-def ask_names(seeds: Sequence[str], *, by: User | None) -> Inquiry | None:
+def request_name_lookups(seeds: Sequence[str], *, by: User | None) -> Inquiry | None:
     """Let a background job look up the names whose addresses are not known; None: it need not, or
     too many pages ask at this moment. seeds: in canonical form.
     """
@@ -42,7 +42,7 @@ def ask_names(seeds: Sequence[str], *, by: User | None) -> Inquiry | None:
 
 def await_names(seeds: Sequence[str], *, by: User | None) -> None:
     """Wait PATIENCE_SECONDS at most until the addresses of the names are known."""
-    inquiry, until = ask_names(seeds, by=by), time.monotonic() + PATIENCE_SECONDS
+    inquiry, until = request_name_lookups(seeds, by=by), time.monotonic() + PATIENCE_SECONDS
     while inquiry and inquiry.is_open and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)  # it reads a row: another process answers
         inquiry.refresh_from_db()

@@ -34,7 +34,7 @@ from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.checkpoint_import import import_checkpoint
-from crawling.uses.checkpoints.jobs import CHECKPOINT, ask_checkpoint
+from crawling.uses.checkpoints.jobs import CHECKPOINT, request_checkpoint
 from crawlsite.tokens import make_token
 from tests.crawling.conftest import do_shifts
 from tests.crawling.shared import Shared
@@ -115,7 +115,7 @@ class Scene:
         create_crawl(fields | {"name": "By proxy", "proxy": proxy}, by=ada)
         set_schedule(made, {"every_minutes": 60}, by=ada)
         self.share = create_share_link(made, days=7, by=ada)
-        run_job(ask_checkpoint(run, by=ada).pk)
+        run_job(request_checkpoint(run, by=ada).pk)
         self.crawl = CrawlJob.objects.get(pk=made.pk)
         self.restored = self._restore(host).crawl
 

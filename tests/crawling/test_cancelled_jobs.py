@@ -30,7 +30,7 @@ from crawling.scheduler.messages import resend_background
 from crawling.uses.alerts.models import Notice
 from crawling.uses.exports.mirror.jobs import MIRROR
 from crawling.uses.exports.wacz.jobs import WACZ
-from crawling.uses.imports.import_jobs import ask_import
+from crawling.uses.imports.import_jobs import request_import
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from experiments import store
 from experiments.cancel import cancel_experiment
@@ -409,7 +409,7 @@ def test_an_import_is_either_cancelled_or_there(place, queue, pool, loopback, mo
         warc(answer("http://127.0.0.1:8900/1"), packed=False)
     )
     ada = browser("operator")
-    row = ask_import(["a.warc"], "", by=User.objects.get(username="operator"))
+    row = request_import(["a.warc"], "", by=User.objects.get(username="operator"))
 
     run_job(row.pk)
     told = ada.post(f"/api/v1/imports/{row.pk}/cancel")
@@ -421,7 +421,7 @@ def test_an_import_is_either_cancelled_or_there(place, queue, pool, loopback, mo
 def test_an_import_whose_worker_was_killed_goes_before_those_that_wait(place, queue):
     for name in ("a", "b", "c"):
         (place / "imports" / f"{name}.warc").touch()
-    lost, *others = (ask_import([f"{name}.warc"], "", by=None) for name in "abc")
+    lost, *others = (request_import([f"{name}.warc"], "", by=None) for name in "abc")
     imports = django_rq.get_queue(IMPORTS)
     job = imports.fetch_job(f"job-{lost.pk}")
     imports.remove(job)

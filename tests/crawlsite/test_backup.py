@@ -24,8 +24,8 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import shift_was_reaped
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
-from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
-from crawling.uses.exports.rows import ask_export
+from crawling.uses.checkpoints.jobs import Checkpoint, checkpoints_of, request_checkpoint
+from crawling.uses.exports.rows import request_export
 from crawling.uses.exports.state import state_of
 from crawling.uses.exports.wacz.jobs import WACZ
 from crawling.work.worker.jobs import run_shift
@@ -150,7 +150,7 @@ def test_exports_are_made_anew_and_checkpoints_stay_where_they_are(
 ):
     settings.CHECKPOINT_DIR = tmp_path / "checkpoints"
     run = Run.objects.get()
-    for job in (ask_export(run, WACZ), ask_checkpoint(run)):
+    for job in (request_export(run, WACZ), request_checkpoint(run)):
         run_job(job.pk)
     call_command("backup", tmp_path / "with-jobs")
     elsewhere()
@@ -160,7 +160,7 @@ def test_exports_are_made_anew_and_checkpoints_stay_where_they_are(
     run = Run.objects.get()
     told = state_of(run, WACZ)
     assert (told.file, told.trouble) == (None, "")
-    run_job(ask_export(run, WACZ).pk)
+    run_job(request_export(run, WACZ).pk)
     assert state_of(run, WACZ).file is not None
     (checkpoint,) = map(Checkpoint.of, checkpoints_of(run.crawl))
     assert checkpoint.directory == str(*settings.CHECKPOINT_DIR.iterdir())

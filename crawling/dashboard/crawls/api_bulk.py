@@ -29,7 +29,7 @@ from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.previews.seed_fetches import request_test_fetch
-from crawling.previews.seed_names import ask_names
+from crawling.previews.seed_names import request_name_lookups
 from crawling.runs.crawls import saved_views
 from crawling.runs.crawls.creation import check_order
 from crawling.runs.crawls.scope_tests import MOST_TESTED, try_order
@@ -258,7 +258,7 @@ def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) 
         checked, _ = check_order(order, by=request.user)
     except BadOrder as error:
         return {"errors": error.errors, "estimate": [], "closed": [], "is_resolving": False}
-    asked = ask_names(checked.seeds, by=request.user)
+    asked = request_name_lookups(checked.seeds, by=request.user)
     return {
         "errors": {},
         "estimate": estimate(checked),

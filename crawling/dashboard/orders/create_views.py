@@ -34,7 +34,7 @@ from crawling.orders.sections.fetching import masked_in
 from crawling.previews.inquiries import question_of
 from crawling.previews.seed_fetch_results import SeedTestFetch
 from crawling.previews.seed_fetches import MOST_TRIED, request_test_fetch
-from crawling.previews.seed_names import ask_names, await_names
+from crawling.previews.seed_names import await_names, request_name_lookups
 from crawling.runs.crawls.creation import check_order, create_crawl, order_of
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.crawls.templates import as_crawl, remove_template, save_template, templates_for
@@ -179,7 +179,7 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
         wrong = [str(form.fields[name].label) for name in form.fields if name in form.errors]
         foreseen = [f"No estimate yet. To fill in or correct: {listed(wrong) or 'an answer'}."]
     seeds = form.seeds_in_order()
-    asked = ask_names(seeds, by=request.user)
+    asked = request_name_lookups(seeds, by=request.user)
     closed = {"closed": closed_addresses(seeds)}
     part = render_to_string("crawling/_closed_addresses.html", closed, request)
     is_resolving = bool(asked and asked.is_open)

@@ -28,12 +28,12 @@ def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) ->
     Its processes stay in the pool, finished: the ledger of what was granted outlives the crawl.
     Archive files on other machines go when a shift begins its archive there.
     """
-    ask_deletion(crawl, by=by, for_good=for_good)
+    request_deletion(crawl, by=by, for_good=for_good)
     if for_good:
         remove_rows()
 
 
-def ask_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
+def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
     """Hide a crawl from all users and free its name; its rows and files are removed later.
 
     Raises WrongState.

@@ -17,7 +17,7 @@ from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import Retention, read_retention
 from crawling.runs.housekeeping.retention_view import fates_of, standing
-from crawling.runs.housekeeping.run_removal import ask_removal
+from crawling.runs.housekeeping.run_removal import request_removal
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ def _delete(crawl: CrawlJob, now: datetime) -> bool:
     # The latest first: an earlier one may be needed by nothing but what goes before it.
     for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
         try:
-            ask_removal(run, by=account_of(SCHEDULER), because=going[run.number], for_good=True)
+            request_removal(run, by=account_of(SCHEDULER), because=going[run.number], for_good=True)
         except WrongState as trouble:  # it was started meanwhile
             logger.info("a run stays for now", extra={"run": str(run), "reason": str(trouble)})
     return bool(going)

@@ -103,12 +103,14 @@ def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
     """Delete a run that has ended and that no other needs. Its rows go after RESTORABLE; for good
     they go at once, or as soon as the scheduler gets to what is left. Raises WrongState.
     """
-    ask_removal(run, by=by, for_good=for_good)
+    request_removal(run, by=by, for_good=for_good)
     if for_good:
         remove_rows()
 
 
-def ask_removal(run: Run, *, by: User | None, because: str = "", for_good: bool = False) -> None:
+def request_removal(
+    run: Run, *, by: User | None, because: str = "", for_good: bool = False
+) -> None:
     """Hide a run from all users; its rows and files are removed later.
 
     Raises WrongState.

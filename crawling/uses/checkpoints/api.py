@@ -15,7 +15,7 @@ from crawling.dashboard.base.api_parameters import CrawlId, may_change, may_view
 from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.models import BackgroundJob
-from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
+from crawling.uses.checkpoints.jobs import Checkpoint, checkpoints_of, request_checkpoint
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import listed
 from serving.listing.sources import QueryList
@@ -77,7 +77,9 @@ def create_checkpoint(request: AuthenticatedRequest, crawl_id: CrawlId) -> Statu
     """A pending checkpoint is returned instead of a second one. It is written to CHECKPOINT_DIR;
     without that setting the request is refused.
     """
-    return Status(202, _checkpoint_out(ask_checkpoint(get_run(crawl_id, None), by=request.user)))
+    return Status(
+        202, _checkpoint_out(request_checkpoint(get_run(crawl_id, None), by=request.user))
+    )
 
 
 ROUTERS = (("/crawls", checkpoints, "checkpoints"),)

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from crawling.base.audit import note
 from crawling.base.errors import CheckpointTrouble
-from crawling.jobs.enqueue import ask_job, jobs_of
+from crawling.jobs.enqueue import jobs_of, request_job
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
@@ -78,7 +78,7 @@ CHECKPOINT = JobKind(
 KINDS = (CHECKPOINT,)
 
 
-def ask_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
+def request_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
     """Let the background worker take one, unless one is about to be taken.
 
     Raises CheckpointTrouble.
@@ -91,7 +91,7 @@ def ask_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
     with transaction.atomic():
         if by and not jobs_of(CHECKPOINT, run).filter(ended_at=None).exists():
             note(by, run.crawl, "asked for a checkpoint", {"run": (None, run.number)})
-        return ask_job(CHECKPOINT, run, by=by)
+        return request_job(CHECKPOINT, run, by=by)
 
 
 def ask_for_due() -> None:
@@ -104,7 +104,7 @@ def ask_for_due() -> None:
         latest=Coalesce(asked_at, F("started_at"))
     )
     for run in runs.filter(Q(latest__lt=late)).select_related("crawl"):
-        ask_checkpoint(run)
+        request_checkpoint(run)
 
 
 def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:

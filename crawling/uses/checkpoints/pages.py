@@ -14,7 +14,7 @@ from crawling.base.errors import CheckpointTrouble
 from crawling.dashboard.base.panels import Link, Place
 from crawling.dashboard.base.trouble import errors_told
 from crawling.models import CrawlJob, Run
-from crawling.uses.checkpoints.jobs import Checkpoint, ask_checkpoint, checkpoints_of
+from crawling.uses.checkpoints.jobs import Checkpoint, checkpoints_of, request_checkpoint
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 MOST = 100
@@ -44,7 +44,7 @@ def _ask(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
             raise CheckpointTrouble(
                 f"{crawl.name} has never been started, so there is nothing to keep."
             )
-        ask_checkpoint(run, by=request.user)
+        request_checkpoint(run, by=request.user)
         messages.success(request, "It is being taken; look again in a moment.")
     return redirect("crawling:checkpoints", crawl.pk)
 

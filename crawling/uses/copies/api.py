@@ -22,11 +22,11 @@ from crawling.dashboard.base.requests import get_page, get_run
 from crawling.models import Inquiry
 from crawling.uses.copies.asked import (
     any_page,
-    ask_clusters,
-    ask_passages,
-    ask_text,
     clusters_in,
     pages_in,
+    request_clusters,
+    request_passages,
+    request_text_search,
     shared_in,
     text_inquiry,
 )
@@ -91,7 +91,7 @@ def list_copies(
     one, other = get_run(crawl_id, run), None
     if against is not None or other_crawl is not None:
         other = get_run(other_crawl or crawl_id, against)
-    inquiry = ask_clusters(
+    inquiry = request_clusters(
         one,
         None if other == one else other,
         near=kind == "near",
@@ -139,7 +139,7 @@ def create_text(
     the same user.
     """
     one = get_run(crawl_id, run)
-    inquiry = ask_text(body.text, one, by=request.user)
+    inquiry = request_text_search(body.text, one, by=request.user)
     response["Retry-After"] = RETRY_AFTER
     result = f"/api/v1/crawls/{crawl_id}/copies/texts/{inquiry.pk}"
     return Status(202, open_inquiry(inquiry, result))
@@ -175,7 +175,7 @@ def get_text_passages(
 ) -> Status:
     """`one` is of the text, `other` of the page."""
     supplied = text_inquiry(text_id, crawl_id, by=request.user)
-    inquiry = ask_passages(get_page(crawl_id, page_id), None, supplied, by=request.user)
+    inquiry = request_passages(get_page(crawl_id, page_id), None, supplied, by=request.user)
     shared = shared_in(inquiry)
     return _later(request, response, inquiry) if shared is None else Status(200, shared)
 
@@ -194,7 +194,7 @@ def get_passages(
     new_id: PageId,
 ) -> Status:
     """`other` is of a page of the crawl, `new_id`, `one` of a page of any crawl, `old_id`."""
-    inquiry = ask_passages(get_page(crawl_id, new_id), any_page(old_id), None, by=request.user)
+    inquiry = request_passages(get_page(crawl_id, new_id), any_page(old_id), None, by=request.user)
     shared = shared_in(inquiry)
     return _later(request, response, inquiry) if shared is None else Status(200, shared)
 

@@ -21,7 +21,7 @@ PAGES = TypeAdapter(list[PageWithText])
 SHARED = TypeAdapter(SharedText)
 
 
-def ask_clusters(
+def request_clusters(
     run: Run, against: Run | None, *, near: bool, skip: int, most: int, by: User | None
 ) -> Inquiry:
     """Raises InquiriesBusy."""
@@ -36,7 +36,7 @@ def ask_clusters(
     return ask_once(COPIES.name, question, by=by, run=run)
 
 
-def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
+def request_text_search(text: str, run: Run, *, by: User | None) -> Inquiry:
     """Raises BadOrder, InquiriesBusy."""
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
@@ -66,7 +66,7 @@ def any_page(page_id: int) -> Page:
     return page
 
 
-def ask_passages(
+def request_passages(
     page: Page, other: Page | None, text: Inquiry | None, *, by: User | None
 ) -> Inquiry:
     """The text of another page, or a supplied one, side by side with that of a page.

@@ -17,11 +17,11 @@ from crawling.models import Inquiry, Page, Run
 from crawling.uses.copies.asked import (
     MOST_BYTES,
     any_page,
-    ask_clusters,
-    ask_passages,
-    ask_text,
     clusters_in,
     pages_in,
+    request_clusters,
+    request_passages,
+    request_text_search,
     shared_in,
     text_inquiry,
 )
@@ -48,7 +48,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     skip, most = asked_number(request, "skip") or 0, choices_of(request).most(ROWS)
     try:
         against = here["against"] = _against(request, run)
-        inquiry = ask_clusters(
+        inquiry = request_clusters(
             run, against, near=here["kind"] == "near", skip=skip, most=most, by=request.user
         )
         here |= {"inquiry": inquiry, "found": clusters_in(inquiry), "skip": skip}
@@ -93,7 +93,7 @@ def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     with errors_told(request, BadOrder, InquiriesBusy):
         if file is not None:
             text = file.read(MOST_BYTES + 1).decode(errors="replace")
-        inquiry = ask_text(text.replace("\0", ""), run, by=request.user)
+        inquiry = request_text_search(text.replace("\0", ""), run, by=request.user)
         address = reverse("crawling:text-copies", args=[run.crawl_id, inquiry.pk])
         return redirect(f"{address}?run={run.number}")
     return redirect(here)
@@ -119,7 +119,7 @@ def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> Http
     except NotFound as error:
         raise Http404(str(error)) from error
     page = wanted_page(pk, new)
-    inquiry = ask_passages(page, other, None, by=request.user)
+    inquiry = request_passages(page, other, None, by=request.user)
     return _side_by_side(request, page, inquiry, {"other": other})
 
 
@@ -131,7 +131,7 @@ def text_passages(request: AuthenticatedRequest, pk: int, text: int, new: int) -
         supplied = text_inquiry(text, pk, by=request.user)
     except NotFound as error:
         raise Http404(str(error)) from error
-    inquiry = ask_passages(page, None, supplied, by=request.user)
+    inquiry = request_passages(page, None, supplied, by=request.user)
     return _side_by_side(request, page, inquiry, {"text": text})
 
 

@@ -17,7 +17,7 @@ from crawling.dashboard.base.requests import get_run
 from crawling.jobs.kinds import JobKind
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.uses.exports.pages import TYPES, export_file
-from crawling.uses.exports.rows import ask_export
+from crawling.uses.exports.rows import request_export
 from crawling.uses.exports.state import ExportState, state_of
 from crawling.uses.exports.wacz.jobs import WACZ
 from serving.access import AuthenticatedRequest
@@ -116,7 +116,7 @@ def _asked(
 ) -> Status[dict[str, Any]]:
     one = get_run(crawl_id, run)
     try:
-        ask_export(one, kind, by=request.user)
+        request_export(one, kind, by=request.user)
     except ArchiveTrouble as trouble:
         raise WrongState(str(trouble)) from trouble
     return Status(202, export_row(state_of(one, kind)))

@@ -21,7 +21,7 @@ from crawling.models import Page, Run
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.uses.exports.reading import read
 from crawling.uses.exports.replay.player import no_player, player_address
-from crawling.uses.exports.rows import ask_export
+from crawling.uses.exports.rows import request_export
 from crawling.uses.exports.state import ExportState, state_of
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
 from crawling.uses.exports.wacz.jobs import WACZ
@@ -67,7 +67,7 @@ def _run(request: AuthenticatedRequest, pk: int, export: JobKind) -> Run:
 @needs("crawling.change_crawljob")
 def _ask(request: AuthenticatedRequest, run: Run, export: JobKind) -> HttpResponse:
     with errors_told(request, ArchiveTrouble):
-        ask_export(run, export, by=request.user)
+        request_export(run, export, by=request.user)
     return redirect(address_of(run, export))
 
 

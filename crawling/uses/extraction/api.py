@@ -33,8 +33,8 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
-from crawling.uses.extraction.asked import ask_preview, preview_in
-from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
+from crawling.uses.extraction.asked import preview_in, request_preview
+from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
 from crawling.uses.extraction.rule_previews import checked_rules, read_rules
 from crawling.uses.extraction.tables_api import page_tables
 from serving.access import AuthenticatedRequest
@@ -135,7 +135,7 @@ def get_rule_preview(
     """Nothing is fetched or stored. A background job reads the pages; until it is done the answer
     is 202 with `Retry-After`.
     """
-    inquiry = ask_preview(get_run(crawl_id, run), read_rules(rules), by=request.user)
+    inquiry = request_preview(get_run(crawl_id, run), read_rules(rules), by=request.user)
     found = preview_in(inquiry)
     if found is not None:
         return Status(200, asdict(found))
@@ -174,7 +174,7 @@ def create_extraction(
     the rules of its further runs, stay as they are.
     """
     rules = checked_rules(body.rules)
-    return Status(202, _facts(ask_extraction(get_run(crawl_id, run), rules, by=request.user)))
+    return Status(202, _facts(request_extraction(get_run(crawl_id, run), rules, by=request.user)))
 
 
 ROUTERS = (

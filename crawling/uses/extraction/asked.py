@@ -20,7 +20,7 @@ TABLES = TypeAdapter(PageTables)
 PREVIEW = TypeAdapter(RulePreview)
 
 
-def ask_preview(run: Run, rules: Mapping[str, str], *, by: User | None) -> Inquiry:
+def request_preview(run: Run, rules: Mapping[str, str], *, by: User | None) -> Inquiry:
     """Raises InquiriesBusy."""
     question = {"run": run.pk, "rules": dict(rules), "moment": moment_of(run)}
     return ask_once(RULES.name, question, by=by, run=run)
@@ -31,7 +31,7 @@ def preview_in(inquiry: Inquiry) -> RulePreview | None:
     return None if inquiry.answer is None else PREVIEW.validate_python(inquiry.answer)
 
 
-def ask_tables(page: Page, *, by: User | None) -> Inquiry:
+def request_tables(page: Page, *, by: User | None) -> Inquiry:
     """Raises InquiriesBusy."""
     return ask_once(PAGE_TABLES.name, {"page": page.pk}, by=by, run=page.run)
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from crawling.base.errors import WrongState
-from crawling.jobs.enqueue import ask_job, open_job
+from crawling.jobs.enqueue import open_job, request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, Run
@@ -43,12 +43,12 @@ EXTRACTION = JobKind(
 )
 
 
-def ask_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> BackgroundJob:
+def request_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> BackgroundJob:
     """Let a background job extract again; asked twice for the same rules, it does so once.
 
     rules: CSS selectors by name. Raises WrongState while it does so by other rules.
     """
-    return _of_rules(ask_job(EXTRACTION, run, {"rules": dict(rules)}, by=by), rules)
+    return _of_rules(request_job(EXTRACTION, run, {"rules": dict(rules)}, by=by), rules)
 
 
 def open_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> BackgroundJob:

@@ -19,8 +19,8 @@ from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of, extracte
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Run
 from crawling.uses.extraction import tables_pages
-from crawling.uses.extraction.asked import ask_preview, preview_in
-from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
+from crawling.uses.extraction.asked import preview_in, request_preview
+from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
 from crawling.uses.extraction.rule_previews import read_rules
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
@@ -62,7 +62,7 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 def _preview(request: AuthenticatedRequest, run: Run, given: str) -> dict[str, Any]:
     try:
-        inquiry = ask_preview(run, read_rules(given), by=request.user)
+        inquiry = request_preview(run, read_rules(given), by=request.user)
     except (BadOrder, InquiriesBusy) as trouble:
         return {"trouble": str(trouble), "is_asked": True}
     return {
@@ -77,7 +77,7 @@ def _preview(request: AuthenticatedRequest, run: Run, given: str) -> dict[str, A
 def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     given = asked_text(request.POST, "rules", most=LONGEST)
     with errors_told(request, BadOrder, WrongState):
-        ask_extraction(run, read_rules(given), by=request.user)
+        request_extraction(run, read_rules(given), by=request.user)
         messages.success(request, f"A background job reads the pages of run {run.number} again.")
     return redirect(f"{reverse('crawling:extracted', args=[run.crawl_id])}?run={run.number}")
 

@@ -13,7 +13,7 @@ from crawling.base.errors import NotFound
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page
-from crawling.uses.extraction.asked import ask_tables, tables_in
+from crawling.uses.extraction.asked import request_tables, tables_in
 from crawling.uses.extraction.page_tables import StoredTable
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
@@ -52,7 +52,7 @@ def get_page_tables(
     `Retry-After`. A page that is no HTML has none.
     """
     page = get_page(crawl_id, page_id)
-    inquiry = ask_tables(page, by=request.user)
+    inquiry = request_tables(page, by=request.user)
     found = tables_in(inquiry)
     if found is not None:
         items = [_out(table) for table in found.tables]

@@ -11,7 +11,7 @@ from crawling.base.errors import InquiriesBusy
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Page
-from crawling.uses.extraction.asked import ask_tables, tables_in
+from crawling.uses.extraction.asked import request_tables, tables_in
 from crawling.uses.extraction.page_tables import StoredTable
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, cell_file, send
@@ -24,7 +24,7 @@ def file(
     """One table, once a background job has read it; until then the stored page says so."""
     page = wanted_page(pk, url)
     with errors_told(request, InquiriesBusy):
-        inquiry = ask_tables(page, by=request.user)
+        inquiry = request_tables(page, by=request.user)
         found = tables_in(inquiry)
         if found is not None:
             table = found.table(int(number))

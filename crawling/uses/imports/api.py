@@ -15,9 +15,9 @@ from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
 from crawling.models import BackgroundJob
 from crawling.uses.imports.import_jobs import (
     MOST_FILES,
-    ask_import,
     cancel_import,
     offered_files,
+    request_import,
 )
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest
@@ -90,7 +90,7 @@ def get_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, 
 def create_import(
     request: AuthenticatedRequest, asked: Annotated[ImportIn, Body()]
 ) -> Status[dict[str, Any]]:
-    return Status(202, import_row(ask_import(asked.files, asked.name, by=request.user)))
+    return Status(202, import_row(request_import(asked.files, asked.name, by=request.user)))
 
 
 @imports.post("/{import_id}/cancel", response=ImportOut, summary="Cancel an import")

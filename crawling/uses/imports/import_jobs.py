@@ -16,7 +16,7 @@ from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.installation.permissions import require_own
 from crawling.jobs.cancel import cancel_jobs
-from crawling.jobs.enqueue import ask_job
+from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob
 from crawling.runs.crawls.creation import LONGEST_NAME
@@ -52,7 +52,7 @@ def offered_files() -> dict[str, int]:
     return sizes
 
 
-def ask_import(files: Sequence[str], name: str, *, by: User | None) -> BackgroundJob:
+def request_import(files: Sequence[str], name: str, *, by: User | None) -> BackgroundJob:
     """Let a background job import files of IMPORT_DIR as one run.
 
     name: of the crawl; empty: by the first file. Raises BadOrder.
@@ -73,7 +73,7 @@ def ask_import(files: Sequence[str], name: str, *, by: User | None) -> Backgroun
         "namespace": str(uuid4()),
         "bytes": sum(offered[file] for file in files),
     }
-    return ask_job(IMPORT, None, asked, by=by)
+    return request_job(IMPORT, None, asked, by=by)
 
 
 def cancel_import(import_id: int, *, by: User | None) -> BackgroundJob:

@@ -12,7 +12,7 @@ from crawling.base.errors import NotFound, WrongState
 from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import may_end
-from crawling.uses.imports.import_jobs import ask_import, cancel_import, offered_files
+from crawling.uses.imports.import_jobs import cancel_import, offered_files, request_import
 from crawling.uses.imports.importing import describe
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -53,7 +53,7 @@ def _ask(request: AuthenticatedRequest) -> dict[str, str]:
     files, name = request.POST.getlist("files"), request.POST.get("name", "")
     errors: dict[str, str] = {}
     with mistakes_kept(errors):
-        asked = ArchiveImport.of(ask_import(files, name, by=request.user))
+        asked = ArchiveImport.of(request_import(files, name, by=request.user))
         messages.success(request, f"A background job imports {', '.join(asked.files)}.")
     return errors
 

@@ -19,7 +19,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.requests import get_run
-from crawling.datasets.jobs import ask_reading
+from crawling.datasets.jobs import request_reading
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.progress import DatasetState, dataset_states
 from crawling.models import Run
@@ -189,7 +189,7 @@ def check_crawl_links(
     """A background job does it; the kinds `fragment`, `malformed` and `html` of
     `reports/problems` need it.
     """
-    return Status(202, {"unread_parts": ask_reading(get_run(crawl_id, run), by=request.user)})
+    return Status(202, {"unread_parts": request_reading(get_run(crawl_id, run), by=request.user)})
 
 
 @links.get(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.jobs.enqueue import ask_job
+from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, JobKind, JobResult
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
@@ -34,4 +34,4 @@ KINDS = (PROBLEM_COUNTS,)
 
 def count_again(run: Run) -> None:
     """All pages of the run were read again."""
-    ask_job(PROBLEM_COUNTS, run, by=None)
+    request_job(PROBLEM_COUNTS, run, by=None)

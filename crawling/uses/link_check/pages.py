@@ -20,7 +20,7 @@ from crawling.dashboard.base.panels import Panel, Place, ReportPage, Tab
 from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.run.shared_report import without_user
-from crawling.datasets.jobs import ask_reading
+from crawling.datasets.jobs import request_reading
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
@@ -103,7 +103,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @needs("crawling.change_crawljob")
 def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     with errors_told(request, RedisError):
-        ask_reading(run, by=request.user)
+        request_reading(run, by=request.user)
         messages.success(request, "A background job reads the pages of this run again.")
     here = reverse("crawling:links", args=[run.crawl_id])
     return redirect(f"{here}?run={run.number}&kind={_kind(request)}")

@@ -19,7 +19,7 @@ from crawling.models import Run
 from crawling.uses.link_graph.drawing import HostDrawing, drawing_of
 from crawling.uses.link_graph.drawings import MOST_LINES, MOST_NODES
 from crawling.uses.link_graph.graph_state import state_of, wanted_graph
-from crawling.uses.link_graph.jobs import ask_graph
+from crawling.uses.link_graph.jobs import request_graph
 from crawling.uses.link_graph.lists import LISTS
 from crawling.uses.link_graph.tables import ask
 from serving.access import AuthenticatedRequest
@@ -106,7 +106,7 @@ def compute_link_graph(
 ) -> Status:
     """A background job does it; until it is done the lists show the graph before."""
     one = get_run(crawl_id, run)
-    ask_graph(one, by=request.user)
+    request_graph(one, by=request.user)
     return Status(202, _told(one))
 
 

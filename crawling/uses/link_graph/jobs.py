@@ -53,7 +53,7 @@ LINK_GRAPH = JobKind(
 )
 
 
-def ask_graph(run: Run, *, by: User | None) -> BackgroundJob:
+def request_graph(run: Run, *, by: User | None) -> BackgroundJob:
     """Let a background job compute it, unless one is about to. Raises RedisError."""
     job = open_job(LINK_GRAPH, run, by=by)
     LINK_GRAPH.job.enqueue_if_lost(job.pk)

@@ -23,7 +23,7 @@ from crawling.uses.link_graph.drawing import drawing_of, find_hosts
 from crawling.uses.link_graph.exports import SHOWN, graph_file
 from crawling.uses.link_graph.graph_state import state_of, wanted_graph
 from crawling.uses.link_graph.graphs import LinkGraph, computed_graph
-from crawling.uses.link_graph.jobs import ask_graph
+from crawling.uses.link_graph.jobs import request_graph
 from crawling.uses.link_graph.lists import LISTS, ranks_of_page
 from crawling.uses.link_graph.tables import ask
 from serving.access import AuthenticatedRequest, needs
@@ -78,7 +78,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 @needs("crawling.change_crawljob")
 def _compute(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     with errors_told(request, RedisError):
-        ask_graph(run, by=request.user)
+        request_graph(run, by=request.user)
     return redirect(f"{reverse('crawling:graph', args=[run.crawl_id])}?run={run.number}")
 
 

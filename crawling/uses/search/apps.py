@@ -8,7 +8,7 @@ class SearchConfig(Use):
 
     def ready(self) -> None:
         from crawling.installation.events import records_removed, texts_read
-        from crawling.uses.search.jobs import ask_indexing, forget_pages
+        from crawling.uses.search.jobs import forget_pages, request_indexing
 
-        texts_read.connect(ask_indexing)
+        texts_read.connect(request_indexing)
         records_removed.connect(forget_pages)

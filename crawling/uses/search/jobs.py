@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from crawling.archive.files import this_machine
 from crawling.datasets.progress import abandoned_parts, unindexed_parts
-from crawling.jobs.enqueue import ask_job
+from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, JobScope
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
@@ -15,10 +15,10 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 MEMORY_MIB = 96
 
 
-def ask_indexing() -> None:
+def request_indexing() -> None:
     """Let a background job add what was read to the search index of this machine."""
     if unindexed_parts().exists():
-        ask_job(INDEXING, None, by=None, subject=_index().subject)
+        request_job(INDEXING, None, by=None, subject=_index().subject)
 
 
 def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
@@ -28,9 +28,9 @@ def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
     remove_texts(removed)
 
 
-def ask_repair() -> None:
+def request_repair() -> None:
     """Let a background job make the search index of this machine usable."""
-    ask_job(INDEX_REPAIR, None, by=None, subject=_index().subject)
+    request_job(INDEX_REPAIR, None, by=None, subject=_index().subject)
 
 
 # Modules that read documents, or the index, are imported by the functions that need them.

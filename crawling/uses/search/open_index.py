@@ -15,7 +15,7 @@ import tantivy
 from crawling.base.errors import IndexBroken
 from crawling.uses.search.file_checks import faults_as_damage
 from crawling.uses.search.folder import FileChecks, index_folder, open_index
-from crawling.uses.search.jobs import ask_repair
+from crawling.uses.search.jobs import request_repair
 from crawling.uses.search.schema import OTHER
 from crawling.web.words import STEMMERS
 
@@ -69,7 +69,7 @@ class OpenIndex:
         except IndexBroken:
             with self._lock:
                 self._files, self._view = FileChecks(), None
-            ask_repair()
+            request_repair()
             raise
 
 

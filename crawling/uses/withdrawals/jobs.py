@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crawling.jobs.due_jobs import ask_due_job
+from crawling.jobs.due_jobs import request_due_job
 from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import Withdrawal
@@ -37,9 +37,9 @@ def _of(withdrawal: int) -> DueJob:
     return DueJob(f"withdrawal {withdrawal}", spec={"withdrawal": withdrawal})
 
 
-def ask_removal_of(withdrawal: Withdrawal) -> None:
+def request_removal_of(withdrawal: Withdrawal) -> None:
     """Let a job remove its records, if that is due."""
-    ask_due_job(WITHDRAWAL, _of(withdrawal.pk))
+    request_due_job(WITHDRAWAL, _of(withdrawal.pk))
 
 
 WITHDRAWAL = JobKind(

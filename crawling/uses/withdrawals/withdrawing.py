@@ -39,7 +39,7 @@ from crawling.models import (
 from crawling.models.deleted import RESTORABLE
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
-from crawling.uses.withdrawals.jobs import ask_removal_of
+from crawling.uses.withdrawals.jobs import request_removal_of
 from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expressions import required_text
@@ -151,7 +151,7 @@ def withdraw(
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
     check_jobs(JobEvent.WITHDRAWN, crawl.pk)
     if at_once:
-        ask_removal_of(withdrawal)
+        request_removal_of(withdrawal)
     return withdrawal
 
 
@@ -210,7 +210,7 @@ def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
         withdrawal.rewrite_at = timezone.now()
         withdrawal.save(update_fields=["rewrite_at"])
         note(by, crawl, f"removed the records of withdrawal {number} from the files")
-    ask_removal_of(withdrawal)
+    request_removal_of(withdrawal)
     return withdrawal
 
 

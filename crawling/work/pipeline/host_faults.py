@@ -42,7 +42,7 @@ def note_answer(
     return False
 
 
-def ask_known_page(visit: Visit, context: FetchContext) -> None:
+def request_known_page(visit: Visit, context: FetchContext) -> None:
     """Ask the doubtful host for the page that was had before; no more of it than its head."""
     assert visit.availability.outage is not None
     assert visit.route.resolution is not None

@@ -15,7 +15,7 @@ from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, FetchStatus
 from crawling.work.pipeline.conclusion import conclude
 from crawling.work.pipeline.context import FetchContext
-from crawling.work.pipeline.host_faults import ask_known_page, note_answer, within_patience
+from crawling.work.pipeline.host_faults import note_answer, request_known_page, within_patience
 from crawling.work.pipeline.login import is_logged_out, log_in, must_log_in
 from crawling.work.pipeline.preconditions import (
     acquire_turn,
@@ -190,7 +190,7 @@ def _fetched(
         most=context.client.max_document_bytes,
     )
     if offered is None and visit.availability.is_doubtful:
-        ask_known_page(visit, context)
+        request_known_page(visit, context)
         return None
     if offered is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
         return None

@@ -126,7 +126,7 @@ class ArchiveStage:
             if self._grants.has_stage:
                 return False
             self._ask_until = now + DEADLINE_SECONDS
-            return self._grants.ask_stage(self._wanted, DEADLINE_SECONDS)
+            return self._grants.request_stage(self._wanted, DEADLINE_SECONDS)
         if self._grants.stage_granted(give_up=now > self._ask_until):
             return True
         if now > self._ask_until:

@@ -133,7 +133,7 @@ class ShiftGrants:
                 self._waiting = None
                 self.held = self._read()
 
-    def ask_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
+    def request_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
         """Ask for what a document in hand needs, holding all else; whether it was granted at once.
 
         Otherwise it waits in the pool.
@@ -328,7 +328,7 @@ class MemoryStage:
     def _ask(self, shortage: int) -> None:
         units = min(-(-shortage // MIB), self._grants.left("memory"))
         if units > 0 and not self._grants.has_stage:
-            self._is_asked = not self._grants.ask_stage({"memory": units}, DEADLINE_SECONDS)
+            self._is_asked = not self._grants.request_stage({"memory": units}, DEADLINE_SECONDS)
 
     def _give_back_idle(self, now: float) -> None:
         units = self._rest() // MIB

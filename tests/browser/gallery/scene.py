@@ -27,7 +27,7 @@ from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop
-from crawling.uses.copies.asked import ask_text
+from crawling.uses.copies.asked import request_text_search
 from crawling.uses.copies.jobs import COPIES, PASSAGES, TEXT_COPIES
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.planner import plan_crawl
@@ -300,11 +300,11 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
     work_here(open_job(LINK_GRAPH, latest, by=None))  # a withdrawal forgets it
 
 
-def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:
+def request_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:
     """Let the pages of copies have their answers; returns the question with a text's id."""
     old = crawl.runs.get(number=1).pages.get(url__url=page.url.url)
     paragraphs = re.findall("<p>(.*?)</p>", site.page(8)[2])
-    text = ask_text("\n".join(["Of our own.", *paragraphs[:3]]), page.run, by=by)
+    text = request_text_search("\n".join(["Of our own.", *paragraphs[:3]]), page.run, by=by)
     viewer, place = Client(), f"/crawls/{crawl.pk}/copies/"
     viewer.force_login(by)
     for asked in (place, f"{place}passages/{old.pk}/{page.pk}/"):
@@ -332,7 +332,7 @@ def values_of(
     plan_crawl(edit_crawl(manual, {"visits_a_day": 200}, by=by).pk)
     use_pages(new, by=by)
     values = furnish_others(manual, crawls["draft"], by)
-    values["text"] = ask_copies(manual, sites["manual"], new, by=by)
+    values["text"] = request_copies(manual, sites["manual"], new, by=by)
     return (
         values
         | {name: crawl.pk for name, crawl in crawls.items()}

@@ -21,7 +21,7 @@ from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.retention import set_retention
 from crawling.runs.housekeeping.retention_view import fates_of
-from crawling.runs.housekeeping.run_removal import ask_removal, remove_rows, remove_run
+from crawling.runs.housekeeping.run_removal import remove_rows, remove_run, request_removal
 from crawling.runs.start import start_run
 from crawling.uses.withdrawals.withdrawing import CrawlCopies, preview
 from crawling.work.shift.archive_stage import sought_by
@@ -236,7 +236,7 @@ def test_rows_stay_while_a_shift_may_refer_to_them(sharing):
     shift = Shift.objects.filter(process__run=second)
     shift.update(ended_at=None)
 
-    ask_removal(first, by=None, for_good=True)
+    request_removal(first, by=None, for_good=True)
 
     # nothing to do for now, and nothing removed
     assert remove_rows(seconds=1)

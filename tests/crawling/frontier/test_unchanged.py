@@ -12,7 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.parquet import STRUCTURED, TEXTS, rows_in
 from crawling.models import LinksPart, Page
-from crawling.runs.housekeeping.run_removal import ask_removal
+from crawling.runs.housekeeping.run_removal import request_removal
 from crawling.runs.start import start_run
 from crawling.web.http_caching import questions, read_etag, read_head, renewed
 from tests.crawling.archive.judging import files_of, judge
@@ -122,7 +122,7 @@ def test_what_this_machine_cannot_read_again_is_fetched_whole(
         for file in files_of(first):
             file.path.unlink()
     elif trouble == "its run goes":
-        ask_removal(first, by=None, for_good=True)
+        request_removal(first, by=None, for_good=True)
     else:
         Page.objects.update(digest=b"that of another document")
 

@@ -15,7 +15,7 @@ from crawling.jobs.removal import check_jobs, forget_jobs, remove_forgotten
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
-from crawling.uses.exports.rows import ask_export
+from crawling.uses.exports.rows import request_export
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.stack import background_queue
 
@@ -38,7 +38,7 @@ def run(crawled, db):
 def made(kind: JobKind, run: Run) -> BackgroundJob:
     """A job that is done, with what the kind stores beside its row."""
     if kind.name in EXPORTS:
-        job = BackgroundJob.objects.get(pk=ask_export(run, kind).pk)
+        job = BackgroundJob.objects.get(pk=request_export(run, kind).pk)
         assert run_job(job.pk) == kind.done
         job.refresh_from_db()
         return job

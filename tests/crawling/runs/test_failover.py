@@ -40,7 +40,7 @@ def state_of_bank() -> tuple[object, ...]:
     "ask",
     [
         lambda grants: grants.grow({"fetch_slots": 1}, lambda threads: 0),
-        lambda grants: grants.ask_stage({"memory": 1}, 10),
+        lambda grants: grants.request_stage({"memory": 1}, 10),
         lambda grants: grants.give_back({"memory": 1}, "surplus"),
     ],
     ids=["growth", "stage", "partial release"],

@@ -15,7 +15,7 @@ from crawling.models import Run
 from crawling.models.jobs import RunState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping import run_removal
-from crawling.runs.housekeeping.run_removal import ask_removal
+from crawling.runs.housekeeping.run_removal import request_removal
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort, pause
 from crawling.scheduler import idle_state, rounds
@@ -105,7 +105,7 @@ def test_the_rows_of_a_deleted_run_go_slice_by_slice_whether_anything_is_at_work
 ):
     start_run(crawl)
     abort(crawl)
-    ask_removal(crawl.runs.get(), for_good=True, by=None)
+    request_removal(crawl.runs.get(), for_good=True, by=None)
     monkeypatch.setattr(run_removal, "remove_slice", lambda run_id: True)
     assert is_idle()
 
@@ -118,7 +118,7 @@ def test_the_rows_of_a_deleted_run_go_slice_by_slice_whether_anything_is_at_work
 def test_a_deleted_run_that_another_crawl_may_need_keeps_no_duty_at_work(crawl, monkeypatch):
     start_run(crawl)
     abort(crawl)
-    ask_removal(crawl.runs.get(), for_good=True, by=None)
+    request_removal(crawl.runs.get(), for_good=True, by=None)
     monkeypatch.setattr(run_removal, "_may_be_needed", lambda run: True)
 
     assert make_round(duties(), 1.0, is_idle=True) is Progress.DONE

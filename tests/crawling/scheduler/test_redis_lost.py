@@ -23,7 +23,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties
-from crawling.uses.checkpoints.jobs import ask_checkpoint
+from crawling.uses.checkpoints.jobs import request_checkpoint
 from experiments.form import start_experiment
 from experiments.jobs import resend_experiments
 from experiments.models import Experiment, ExperimentState
@@ -80,7 +80,7 @@ def background(transactional_db, pool, order, settings, tmp_path):
     inquiry = ask(
         InquiryKind.TEST_FETCH, {"order": {"seeds": crawl.seeds}, "answers": {}}, by=operator
     )
-    checkpoint = ask_checkpoint(start_run(crawl), by=operator)
+    checkpoint = request_checkpoint(start_run(crawl), by=operator)
     ago = timezone.now() - timedelta(minutes=1)
     Experiment.objects.update(created_at=ago)
     BackgroundJob.objects.update(asked_at=ago)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
-from crawling.uses.extraction.jobs import ask_extraction
+from crawling.uses.extraction.jobs import request_extraction
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
 
@@ -39,7 +39,7 @@ def queue():
 
 @pytest.fixture
 def job(run):
-    return ask_extraction(run, RULES, by=None)
+    return request_extraction(run, RULES, by=None)
 
 
 def listed(client, **query):

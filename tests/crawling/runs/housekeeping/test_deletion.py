@@ -42,9 +42,9 @@ from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from crawling.runs.crawls.templates import remove_template, save_template
 from crawling.runs.housekeeping import run_removal
 from crawling.runs.housekeeping.deletion import (
-    ask_deletion,
     delete_crawl,
     remove_run_now,
+    request_deletion,
     restore_crawl,
     restore_run,
 )
@@ -97,7 +97,7 @@ def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(crawl, order,
     monkeypatch.setattr(run_removal, "SLICE", 1)
     url = Url.objects.earliest("pk").pk
 
-    ask_deletion(crawl, by=None, for_good=True)
+    request_deletion(crawl, by=None, for_good=True)
     run_removal.remove_rows(seconds=0)
 
     operator, left = browser("operator"), rows()
@@ -118,7 +118,7 @@ def test_deleting_again_is_nothing_new_and_the_scheduler_goes_on_to_the_end(craw
     monkeypatch.setattr(run_removal, "SLICE", 1)
 
     for _ in range(2):
-        ask_deletion(crawl, by=None, for_good=True)
+        request_deletion(crawl, by=None, for_good=True)
     rounds = 0
     while not run_removal.remove_rows(seconds=0):
         rounds += 1

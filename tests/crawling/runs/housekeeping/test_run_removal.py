@@ -78,7 +78,7 @@ def test_from_the_first_moment_nobody_sees_it_and_a_crash_loses_nothing(two, mon
     first, second, before = two
     monkeypatch.setattr(run_removal, "SLICE", 1)
 
-    run_removal.ask_removal(second, by=None, for_good=True)
+    run_removal.request_removal(second, by=None, for_good=True)
     run_removal.remove_rows(seconds=0)
 
     assert rows() != before
@@ -95,7 +95,7 @@ def test_from_the_first_moment_nobody_sees_it_and_a_crash_loses_nothing(two, mon
 def test_who_finds_another_at_it_leaves_the_run_to_him(make_site, crawl_to_the_end):
     before = rows()
     second = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
-    run_removal.ask_removal(second, by=None, for_good=True)
+    run_removal.request_removal(second, by=None, for_good=True)
     asked = rows()
 
     with psycopg.connect(**connection.get_connection_params()) as other:

@@ -23,9 +23,9 @@ from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.uses.checkpoints.jobs import (
     CHECKPOINT,
     Checkpoint,
-    ask_checkpoint,
     ask_for_due,
     checkpoints_of,
+    request_checkpoint,
 )
 from tests.stack import background_queue
 
@@ -58,7 +58,7 @@ def test_one_is_taken_every_hour_and_the_last_two_are_kept(run, settings):
 def test_one_that_cannot_be_written_says_why_and_leaves_nothing(run, settings):
     settings.CHECKPOINT_DIR.parent.joinpath("file").write_text("")
     settings.CHECKPOINT_DIR = settings.CHECKPOINT_DIR.parent / "file"
-    job = ask_checkpoint(run)
+    job = request_checkpoint(run)
     run_job(job.pk)
 
     job.refresh_from_db()
@@ -72,7 +72,7 @@ def test_without_a_place_none_is_taken_and_whoever_asks_is_told(run, settings):
 
     assert not BackgroundJob.objects.exists()
     with pytest.raises(CheckpointTrouble, match="CHECKPOINT_DIR"):
-        ask_checkpoint(run)
+        request_checkpoint(run)
 
 
 def test_one_that_is_asked_for_without_redis_is_taken_once_it_is_back(
@@ -106,7 +106,7 @@ def test_the_page_takes_one_and_shows_it(run, client):
 
 
 def test_one_whose_job_was_killed_is_given_up_and_leaves_nothing(run, settings):
-    job = ask_checkpoint(run)
+    job = request_checkpoint(run)
     BackgroundJob.objects.update(attempts=1)
     begun = settings.CHECKPOINT_DIR / (
         f".crawl{run.crawl_id}-run1-{job.asked_at:%Y%m%dT%H%M%SZ}-{job.pk}.4711"
@@ -121,7 +121,7 @@ def test_one_whose_job_was_killed_is_given_up_and_leaves_nothing(run, settings):
 
 
 def test_a_deleted_run_leaves_the_directories_of_its_checkpoints(run, settings):
-    run_job(ask_checkpoint(run).pk)
+    run_job(request_checkpoint(run).pk)
     Run.objects.update(state="finished")
     run.refresh_from_db()
 

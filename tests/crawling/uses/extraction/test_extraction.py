@@ -23,7 +23,7 @@ from crawling.models import (
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.scheduler.messages import resend_background
 from crawling.uses.extraction import reading
-from crawling.uses.extraction.jobs import EXTRACTION, ask_extraction
+from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
 from crawling.uses.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
@@ -123,8 +123,8 @@ def test_a_command_does_the_same(run, capsys):
 def test_what_was_broken_off_continues_behind_the_pages_it_has(run, background, monkeypatch):
     monkeypatch.setattr(reading, "SLICE", 2)
     monkeypatch.setattr(IdleTurn, "goes_on", lambda turn: False)
-    extraction = ask_extraction(run, RULES, by=None)
-    assert ask_extraction(run, RULES, by=None) == extraction
+    extraction = request_extraction(run, RULES, by=None)
+    assert request_extraction(run, RULES, by=None) == extraction
     assert run_job(extraction.pk) == "others wait"
     assert len(rows(run) & NEW) == 2
     assert len(rows(run) & OLD) == 3
@@ -145,7 +145,7 @@ def test_pages_at_which_it_breaks_off_again_and_again_end_it(run, background, mo
         raise SystemExit
 
     monkeypatch.setattr(reading, "extracted_again", die)
-    extraction = ask_extraction(run, RULES, by=None)
+    extraction = request_extraction(run, RULES, by=None)
     for _ in range(EXTRACTION.attempts):
         with pytest.raises(SystemExit):
             run_job(extraction.pk)
@@ -160,7 +160,7 @@ def test_pages_that_cannot_be_read_keep_their_rows(run, background):
     for file in ArchiveFile.objects.all():
         os.truncate(file.path, 0)
 
-    extraction = ask_extraction(run, RULES, by=None)
+    extraction = request_extraction(run, RULES, by=None)
     run_job(extraction.pk)
 
     extraction.refresh_from_db()
@@ -178,7 +178,7 @@ def test_a_withdrawn_page_gets_no_rows_and_no_preview(site, run, background):
     gone = WithdrawnPage.objects.get().url_id
     assert replace_extracted(run.pk, {gone: [("read", "meanwhile")]}) == 0
 
-    run_job(ask_extraction(run, RULES, by=None).pk)
+    run_job(request_extraction(run, RULES, by=None).pk)
 
     assert rows(run) == NEW - {("italic", "italic 2")}
     undo(run.crawl, one.pk, by=None)
@@ -186,7 +186,7 @@ def test_a_withdrawn_page_gets_no_rows_and_no_preview(site, run, background):
 
 
 def test_a_deleted_run_takes_its_extractions_along(run, background):
-    extraction = ask_extraction(run, RULES, by=None)
+    extraction = request_extraction(run, RULES, by=None)
     remove_run(run, by=None, for_good=True)
     assert "over" in run_job(extraction.pk)
 
@@ -197,7 +197,7 @@ def test_a_deleted_run_takes_its_extractions_along(run, background):
 
 
 def test_other_rules_wait_until_a_run_is_read(run, background):
-    ask_extraction(run, RULES, by=None)
+    request_extraction(run, RULES, by=None)
     operator, path = browser("operator"), f"/api/v1/crawls/{run.crawl_id}/extractions"
     kind = "application/json"
 

@@ -46,7 +46,7 @@ from crawling.runs.housekeeping.run_removal import remove_rows
 from crawling.uses.exports.mirror.jobs import MIRROR
 from crawling.uses.exports.reading import read
 from crawling.uses.exports.wacz.jobs import WACZ
-from crawling.uses.imports.import_jobs import ask_import, cancel_import, offered_files
+from crawling.uses.imports.import_jobs import cancel_import, offered_files, request_import
 from crawling.uses.imports.importing import ImportTrouble, import_files
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from crawling.uses.withdrawals.file_removal import remove_records
@@ -493,7 +493,7 @@ def test_files_of_the_directory_are_asked_for_on_the_page_and_imported_once(pool
 @pytest.mark.parametrize("for_good", [False, True])
 def test_an_import_stays_in_the_list_when_its_crawl_is_deleted(pool, loopback, place, for_good):
     (place / "a.warc").write_bytes(warc(GOOD, packed=False))
-    asked = ask_import(["a.warc"], "Old books", by=None)
+    asked = request_import(["a.warc"], "Old books", by=None)
     run_job(asked.pk)
 
     delete_crawl(CrawlJob.objects.get(), by=None, for_good=for_good)
@@ -513,9 +513,9 @@ def test_files_that_are_none_of_the_directory_are_refused(db, place):
     assert offered_files() == {"a.warc": 0}
     for files in (["../a.warc"], ["link.warc"], ["folder.warc"], ["none.warc"], [], ["a.warc"] * 2):
         with pytest.raises(BadOrder, match="files: "):
-            ask_import(files, "", by=None)
+            request_import(files, "", by=None)
     with pytest.raises(BadOrder, match="name: "):
-        ask_import(["a.warc"], "two\nlines", by=None)
+        request_import(["a.warc"], "two\nlines", by=None)
 
     assert not BackgroundJob.objects.exists()
 
@@ -546,7 +546,7 @@ def test_only_the_user_who_asked_and_administrators_cancel_an_import(transaction
 
 def test_an_import_is_given_up_after_three_kills(transactional_db, place):
     (place / "a.warc").touch()
-    row = ask_import(["a.warc"], "", by=None)
+    row = request_import(["a.warc"], "", by=None)
     BackgroundJob.objects.update(attempts=3)
 
     run_job(row.pk)
@@ -560,7 +560,7 @@ def test_an_import_that_waits_is_cancelled_at_once_and_one_that_has_ended_is_not
 ):
     for name in ("a.warc", "b.warc", "c.warc"):
         (place / name).write_bytes(warc(GOOD, packed=False))
-    waiting, by_command, done = (ask_import([f"{name}.warc"], "", by=None) for name in "abc")
+    waiting, by_command, done = (request_import([f"{name}.warc"], "", by=None) for name in "abc")
     run_job(done.pk)
     operator, viewer = browser("operator"), browser("viewer")
     address = f"/crawls/imports/{waiting.pk}/cancel/"
@@ -583,7 +583,7 @@ def test_an_import_is_cancelled_in_the_midst_of_a_record(pool, loopback, place):
     layer = gzip.compress(bytes(30_000_000))
     head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: gzip"
     (place / "slow.warc").write_bytes(warc(*[answer(A, layer, head)] * 400, packed=False))
-    row = ask_import(["slow.warc"], "", by=None)
+    row = request_import(["slow.warc"], "", by=None)
     thread = Thread(target=import_alone, args=(row.pk,))
     thread.start()
     wait_until(lambda: BackgroundJob.objects.get().began_at and at_work(place))
@@ -645,7 +645,7 @@ def test_a_bomb_ends_its_program_alone(bring, start):
 def test_an_import_that_is_killed_while_it_reads_begins_anew(pool, loopback, place):
     pages = [answer(f"http://127.0.0.1:8900/{number}") for number in range(6000)]
     (place / "many.warc").write_bytes(warc(*pages, packed=False))
-    row = ask_import(["many.warc"], "", by=None)
+    row = request_import(["many.warc"], "", by=None)
     connections.close_all()  # the child's are its own
     child = os.fork()
     if not child:

@@ -33,7 +33,7 @@ from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.scheduler.messages import resend_background
 from crawling.uses.link_graph import computation, edges
 from crawling.uses.link_graph.graphs import LinkGraph, computed_graph
-from crawling.uses.link_graph.jobs import LINK_GRAPH, ask_graph
+from crawling.uses.link_graph.jobs import LINK_GRAPH, request_graph
 from crawling.uses.link_graph.lists import HOSTS, PAGES
 from crawling.uses.link_graph.tables import TABLES, ask
 from crawling.uses.withdrawals.withdrawing import withdraw
@@ -300,7 +300,7 @@ def test_a_job_that_was_killed_again_and_again_is_given_up(bare, background):
 
     job.refresh_from_db()
     assert (job.state, job.trouble) == ("failed", LINK_GRAPH.broken_off)
-    assert ask_graph(bare, by=None).pk != job.pk
+    assert request_graph(bare, by=None).pk != job.pk
 
 
 def test_a_new_graph_takes_the_place_of_the_old(run, graph):

@@ -31,9 +31,9 @@ from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.start import start_run
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
-from crawling.uses.exports.rows import ask_export
+from crawling.uses.exports.rows import request_export
 from crawling.uses.exports.wacz.jobs import WACZ
-from crawling.uses.extraction.jobs import ask_extraction
+from crawling.uses.extraction.jobs import request_extraction
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.search.folder import index_folder
@@ -219,8 +219,8 @@ def made_of(runs, site) -> None:
         run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
         work_here(open_job(LINK_GRAPH, run, by=None))
     for kind in (WACZ, MIRROR, LATEST_MIRROR):
-        run_job(ask_export(second, kind).pk)
-    run_job(ask_extraction(first, {"all": "p", "cell": "td"}, by=None).pk)
+        run_job(request_export(second, kind).pk)
+    run_job(request_extraction(first, {"all": "p", "cell": "td"}, by=None).pk)
     look(user, runs, site)
     tried = {"name": "tried", "seeds": [f"{site.url}/secret"]}
     user.post("/api/v1/drafts/test-fetches", tried, content_type="application/json")

@@ -16,7 +16,7 @@ from crawling.models import BackgroundJob
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR
-from crawling.uses.exports.rows import ask_export, readable_export
+from crawling.uses.exports.rows import readable_export, request_export
 from crawling.uses.exports.state import state_of
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
@@ -110,10 +110,10 @@ def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_o
 
 def test_one_that_waits_makes_room_for_another_once_its_run_is_deleted(runs):
     first, latest = runs
-    lost = ask_export(latest, LATEST_MIRROR)
+    lost = request_export(latest, LATEST_MIRROR)
     remove_run(latest, by=None)
 
-    job = ask_export(first, LATEST_MIRROR)
+    job = request_export(first, LATEST_MIRROR)
 
     assert job != lost
     assert run_job(lost.pk) == NOT_WANTED
@@ -123,16 +123,16 @@ def test_one_that_waits_makes_room_for_another_once_its_run_is_deleted(runs):
 
 def test_one_with_pages_that_were_withdrawn_or_deleted_is_not_given_out(runs):
     first, latest = runs
-    run_job(ask_export(latest, LATEST_MIRROR).pk)
+    run_job(request_export(latest, LATEST_MIRROR).pk)
     assert readable_export(latest, LATEST_MIRROR) is not None
     withdraw(first.crawl, None, kind="pattern", text="/gone$", reason="x", by=None)
     assert "withdrawn since" in state_of(latest, LATEST_MIRROR).trouble
-    run_job(ask_export(latest, LATEST_MIRROR).pk)
+    run_job(request_export(latest, LATEST_MIRROR).pk)
     row = readable_export(latest, LATEST_MIRROR)
     assert row.pages == 3
 
     remove_run(first, by=None)
 
     assert readable_export(latest, LATEST_MIRROR) is None
-    run_job(ask_export(latest, LATEST_MIRROR).pk)
+    run_job(request_export(latest, LATEST_MIRROR).pk)
     assert readable_export(latest, LATEST_MIRROR).layout.runs == [latest.pk]

@@ -25,7 +25,7 @@ from crawling.uses.exports.mirror.file_paths import FilePaths
 from crawling.uses.exports.mirror.jobs import MIRROR
 from crawling.uses.exports.mirror.rewriter import Rewriter
 from crawling.uses.exports.mirror.rewriting import DocumentLinks
-from crawling.uses.exports.rows import ask_export, open_export, readable_export
+from crawling.uses.exports.rows import open_export, readable_export, request_export
 from crawling.uses.exports.state import state_of
 from crawling.uses.withdrawals.withdrawing import withdraw
 from crawling.web.document_stream import DocumentStream
@@ -86,7 +86,7 @@ def test_a_command_that_is_interrupted_leaves_no_mirror_that_is_being_made(
     told = state_of(run, MIRROR)
     assert (told.under_way, told.file, told.trouble) == (None, None, INTERRUPTED)
     assert not [*Path(settings.ARCHIVE_DIR).rglob("*.unfinished"), *tmp_path.glob("mirror*")]
-    run_job(ask_export(run, MIRROR).pk)
+    run_job(request_export(run, MIRROR).pk)
     assert state_of(run, MIRROR).file is not None
 
 
@@ -169,12 +169,12 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
 
     assert operator.get(f"{api}/export").status_code == 404
     assert "withdrawn since" in soup(operator.get(place)).get_text()
-    run_job(ask_export(run, MIRROR).pk)
+    run_job(request_export(run, MIRROR).pk)
     content = b"".join(operator.get(place.replace("mirror/", "mirror.zip")).streaming_content)
     assert not any(name.endswith("docs/b.html") for name in ZipFile(BytesIO(content)).namelist())
     assert b"docs/b" not in ZipFile(BytesIO(content)).read("index.html")
 
-    killed = ask_export(run, MIRROR)
+    killed = request_export(run, MIRROR)
     BackgroundJob.objects.filter(pk=killed.pk).update(attempts=1)
     run_job(killed.pk)
     assert state_of(run, MIRROR).trouble == MIRROR.broken_off

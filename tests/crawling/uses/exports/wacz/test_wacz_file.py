@@ -23,7 +23,7 @@ from crawling.models import ArchiveFile, BackgroundJob, Page, Run
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
 from crawling.uses.exports.reading import read
-from crawling.uses.exports.rows import ask_export, readable_export
+from crawling.uses.exports.rows import readable_export, request_export
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import state_of
 from crawling.uses.exports.wacz import search_index
@@ -66,7 +66,7 @@ def run(crawled, db):
 
 
 def made(run) -> RunExport:
-    run_job(ask_export(run, WACZ).pk)
+    run_job(request_export(run, WACZ).pk)
     row = readable_export(run, WACZ)
     assert row, BackgroundJob.objects.latest("pk").trouble
     return row
@@ -206,8 +206,8 @@ def test_a_payload_that_a_withdrawn_page_shares_stays_with_the_others(run):
 
 
 def test_it_is_made_once_and_goes_with_its_run(run):
-    first = ask_export(run, WACZ)
-    assert ask_export(run, WACZ) == first
+    first = request_export(run, WACZ)
+    assert request_export(run, WACZ) == first
     run_job(first.pk)
     run_job(first.pk)
     second = made(run)

@@ -18,7 +18,7 @@ from allocation.rules.fairness import (
     kept_back,
 )
 from allocation.rules.shares import ShareUse, beyond
-from allocation.wait_ends import HoldingParty, by_whose_release, total
+from allocation.wait_ends import HoldingParty, by_releasing_holders, total
 from allocation.wording import UnitWords, clock, listed, some
 
 
@@ -230,7 +230,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         blockers,
         lambda: (
             f"Ends with the release of {missing}"
-            f"{by_whose_release(state, others, process, request, short)}."
+            f"{by_releasing_holders(state, others, process, request, short)}."
         ),
         short=_short(parties.measures, short),
     )
@@ -309,7 +309,7 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
         blockers,
         lambda: (
             f"Ends with the release of {listed([parties.measures[j].name for j in short])}"
-            f"{by_whose_release(state, others, process, request, short)}."
+            f"{by_releasing_holders(state, others, process, request, short)}."
         ),
         short=_short(parties.measures, short),
         stuck=tuple(_stuck(after, parties, i, work) for i in stuck),

@@ -30,7 +30,7 @@ def total(state: State, holders: Collection[HoldingParty]) -> Vector:
     return units
 
 
-def by_whose_release(
+def by_releasing_holders(
     state: State,
     holders: Sequence[HoldingParty],
     process: int,

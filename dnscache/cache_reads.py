@@ -1,4 +1,4 @@
-"""Reads of the living cache: pages and programs ask the pre-resolvers, over Redis, what their
+"""Reads of the live cache: pages and programs ask the pre-resolvers, over Redis, what their
 tables have.
 
 A cache lives in the memory of a process that resolves ahead, one a machine. A question is published
@@ -85,7 +85,7 @@ class CacheReadServer:
 
 
 def query_caches(**question: str | int) -> list[dict[str, Any]]:
-    """Return what each living cache has, by the alphabet of machines: the tree of a `domain`, or up
+    """Return what each live cache has, by the alphabet of machines: the tree of a `domain`, or up
     to `most` registered names behind `after` that have `text` in them.
 
     Empty: no pre-resolver is running, or Redis is away.
@@ -95,8 +95,8 @@ def query_caches(**question: str | int) -> list[dict[str, Any]]:
     until = time.monotonic() + PATIENCE_SECONDS
     try:
         redis = _redis()
-        living = redis.publish(_channel(redis), json.dumps({"reply_to": key, **question}))
-        while len(told) < living and (left := until - time.monotonic()) > 0:
+        receivers = redis.publish(_channel(redis), json.dumps({"reply_to": key, **question}))
+        while len(told) < receivers and (left := until - time.monotonic()) > 0:
             if answer := redis.blpop([key], timeout=left):
                 told.append(json.loads(answer[1]))
     except RedisError as error:

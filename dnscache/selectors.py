@@ -21,7 +21,7 @@ from dnscache.models import (
     DnsServer,
     DnsServerMinute,
 )
-from dnscache.preresolver.preresolver import living
+from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import MOST_TRIES, DnsStatus
 from dnscache.records import DEFAULT_PER_SECOND, WAITS
 from dnscache.regions.entry import Region
@@ -108,7 +108,7 @@ def overview() -> CacheOverview:
             .annotate(names=Count("pk"))
         ),
         servers=name_servers(),
-        pre_resolvers=list(living().order_by("machine")),
+        pre_resolvers=list(live_pre_resolvers().order_by("machine")),
     )
 
 
@@ -274,7 +274,7 @@ def pinned_names(among: Sequence[str] | None = None) -> set[str]:
 class CacheView:
     #: whose it is; None: no pre-resolver is running
     machine: str | None
-    #: of all living caches
+    #: of all live caches
     machines: list[str]
 
 
@@ -335,7 +335,7 @@ class DomainTree(CacheView):
 
 
 def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = "") -> DomainList:
-    """Return registered names from table 1 of a living cache, with how many names each tree has."""
+    """Return registered names from table 1 of a live cache, with how many names each tree has."""
     told, machines = _one_of(query_caches(text=text, after=after, most=most), machine)
     if told is None:
         return DomainList(None, machines, 0, [])
@@ -344,7 +344,7 @@ def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = 
 
 
 def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
-    """Return the tree of a registered name as a living cache has it: second level, and the third
+    """Return the tree of a registered name as a live cache has it: second level, and the third
     below it.
     """
     told, machines = _one_of(query_caches(domain=registrable), machine)

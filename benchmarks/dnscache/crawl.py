@@ -50,7 +50,7 @@ from crawling.work.shift.name_thread import NameThread, host_of
 from crawling.work.worker.jobs import run_shift
 from dnscache.lookup import Server
 from dnscache.lookup_counter import LookupCounter
-from dnscache.preresolver.preresolver import RAMP_SECONDS, living
+from dnscache.preresolver.preresolver import RAMP_SECONDS, live_pre_resolvers
 from dnscache.protocol.answers import DnsStatus
 from dnscache.resolution import AnswerSource, Resolution
 from dnscache.resolver import forget
@@ -204,7 +204,7 @@ def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]
         # by design it asks more and more for so long; what is compared is its full rate
         time.sleep(RAMP_SECONDS)
         yield lambda: seconds_of(process)
-    assert not living().exists()
+    assert not live_pre_resolvers().exists()
 
 
 def is_seated() -> bool:

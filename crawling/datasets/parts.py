@@ -102,7 +102,7 @@ def _forget(parts: QuerySet[LinksPart]) -> None:
 
 
 def clear(run_id: int) -> None:
-    """Drop the dataset of a run, but for what a living shift collects: all of its pages are to be
+    """Drop the dataset of a run, but for what a live shift collects: all of its pages are to be
     read again.
     """
     alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)

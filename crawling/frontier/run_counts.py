@@ -94,13 +94,13 @@ UPDATE crawling_hostqueue q SET done = q.done + ended.n FROM {ENDED} WHERE q.id 
 """  # noqa: S608  # constants
 
 
-class QueueAnswers(NamedTuple):
+class QueueAnswerCount(NamedTuple):
     id: int
     pages: int
     bytes: int
 
 
-ANSWERED = SentRows("had", QueueAnswers)
+ANSWERED = SentRows("had", QueueAnswerCount)
 COUNT_ANSWERS = f"""
 UPDATE crawling_hostqueue q
 SET pages = q.pages + had.pages, bytes = q.bytes + had.bytes,
@@ -191,7 +191,7 @@ def _count_answers(
             pages[queues[outcome.url_id]] += 1
             sizes[queues[outcome.url_id]] += outcome.answer.bytes
     if pages:
-        rows = [QueueAnswers(queue, n, sizes[queue]) for queue, n in pages.items()]
+        rows = [QueueAnswerCount(queue, n, sizes[queue]) for queue, n in pages.items()]
         cursor.execute(COUNT_ANSWERS, ANSWERED.values(rows))
 
 

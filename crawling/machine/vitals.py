@@ -70,7 +70,7 @@ class Vitals:
             self.in_shift = False
 
     @contextmanager
-    def calling(self) -> Iterator[None]:
+    def package_call(self) -> Iterator[None]:
         """Code of a package is called, by one thread at a time, until the block ends."""
         CALL.pack_into(self._memory, CALL_AT, time.monotonic())
         try:

@@ -63,14 +63,14 @@ class ExhaustedCallers:
         self._minute = 0
 
     def add(self, caller: str) -> None:
-        self._turn()
+        self._start_minute()
         self._callers.add(caller)
 
     def __contains__(self, caller: str) -> bool:
-        self._turn()
+        self._start_minute()
         return caller in self._callers
 
-    def _turn(self) -> None:
+    def _start_minute(self) -> None:
         minute = this_minute()
         if minute != self._minute:
             self._callers, self._minute = set(), minute

@@ -205,7 +205,7 @@ def birth_note(pid: int) -> str:
     return f"{pid} {psutil.Process(pid).create_time()}"
 
 
-def living(note: str) -> int | None:
+def live_process(note: str) -> int | None:
     """Return the number of the process that `birth_note` described, if it still runs."""
     try:
         pid, created = note.split()[:2]
@@ -230,7 +230,7 @@ def stop_left_over(notes: Path) -> bool:
     running = False
     for note in sorted(notes.glob("*")):
         text = note.read_text()
-        if leader := living(text):
+        if leader := live_process(text):
             _signal(_members(leader), signal.Signals(int(text.split()[2])), session=leader)
             running = True
         else:

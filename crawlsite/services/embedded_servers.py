@@ -20,7 +20,7 @@ from crawlsite.services.child import (
     Child,
     birth_note,
     kernel_signals_orphans,
-    living,
+    live_process,
     notes_dir,
     start_child,
     stop_all,
@@ -109,7 +109,7 @@ class EmbeddedServers:
         mine = birth_note(os.getpid())
         until = time.monotonic() + LEFT_OVER_SECONDS
         while not self._lock.acquire(mine):
-            if owner := living(self._lock.note()):
+            if owner := live_process(self._lock.note()):
                 if not join:
                     raise StartError(
                         f"the servers of {self.state_dir} are in use by process {owner}: wait "

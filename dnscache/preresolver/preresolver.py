@@ -267,12 +267,12 @@ def send_heartbeat(
     }
     DnsPreResolver.objects.update_or_create(machine=machine, defaults=told)
     DnsPreResolver.objects.filter(beat_at__lt=Now() - HEARTBEAT_KEPT).delete()
-    alive = sorted(living().values_list("machine", flat=True))
+    alive = sorted(live_pre_resolvers().values_list("machine", flat=True))
     return alive.index(machine), len(alive)
 
 
-def living() -> QuerySet[DnsPreResolver]:
-    """The pre-resolvers that have beaten lately."""
+def live_pre_resolvers() -> QuerySet[DnsPreResolver]:
+    """The pre-resolvers that have sent a heartbeat recently."""
     return DnsPreResolver.objects.filter(beat_at__gt=Now() - timedelta(seconds=ALIVE_SECONDS))
 
 

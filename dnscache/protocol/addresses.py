@@ -66,7 +66,7 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 @lru_cache(maxsize=65536)
 def classify(address: str) -> AddressClass:
-    """Return the class of an address; of one that carries another, the class of what it carries
+    """Return the class of an address; of one that embeds another, the class of the embedded one
     unless that is public.
 
     A wrapped public address is PUBLIC for mapped and NAT64 spellings, which reach it, and RESERVED
@@ -75,13 +75,13 @@ def classify(address: str) -> AddressClass:
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, IPv4Address):
         return _plain_class(parsed)
-    carried = [_plain_class(inner) for inner in _carried(parsed)]
-    inside = next((kind for kind in carried if kind is not AddressClass.PUBLIC), None)
+    embedded = [_plain_class(inner) for inner in _embedded(parsed)]
+    inside = next((kind for kind in embedded if kind is not AddressClass.PUBLIC), None)
     if inside:
         return inside
-    if carried and (parsed.ipv4_mapped is not None or parsed in _NAT64):
+    if embedded and (parsed.ipv4_mapped is not None or parsed in _NAT64):
         return AddressClass.PUBLIC
-    return AddressClass.RESERVED if carried else _plain_class(parsed)
+    return AddressClass.RESERVED if embedded else _plain_class(parsed)
 
 
 def dialled(address: str) -> str:
@@ -99,7 +99,7 @@ def dialled(address: str) -> str:
     return str(parsed)
 
 
-def _carried(address: IPv6Address) -> list[IPv4Address]:
+def _embedded(address: IPv6Address) -> list[IPv4Address]:
     value = int(address)
     low = IPv4Address(value & 0xFFFFFFFF)
     if address.ipv4_mapped is not None:

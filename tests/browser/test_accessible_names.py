@@ -14,7 +14,7 @@ from dnscache.models import DnsDropped, DnsMinute, DnsPin, DnsPreResolver
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, faults
 from tests.crawling.frontiers import Frontier
-from tests.dnscache.living import living_cache
+from tests.dnscache.live_cache import live_cache
 
 PAGES = [
     "",
@@ -85,6 +85,6 @@ def test_pages_about_names(browse, pool, screen):
     ]
     fill()
 
-    with living_cache():
+    with live_cache():
         found += [fault for address in PAGES for fault in faults(page, f"/dns/{address}")]
     assert not found, "\n".join(found)

@@ -90,7 +90,7 @@ def eventually_moving(
         time.sleep(0.05)
 
 
-def living(pids: list[int]) -> list[int]:
+def still_running(pids: list[int]) -> list[int]:
     return [
         pid
         for pid in pids

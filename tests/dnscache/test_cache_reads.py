@@ -1,4 +1,4 @@
-"""Pages and programs read a living cache: its own table 1, trees and conflict area."""
+"""Pages and programs read a live cache: its own table 1, trees and conflict area."""
 
 import time
 
@@ -10,7 +10,7 @@ from dnscache.models import DnsEntry
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.selectors import domains, tree_of
 from tests.crawling.pages import browser, soup
-from tests.dnscache.living import living_cache
+from tests.dnscache.live_cache import live_cache
 
 pytestmark = pytest.mark.django_db
 NAMES = (
@@ -38,7 +38,7 @@ def branches(first, **options):
 def test_the_tree_is_that_of_the_cache_and_not_of_the_rows():
     know(*NAMES)
     know("slow.example.com", ms=900)
-    with living_cache():
+    with live_cache():
         DnsEntry.objects.all().delete()
 
         assert branches("example.com") == [
@@ -51,7 +51,7 @@ def test_the_tree_is_that_of_the_cache_and_not_of_the_rows():
 
 def test_a_name_that_is_used_or_forgotten_is_so_in_the_next_answer():
     know(*NAMES)
-    with living_cache() as memory:
+    with live_cache() as memory:
         used = tree_of("other.com").branches[0].entry.last_access.timestamp()
         memory.serve("www.other.com", time.time())
         memory.serve("other.com", time.time() + 60)
@@ -63,7 +63,7 @@ def test_a_name_that_is_used_or_forgotten_is_so_in_the_next_answer():
 
 def test_table_1_is_listed_page_by_page():
     know(*NAMES, "xample.org")
-    with living_cache():
+    with live_cache():
         first = domains(most=1)
         assert [(one.registrable, one.names) for one in first.domains] == [("example.com", 4)]
         rest = domains(after="example.com", text="o", most=9).domains
@@ -72,9 +72,9 @@ def test_table_1_is_listed_page_by_page():
 
 def test_each_machine_has_its_own_cache(client):
     know("one.com")
-    with living_cache("m1"):
+    with live_cache("m1"):
         know("two.com")
-        with living_cache("m2"):
+        with live_cache("m2"):
             found = domains()
             assert (found.machine, found.machines) == ("m1", ["m1", "m2"])
             assert [one.registrable for one in found.domains] == ["one.com"]
@@ -88,7 +88,7 @@ def test_a_domain_with_very_many_names_is_cut_and_says_so(monkeypatch):
     monkeypatch.setattr(cache_reads, "MOST_NAMES", 3)
     know(*NAMES, *[f"{n}.www.example.com" for n in range(5)])
     know(*[f"slow{n}.example.com" for n in range(4)], ms=900)
-    with living_cache():
+    with live_cache():
         told = tree_of("example.com")
 
         assert sum(1 + len(branch.below) for branch in told.branches) == 3

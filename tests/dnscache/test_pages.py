@@ -23,7 +23,7 @@ from dnscache.resolution import AnswerSource, Resolution
 from dnscache.selectors import SORTS, hard_names, overview
 from dnscache.templatetags.dns import threads
 from tests.crawling.pages import browser, soup
-from tests.dnscache.living import living_cache
+from tests.dnscache.live_cache import live_cache
 
 pytestmark = pytest.mark.django_db
 
@@ -157,7 +157,7 @@ def test_the_page_has_figures_a_tree_and_one_list():
     name_servers.tell()
     viewer, page = browser("viewer"), reverse("dnscache:overview")
 
-    with living_cache():
+    with live_cache():
         shown = soup(viewer.get(page)).main
         tree = soup(viewer.get(page, {"domain": "example.com"})).main
     evicted = soup(viewer.get(page, {"status": "evicted", "q": "old"})).main

@@ -11,7 +11,7 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import dns_name
 from dnscache.models import DnsEntry
 from dnscache.preresolver.gate import settled
-from dnscache.preresolver.preresolver import living
+from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import MOST_TRIES
 from dnscache.resolution import Resolution
 from dnscache.selectors import pinned_names
@@ -62,7 +62,7 @@ def _sentences(wait: NameWaitReason) -> list[str]:
             "There is no gate (DNS_AHEAD): the crawl that fetches from the host resolves its "
             "name, unless it is stored."
         ]
-    if not living().exists():
+    if not live_pre_resolvers().exists():
         return [
             "The gate is open, because no pre-resolver runs; the crawl that fetches from the "
             "host resolves its name."

@@ -60,7 +60,7 @@ class PackageRanks:
         if not VITALS.in_shift or self.slow[order] >= MOST_SLOW:
             return float(depth)
         began = time.monotonic()
-        with VITALS.calling():
+        with VITALS.package_call():
             rank = rank_by(order, url, depth)
         seconds = time.monotonic() - began
         if seconds > CALL_SECONDS:

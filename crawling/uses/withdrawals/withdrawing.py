@@ -271,7 +271,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
 
 
 def _check_at_rest(runs: Sequence[Run]) -> None:
-    """A page that a living shift fetches now would be stored after this."""
+    """A page that a live shift fetches now would be stored after this."""
     ids = [run.pk for run in runs]
     alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")
     if shift := alive.first():

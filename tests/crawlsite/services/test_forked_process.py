@@ -11,7 +11,7 @@ import pytest
 
 from crawlsite.services.child import start_child
 from crawlsite.services.stops import StopSignals
-from tests.crawlsite.programs import eventually, living
+from tests.crawlsite.programs import eventually, still_running
 
 STOPS = [(signal.SIGTERM, 5), (signal.SIGKILL, 1)]
 
@@ -118,4 +118,4 @@ def test_what_it_starts_itself_ends_with_it(fork):
     child.signal_all(signal.SIGTERM)
 
     eventually(child.ended)
-    eventually(lambda: living(pids) == [])
+    eventually(lambda: still_running(pids) == [])

@@ -28,10 +28,10 @@ from tests.crawlsite.programs import (
     environment,
     eventually,
     finish,
-    living,
     needs_root,
     permissions_above,
     services,
+    still_running,
 )
 
 WRITE = """
@@ -86,7 +86,7 @@ def test_kill_of_the_starter_ends_the_servers_and_loses_nothing(laid):
 
     assert status == -signal.SIGKILL
     assert len(pids) == 2
-    eventually(lambda: not living(pids))
+    eventually(lambda: not still_running(pids))
     assert read_kept(laid) == ["42", "42"]
 
 
@@ -121,7 +121,7 @@ def test_killed_servers_come_back_with_their_data(place, start_pair):
 
     for pid in server_pids(place):
         psutil.Process(pid).kill()
-    eventually(lambda: not living(server_pids(place)))
+    eventually(lambda: not still_running(server_pids(place)))
     revived = []
     eventually(lambda: revived.extend(revive(running)) or sorted(revived) == ["postgres", "valkey"])
 

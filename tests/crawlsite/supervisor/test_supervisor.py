@@ -23,9 +23,9 @@ from tests.crawlsite.programs import (
     eventually,
     finish,
     free_port,
-    living,
     needs_root,
     services,
+    still_running,
 )
 from tests.crawlsite.supervised import Supervisor
 
@@ -211,7 +211,7 @@ def test_stop_leaves_nothing_running_within_ten_seconds(start, number):
 
     assert running.process.wait(timeout=15) == 0
     assert time.monotonic() - began < 10
-    assert living(pids) == []
+    assert still_running(pids) == []
     assert running.lines()[-2:] == ["stopping", "stopped"]
     assert not (running.state_dir / "urls.env").exists()
 
@@ -225,7 +225,7 @@ def test_kill_of_the_supervisor_ends_its_children_and_the_next_start_works(start
     again = start(WEB, PORT=str(killed.port))
 
     again.until_it_says("^ready")
-    assert living(pids) == []
+    assert still_running(pids) == []
 
 
 @pytest.mark.drill
@@ -259,7 +259,7 @@ def test_stop_during_the_preparations_stops_at_once(start):
     early.process.send_signal(signal.SIGINT)
 
     assert early.process.wait(timeout=60) == 0
-    assert living(pids) == []
+    assert still_running(pids) == []
 
 
 def test_a_setting_that_the_product_cannot_use_is_told_in_one_line(start):
@@ -342,5 +342,5 @@ def test_what_a_killed_process_leaves_may_end_in_order_and_then_it_starts_again(
     os.kill(leader, signal.SIGKILL)
 
     eventually(lambda: (place / "in order").exists())
-    eventually(lambda: not living([orphan, deaf]))
+    eventually(lambda: not still_running([orphan, deaf]))
     running.until_it_says("^worker ended")

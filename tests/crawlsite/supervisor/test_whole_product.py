@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.crawlsite.programs import PROJECT, eventually, free_port, living
+from tests.crawlsite.programs import PROJECT, eventually, free_port, still_running
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_in_the_middle_of_a_crawl_all_of_it_stops_within_ten_seconds_and_goes_on
     product.process.wait(10)
 
     assert time.monotonic() - began < 10
-    assert living(pids) == []
+    assert still_running(pids) == []
 
     again = start(
         (PROJECT / "Procfile").read_text(), DEMO="true", DEMO_PORT=str(free_port()), WORKERS="2"

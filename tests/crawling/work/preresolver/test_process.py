@@ -23,7 +23,7 @@ from crawling.work.preresolver.process import PreResolverProcess
 from crawling.work.preresolver.slots import LookupSlots, MachineLock
 from crawlsite.health.probes import dns_resolver
 from dnscache import store
-from dnscache.preresolver.preresolver import living
+from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.resolver import Resolver, forget
 from dnscache.selectors import domains
@@ -80,19 +80,19 @@ def test_it_begins_at_once_with_the_first_crawl_after_an_idle_time(
 
         start_run(crawl)
 
-        until(lambda: living().exists() and held() == HALF)
+        until(lambda: live_pre_resolvers().exists() and held() == HALF)
 
 
 def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_server, identified):
     crawl = create_crawl(order("http://to.test/"))
     start_run(crawl)
     with resolving_ahead():
-        until(lambda: living().exists() and held() == HALF)
+        until(lambda: live_pre_resolvers().exists() and held() == HALF)
         deliver()  # the scheduler makes no shift of the grant
         stop(crawl)
         until(
             lambda: (
-                not living().exists()
+                not live_pre_resolvers().exists()
                 and not Process.objects.filter(
                     run_ref__startswith="names/", state="active"
                 ).exists()
@@ -131,7 +131,7 @@ def test_killed_outright_the_next_one_takes_over_its_slots(
     start_run(create_crawl(order("http://to.test/")))
     with running_stack(tmp_path, DNS_SERVERS="{}:{}".format(*dns_server.address)) as stack:
         first = stack.start(["resolve_ahead"])
-        until(lambda: living().exists() and held() == HALF, seconds=60)
+        until(lambda: live_pre_resolvers().exists() and held() == HALF, seconds=60)
         dead = Process.objects.get(run_ref__startswith="names/").pk
         first.kill()
         first.wait()
@@ -199,7 +199,7 @@ def test_a_crawl_finds_its_names_resolved_and_those_that_fail_cost_it_no_try(
                 )
             )
         )
-        until(lambda: living().exists())
+        until(lambda: live_pre_resolvers().exists())
         work_off(run, until=lambda run: Url.objects.filter(run=run, state="s").count() == 10)
         asked = {name: dns_server.count(name, "A") for name in names}
 

@@ -1,4 +1,4 @@
-"""A living cache, as pages read it."""
+"""A live cache, as pages read it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dnscache.answer_cache import AnswerCache
-from dnscache.cache_reads import CacheReadServer, ask_caches
+from dnscache.cache_reads import CacheReadServer, query_caches
 from dnscache.resolver import Resolver
 
 
 @contextmanager
-def living_cache(machine: str = "crawler-1") -> Iterator[AnswerCache]:
+def live_cache(machine: str = "crawler-1") -> Iterator[AnswerCache]:
     """The cache of a pre-resolver that has taken over all stored answers."""
     resolver = Resolver()
     resolver.warm_start()
     resolver.memory.unpack(10_000, time.time())
     server = CacheReadServer(machine, resolver.memory)
     server.start()
-    while machine not in [told["machine"] for told in ask_caches(most=1)]:
+    while machine not in [told["machine"] for told in query_caches(most=1)]:
         time.sleep(0.01)
     try:
         yield resolver.memory

@@ -196,8 +196,8 @@ class NotKept(AllocationError):
 
 
 class ResumeWouldBeUnsafe(AllocationError):
-    """While other units are reserved, not every process could be sure to finish if this one went on
-    with what it kept.
+    """While other units are reserved, not every process could be sure to finish if this one
+    continued with what it kept.
     """
 
 

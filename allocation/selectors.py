@@ -160,8 +160,8 @@ def _read(
 ) -> _PoolRows:
     """Raises UnknownPool.
 
-    wanted: read these, the first in turn and who holds; None: all. estimates: False without what
-    they alone need.
+    wanted: the processes to read, beside the first in turn and all that hold units; None: all.
+    estimates: False leaves out what only estimates need.
     """
     with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()

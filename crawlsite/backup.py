@@ -204,8 +204,8 @@ def migrations_done() -> list[str]:
 def restore(folder: Path) -> BackupManifest:
     """Load a back-up into this installation, all of it or nothing. Raises BackupTrouble.
 
-    Work that went on then is taken up as after a crash: leases that have run out give back what
-    they held, and runs go on.
+    Work that was under way then is taken up as after a crash: leases that have run out give back
+    what they held, and runs go on.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)

@@ -51,10 +51,10 @@ def locked_out(
 
 
 class AccountBackend(ModelBackend):
-    """Django's own, in fewer queries, as every page asks: a user comes with the preferences, and
-    permissions of one's own come with those of groups, and with the rule of teams. Permissions that
-    are withheld are left out: of an operator what concerns the crawls of all, and what acts on the
-    crawl of a request (`crawlsite.middleware.crawl_permissions`).
+    """Django's backend with fewer queries, since every page needs them: one query reads a user
+    with the preferences, and another the user's own permissions, those of the groups, and the rule
+    of teams. Withheld permissions are left out: an operator's on the crawls of all, and those on
+    the crawl of a request (`crawlsite.middleware.crawl_permissions`).
     """
 
     def get_user(self, user_id: int) -> User | None:

@@ -2,7 +2,7 @@
 
 A and AAAA leave together, each from a new socket (a new source port) with a random id and letters
 in mixed case. Only what answers exactly the question and comes from the server asked counts. Where
-that can't be had by UDP (truncated, letters changed, many forged answers), TCP is asked.
+that cannot be had by UDP (truncated, letters changed, many forged answers), TCP is asked.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class ExperimentStopped(Exception):
 
 
 class AttemptLost(Exception):
-    """A page could not be had, or the units were taken away."""
+    """A page could not be fetched, or the units were taken away."""
 
 
 class AttemptContext(Protocol):

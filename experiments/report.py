@@ -21,7 +21,7 @@ from experiments.models import (
     ExperimentState,
 )
 
-#: after so long without a heartbeat the experiment's process is dead
+#: after this long without a heartbeat the experiment's process is dead
 SILENT = timedelta(seconds=30)
 FIRST = Q(attempt=1)
 ENDED = (ExperimentState.FINISHED, ExperimentState.BROKEN_OFF, ExperimentState.CANCELLED)

@@ -41,9 +41,9 @@ from experiments.synthetic_web import HOST, serve_sites
 
 #: how often the pool is looked at
 LOOK_SECONDS = 0.25
-#: a crawl ends by itself after so long
+#: a crawl ends by itself after this long
 MOST_SECONDS = 300
-#: so long crawls that were aborted may take to end
+#: how long crawls that were aborted may take to end
 END_SECONDS = 30.0
 
 

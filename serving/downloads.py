@@ -27,7 +27,7 @@ class Download:
     name: str
     content_type: str
     pieces: Iterator[str] | Iterator[bytes]
-    #: in bytes, where it is known before
+    #: in bytes, if it is known in advance
     length: int | None = None
 
 

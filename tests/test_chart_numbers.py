@@ -1,4 +1,4 @@
-"""The numbers behind every chart can be had as a table, from a link on its page."""
+"""The numbers behind every chart are also a table, from a link on its page."""
 
 from __future__ import annotations
 

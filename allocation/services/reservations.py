@@ -92,7 +92,7 @@ def resume_kept(*, process: int) -> int:
 
 
 def check_keep_seconds(keep_seconds: float) -> None:
-    """Raise BadKeepTime if nothing may be reserved for so long."""
+    """Raise BadKeepTime if nothing may be reserved for this long."""
     if not 0 < keep_seconds <= LONGEST_SECONDS:
         raise BadKeepTime(keep_seconds=keep_seconds)
 

@@ -67,7 +67,7 @@ def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 @authenticated(needs="allocation.view_pool")
 def events(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    """Show what happened lately, to all or to `?process=`."""
+    """Show what happened recently, to all or to `?process=`."""
     process = whole_number(request.GET.get("process", ""))
     found = recent_events(pool, process=process, most=EVENTS)
     here = {

@@ -27,7 +27,8 @@ from tests.webs.synthetic import SyntheticWeb, serve_web
 #: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as
 #: seldom, and each look costs the crawl some of the processor
 START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
-#: a run that has no shift for so long waits for its host or for units: there is nothing to measure
+#: a run that has no shift for this long waits for its host or for units: there is nothing to
+#: measure
 PATIENCE_SECONDS = 30.0
 
 

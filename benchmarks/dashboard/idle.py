@@ -37,7 +37,7 @@ def print_use(product: int, seconds: float) -> None:
     """A line for each process, those that have most first."""
     processes = family(product)
     before = {process.pid: seconds_of(process) for process in processes}
-    # what the processes take while nothing happens for so long is the figure itself
+    # what the processes take while nothing happens for this long is the figure itself
     time.sleep(seconds)
     rows = [
         (

@@ -201,7 +201,7 @@ def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]
         return
     with program("resolve_ahead", DNS_SERVERS=f"{server[0]}:{server[1]}") as process:
         await_change(is_seated, "The pre-resolver does not begin.", seconds=START_SECONDS)
-        # by design it asks more and more for so long; what is compared is its full rate
+        # by design it asks more and more for this long; what is compared is its full rate
         time.sleep(RAMP_SECONDS)
         yield lambda: seconds_of(process)
     assert not live_pre_resolvers().exists()

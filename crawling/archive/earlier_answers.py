@@ -1,4 +1,4 @@
-"""Answers taken out of the archive again: those of earlier runs, which are fetched again only if
+"""Answers read in the archive again: those of earlier runs, which are fetched again only if
 they have changed, and those that serve another crawl as they are.
 """
 

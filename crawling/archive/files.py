@@ -135,7 +135,7 @@ class OpenFile:
 
 
 def open_last(slot: Slot) -> OpenFile:
-    """Go on with the slot's last file that is not full, cut to what is committed; begin one
+    """Continue with the slot's last file that is not full, cut to what is committed; begin one
     otherwise.
 
     The run's lock is waited for: the last batch of a shift that was killed may just be committed by

@@ -94,7 +94,7 @@ def each_columns(
 ) -> Iterator[dict[str, np.ndarray]]:
     """The columns of the rows of a query over `links`, for one set of values after the other.
 
-    Raises LinkSearchTookTooLong if one of them takes so long.
+    Raises LinkSearchTookTooLong if one of them takes this long.
     """
     with _links_of(run) as connection:
         for values in each:
@@ -135,7 +135,7 @@ def _findings_of(run: Run) -> list[str]:
 
 @contextmanager
 def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
-    """Break off what the connection does after so long. Raises LinkSearchTookTooLong."""
+    """Break off what the connection does after this long. Raises LinkSearchTookTooLong."""
     timer = threading.Timer(seconds, connection.interrupt)
     timer.start()
     try:

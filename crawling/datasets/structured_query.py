@@ -43,7 +43,7 @@ def query_structured(
 
 def each_structured(run: Run, query: str, values: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     """The rows of a query over `structured`, read while they are taken. Raises
-    LinkSearchTookTooLong if so many at a time take so long.
+    LinkSearchTookTooLong if so many at a time take this long.
     """
     with _structured_of(run) as connection:
         with limited(connection):

@@ -98,7 +98,7 @@ class BorrowedHost:
 def borrow_hosts(
     names: Collection[str], *, soon_seconds: float, seconds: float
 ) -> dict[str, BorrowedHost]:
-    """Reserve these hosts for so long; hosts that are leased, or not free soon, are left out."""
+    """Reserve these hosts for this long; hosts that are leased, or not free soon, are left out."""
     with connection.cursor() as cursor:
         add_hosts(cursor, sorted(names))
         cursor.execute(BORROW, {"names": list(names), "soon": soon_seconds, "seconds": seconds})

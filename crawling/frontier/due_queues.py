@@ -50,7 +50,7 @@ def contested(host_ids: Collection[int], run_id: int) -> set[int]:
 
 
 def fetched_seed(queue_id: int) -> str | None:
-    """A seed of the queue's host that was had; None: there is none."""
+    """A seed of the queue's host that was fetched; None: there is none."""
     queue = HostQueue.objects.get(pk=queue_id)
     had = Url.objects.filter(run=queue.run_id, queue=queue_id, depth=0, state=UrlState.SUCCEEDED)
     return had.values_list("url", flat=True).first()

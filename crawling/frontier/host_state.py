@@ -25,8 +25,8 @@ from crawling.web.statuses import NO_ANSWERS, FetchStatus, explain, is_answer
 KEEP_SECONDS = 24 * 3600.0
 #: a file that could not be fetched is requested again soon
 ROBOTS_RETRY_SECONDS = 60.0
-#: while a newer file cannot be had, one that was had is good for so long, and asked for again so
-#: often (sections 2.3.1.4 and 2.4)
+#: while a newer file cannot be fetched, one that was fetched is good for this long, and asked for
+#: again so often (sections 2.3.1.4 and 2.4)
 OLDEST_SECONDS = 30 * 24 * 3600.0
 RENEW_SECONDS = 600.0
 #: of more than so many files, or bytes of them, the oldest are forgotten
@@ -40,7 +40,7 @@ ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.bod
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
 """
 
-#: what is known holds on while nothing newer can be had
+#: what is known remains valid while nothing newer can be fetched
 KEEP_ROBOTS_ON = """
 UPDATE crawling_robotsfile SET expires_at = clock_timestamp() + make_interval(secs => %s)
 WHERE origin = %s AND fetched_at > clock_timestamp() - make_interval(secs => %s)
@@ -183,7 +183,7 @@ def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> New
 def keep_robots(origin: str, status: int, body: bytes) -> bool:
     """Store an answer; the later of two wins.
 
-    Where none could be had, an earlier one holds on: returns whether one does.
+    Where none could be fetched, an earlier one remains valid: returns whether one does.
     """
     with connection.cursor() as cursor:
         if not is_answer(status):

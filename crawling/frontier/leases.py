@@ -85,8 +85,8 @@ class ClaimLimit(NamedTuple):
 
 
 WANTED = SentRows("wanted", ClaimLimit)
-#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` has it. A suspect comes alone,
-#: so any row of the hand says whether it is one.
+#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` has it. A suspect is
+#: claimed alone, so any one URL in process says whether the shift has a suspect.
 CLAIM_URLS = f"""
 WITH picked AS (
     SELECT u.id, u.losses FROM {WANTED}

@@ -18,7 +18,7 @@ from crawling.frontier.host_state import (
 from crawling.installation.run_log import write_all
 from crawling.web.statuses import is_answer
 
-#: what was had for an order that was edited since may have been had in another way
+#: what was fetched for an order that was edited since may have been fetched in another way
 FIND = """
 SELECT origin, status, body, expires_at > clock_timestamp() FROM crawling_ownrobotsfile
 WHERE run_id = %s AND revision = %s AND origin = ANY(%s)
@@ -38,8 +38,8 @@ WHERE run_id = %s AND revision = %s AND origin = %s
 
 
 class OwnRobots(NamedTuple):
-    """Status and body by origin: of files that hold, and of those that hold on only while no newer
-    ones can be had.
+    """Status and body by origin: of files that hold, and of those that remain valid only while no
+    newer ones can be fetched.
     """
 
     fresh: dict[str, tuple[int, bytes]]
@@ -47,7 +47,7 @@ class OwnRobots(NamedTuple):
 
 
 def own_robots(run_id: int, revision: int, origins: Collection[str]) -> OwnRobots:
-    """The run's files, as far as the order's revision is that for which they were had."""
+    """The run's files, as far as the order's revision is that for which they were fetched."""
     found = OwnRobots({}, {})
     with connection.cursor() as cursor:
         cursor.execute(FIND, [run_id, revision, list(origins), OLDEST_SECONDS])
@@ -61,14 +61,14 @@ def keep_own_robots(
 ) -> None:
     """Store the answers of a run's shift, as (origin, status, body), and log them.
 
-    A failure is not stored: an earlier answer holds on, or the host waits.
+    A failure is not stored: an earlier answer remains valid, or the host waits.
     """
     lines = [robots_line(*answer, holds_on=_keep(run_id, revision, *answer)) for answer in answers]
     write_all(run_id, lines)
 
 
 def _keep(run_id: int, revision: int, origin: str, status: int, body: bytes) -> bool:
-    """Whether an earlier file holds on."""
+    """Whether an earlier file remains valid."""
     with connection.cursor() as cursor:
         if is_answer(status):
             cursor.execute(KEEP, [run_id, revision, origin, status, body, KEEP_SECONDS])

@@ -26,7 +26,7 @@ def _read_as_it_is(model: type[Model], *but: str) -> list[Field[object, object]]
 
 RUN, CRAWL = _read_as_it_is(Run), _read_as_it_is(CrawlJob, "seeds")
 #: Sent as one, and written out: the ORM takes longer to make these statements than all else that a
-#: small batch costs. The order is read by a statement of its own, after the lock was had, so that
+#: small batch costs. The order is read by a statement of its own, after the lock was taken, so that
 #: what was edited while others had the lock counts.
 #: A work process that stands still (SIGSTOP, a frozen machine) must not keep the run from all
 #: others for ever.

@@ -38,7 +38,7 @@ HELD_UNTIL = f"""(
         AND NOT {IS_SETTLED}
 )"""  # noqa: S608  # constants
 
-#: those of some hosts that wait at the gate
+#: the hosts among `%(hosts)s` that wait at the gate
 # constants
 HELD = f"SELECT h.id FROM crawling_host h WHERE h.id = ANY(%(hosts)s) AND NOT {PASSES_GATE}"  # noqa: S608
 

@@ -32,7 +32,7 @@ from crawling.models import BackgroundJob, Run
 UPKEEP = "This is work for the crawls of all: only administrators cancel it."
 logger = logging.getLogger(__name__)
 
-#: so long the scheduler looks after a job whose worker was killed as it was cancelled
+#: how long the scheduler looks after a job whose worker was killed as it was cancelled
 LOOKED_AFTER = timedelta(minutes=5)
 
 

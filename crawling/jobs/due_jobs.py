@@ -17,7 +17,7 @@ from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
 
-#: so long after a job of a kind has failed there is no other for the same subject
+#: how long after a job of a kind has failed there is no other for the same subject
 PAUSE = timedelta(hours=1)
 #: and so long after one that has ended otherwise: what is due still may be another machine's
 REST = timedelta(seconds=30)

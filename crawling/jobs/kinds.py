@@ -56,7 +56,7 @@ OF_ROWS = {
     JobEvent.RESTORED: JobEffect.KEEP,
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
-#: what a job that no user asks for has done is of interest for so long
+#: what a job that no user asks for has done is of interest for this long
 KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 
 
@@ -95,7 +95,7 @@ class JobKind:
     work: Callable[[RunningJob], JobResult]
     #: what happens to its jobs; one for each JobEvent
     effects: Mapping[JobEvent, JobEffect]
-    #: RQ ends one that goes on for so long; the next one continues
+    #: RQ ends one that runs this long; the next one continues
     seconds: int = 60 * 60
     queue: str = BACKGROUND
     scope: JobScope = JobScope.RUN
@@ -105,7 +105,7 @@ class JobKind:
     within: timedelta | None = None
     #: what is said then
     late: str = ""
-    #: so long its row is kept after it was asked for; None: as long as its run
+    #: how long its row is kept after it was asked for; None: as long as its run
     kept: timedelta | None = None
     #: whether who has asked, and administrators, cancel it; otherwise all who act on the crawl
     is_of_asker: bool = False

@@ -53,7 +53,7 @@ class RowJob:
     name: str
     #: what RQ calls with the row's key, as a dotted path
     function: str
-    #: RQ ends one that goes on for so long
+    #: RQ ends one that runs this long
     seconds: int
     #: BACKGROUND; IDLE if no user asks for it
     queue: str = BACKGROUND

@@ -1,5 +1,5 @@
 """Do the work of background jobs: one process at a time is at a row, which may be killed at any
-moment; the next one goes on behind the bookmark.
+moment; the next one continues behind the bookmark.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from crawling.machine.work_folders import work_folder
 FORK = multiprocessing.get_context("fork")
 #: between two looks at the time left
 LOOK_SECONDS = 0.1
-#: to end a child of a GB, and to give back what is held for it, takes so long
+#: to end a child of a GB, and to give back what is held for it, takes this long
 END_SECONDS = 2.0
 #: what a child is told
 BEGIN, END = "begin", "end"

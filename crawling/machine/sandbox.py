@@ -99,8 +99,8 @@ class ProgramSandbox:
         every_seconds: float,
         kept_open: Sequence[int] = (),
     ) -> ProgramEnd:
-        """Run it once, and pass each line of its output to `note`; where there is none for so long,
-        the last one again, or an empty one. An error that `note` raises ends the program.
+        """Run it once, and pass each line of its output to `note`; where there is none for this
+        long, the last one again, or an empty one. An error that `note` raises ends the program.
         """
         until = time.monotonic() + self._limits.seconds
         with TemporaryFile() as errors:

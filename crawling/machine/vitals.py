@@ -24,7 +24,7 @@ HEAD = struct.Struct("<d?")
 #: monotonic seconds since which code of a package is called; 0: none is
 CALL = struct.Struct("<d")
 CALL_AT, SLOTS_AT = 16, 24
-#: a call that has not returned after so long is stuck
+#: a call that has not returned after this long is stuck
 STUCK_SECONDS = 5.0
 #: native id of the thread, id of its URL (0: none), seconds of processor that the thread had used
 #: before it

@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 
-#: whatever people delete can be restored for so long
+#: whatever people delete can be restored for this long
 RESTORABLE = timedelta(hours=24)
 
 

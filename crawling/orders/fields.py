@@ -58,7 +58,7 @@ MINUTES = FormUnit("seconds", "minutes", 60, "90")
 class Question:
     #: for readers of the schema, of the documents and of the command line's help
     meaning: str
-    #: beside the form's field; empty: the form asks in a way of its own, or not at all
+    #: beside the form's field; empty: the form has no such field, or a widget of its own
     label: str = ""
     #: before the value where an order is shown; empty: the label. Values of one heading share a row
     heading: str = ""

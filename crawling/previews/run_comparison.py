@@ -239,7 +239,7 @@ def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | N
 
 
 def moment_of(run: Run) -> str:
-    """As long as it is the same, so is the comparison. A run that goes on after its end, since
+    """As long as it is the same, so is the comparison. A run that continues after its end, since
     failures are tried again, ends at another moment.
     """
     if run.state in ENDED_STATES:

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from crawling.web.statuses import OUTAGES, THROTTLES, explain, may_pass
 
-#: a shift that has written nothing for so long, though a host is free, is stuck
+#: a shift that has written nothing for this long, though a host is free, is stuck
 QUIET_SECONDS = 300.0
-#: a step that normally takes a second or two is stuck after so long
+#: a step that normally takes a second or two is stuck after this long
 OVERDUE_SECONDS = 60.0
 #: a rest shorter than this is none
 NO_REST_SECONDS = 1.0

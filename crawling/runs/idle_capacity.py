@@ -19,7 +19,7 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts
 from crawling.runs.grants import request_start
 
-#: what is refused and withdrawn is not asked for again for so long: the ledger keeps each request
+#: what is refused and withdrawn is not asked for again for this long: the ledger keeps each request
 REFUSED_SECONDS = 30.0
 
 

@@ -44,7 +44,7 @@ MINUTE = timedelta(minutes=1)
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
     """Pause the crawl after the fetches under way; its frontier stays, and its units are released.
 
-    With `keep_seconds` its units stay reserved so long, if the state is safe then when its shift
+    With `keep_seconds` its units stay reserved this long, if the state is safe then when its shift
     ends; otherwise it is released after all, and the run's log says why. Raises WrongState,
     BadKeepTime.
     """
@@ -89,8 +89,8 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def reopen(run: Run, reason: str) -> None:
-    """Let a run that has ended go on with what was put into its queue. The caller holds the run's
-    lock, and enrolls the run afterwards.
+    """Let a run that has ended continue with what was put into its queue. The caller holds the
+    run's lock, and enrolls the run afterwards.
     """
     run.state, run.reason, run.finished_at = RunState.QUEUED, reason, None
     run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
@@ -208,7 +208,7 @@ def _errors(run: Run, part: ThresholdsPart, now: datetime) -> str:
         return ""
     since = now - part.error_minutes * MINUTE
     if run.resumed_at:
-        # Counts are by the minute: that in which it went on may hold the errors for which it
+        # Counts are by the minute: that in which it continued may hold the errors for which it
         # rested.
         since = max(since, run.resumed_at.replace(second=0, microsecond=0) + MINUTE)
     sums = RunCount.objects.filter(run=run, minute__gte=since).aggregate(

@@ -12,7 +12,7 @@ from crawling.installation.run_log import write
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_IN_SQL, WORKING_STATES
 
-#: a process whose hosts could have been fetched from for so long, but that had no shift, is given
+#: a process whose hosts could have been fetched from for this long, but that had no shift, is given
 #: up on for now
 ABSENT_SECONDS = 15.0
 

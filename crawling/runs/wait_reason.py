@@ -132,9 +132,9 @@ def wait_reasons(
     waits: what the runs' processes wait for in the pool, if the caller has read it already: it
     needs a look at the whole pool.
 
-    processes: of those of the runs that have no live shift, each with its process of the pool.
+    processes: the processes of those runs without a live shift, each with its process of the pool.
 
-    hosts: what `next_hosts` has said already of all of them.
+    hosts: the result of `next_hosts` for all of the runs, if the caller has it already.
 
     explains: False for the state alone, with no reason for a wait in the pool, which needs that
     look.

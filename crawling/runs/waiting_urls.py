@@ -88,7 +88,7 @@ class FrontierFilter:
 
 
 def frontier_of(run: Run, wanted: FrontierFilter, *, most: int) -> tuple[list[Url], int | None]:
-    """Up to `most` URLs, each with its host as `host_name`, and the id to go on after.
+    """Up to `most` URLs, each with its host as `host_name`, and the id to continue after.
 
     Raises SearchTookTooLong.
     """
@@ -238,9 +238,9 @@ def retry_failed(
     """Put the failed URLs of the latest run back into their queues, all, those of one status, or
     one by its id; returns how many.
 
-    A run that had ended goes on with them and whatever else it had queued; a paused one keeps them
-    until it is resumed. Raises WrongState if it was never started, is stopping, has no such URL, or
-    may not fetch more; then nothing has changed.
+    A run that had ended continues with them and whatever else it had queued; a paused one keeps
+    them until it is resumed. Raises WrongState if it was never started, is stopping, has no such
+    URL, or may not fetch more; then nothing has changed.
     """
     latest = crawl.runs.first()
     if latest is None:

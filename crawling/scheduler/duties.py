@@ -84,8 +84,8 @@ UNREGISTERED = f"""
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id IS NULL AND NOT p.is_retired AND r.state IN {WORKING_IN_SQL}
 """  # noqa: S608  # constants
-#: runs at work with a process that the pool has finished: they went on (`retrying`) while their end
-#: was still being reported to the pool
+#: runs at work with a process that the pool has finished: they continued (`retrying`) while their
+#: end was still being reported to the pool
 LET_GO = f"""
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id
@@ -171,7 +171,7 @@ def settle_leftovers() -> Progress:
 
 
 def enroll_anew() -> Progress:
-    """Register runs again that went on while their end was still being reported to the pool."""
+    """Register runs again that continued while their end was still being reported to the pool."""
     return for_each(_found(LET_GO), lambda run_id: enroll(Run.objects.get(pk=run_id)))
 
 

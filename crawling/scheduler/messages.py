@@ -36,7 +36,7 @@ from crawling.work.worker.own_jobs import RUN_SHIFT
 
 #: a start that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
-#: RQ kills a job that goes on for so long after its shift should have ended
+#: RQ kills a job that still runs this long after its shift should have ended
 GRACE_SECONDS = 5 * 60
 
 

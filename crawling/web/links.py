@@ -29,8 +29,7 @@ UNSEEN_ENDS = frozenset(BLANKS)
 NEWLINES = str.maketrans("", "", "\t\n\r")
 #: the scheme of documents within a link, which have no bound
 EMBEDDED = "data:"
-#: most links: names of which nothing has to be changed when they are joined to a base; none is a
-#: dot
+#: most links: paths that are joined to a base as they are, since no part is `.` or `..`
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 #: links of all pages whose addresses are remembered, and the characters of such a link at the most
 MOST_SHARED = 16_384

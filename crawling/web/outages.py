@@ -36,7 +36,8 @@ class Outage:
     gives_up_at: datetime
     #: pages that failed in a row; 0: no page was asked for
     row: int = 0
-    #: a page that was had before: it is asked for, to tell a host that refuses from pages that fail
+    #: a page that was fetched before: it is asked for, to tell a host that refuses from pages that
+    #: fail
     known_page: str = ""
 
     @property

@@ -31,7 +31,7 @@ MAX_RETRY_AFTER_SECONDS = 24 * 3600.0
 #: any other may be about that one page
 WISHES_OF_ONE_SECONDS = {429: 300.0}
 LEAST_WISH_SECONDS = 10.0
-#: so long a URL waits for its own next try
+#: how long a URL waits for its own next try
 LONGEST_RETRY_SECONDS = 3600.0
 #: so many URLs that fail in a row may be their host's fault
 DOUBTFUL_ROW = 3
@@ -129,7 +129,7 @@ SHORT_SECONDS = 2.0
 
 
 def penalty_seconds(held: float, threads: int) -> float:
-    """The penalty of a host that has kept one of so many fetch threads for so long."""
+    """The penalty of a host that has kept one of so many fetch threads for this long."""
     if held <= SHORT_SECONDS:
         return 0.0
     return held * max(0.0, 1 / (LARGEST_SHARE * max(1, threads)) - 1)

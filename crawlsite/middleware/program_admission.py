@@ -21,7 +21,7 @@ from crawlsite.middleware.request_ids import HEADER
 
 #: what programs ask for
 PROGRAM_PATHS = ("/api/", "/metrics")
-#: a program whose request found no place may ask again after so long
+#: a program whose request found no place may ask again after this long
 AGAIN_SECONDS = 1
 NO_PLACE = "The server is answering as many programs as it can; ask again in a moment."
 #: a request that the loop refuses has at most so long a head

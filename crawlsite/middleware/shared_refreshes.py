@@ -28,12 +28,12 @@ from serving.requests import is_common, wants_fragment
 
 #: what live.js asks again
 LIVE = "live"
-#: a refresh is reused for so long, and for so many times as long as rendering it took, so that no
+#: a refresh is reused for this long, and for so many times as long as rendering it took, so that no
 #: page takes more than a twentieth of a core's time; while the next is rendered, for STALE_SECONDS
 #: more; and never longer than MOST_SECONDS in all
 FRESH_SECONDS, TIMES, STALE_SECONDS, MOST_SECONDS = 1.0, 20, 2.0, 5.0
-#: while nothing is written to PostgreSQL, a refresh is good for so long: what Redis knows (workers,
-#: queues) and ages are this late at most
+#: while nothing is written to PostgreSQL, a refresh is good for this long: what Redis knows
+#: (workers, queues) and ages are this late at most
 UNWRITTEN_SECONDS = 10.0
 #: how long other requests wait for the first rendering, and how often they look
 PATIENCE_SECONDS, LOOK_SECONDS = 2.0, 0.02

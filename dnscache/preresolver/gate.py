@@ -23,7 +23,7 @@ from dnscache.protocol.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution
 
-#: a pre-resolver beats every second; one that was silent for so long is dead
+#: a pre-resolver beats every second; one that was silent for this long is dead
 ALIVE_SECONDS = 5.0
 
 #: SQL that is true of a settled row `d` of dnscache_dnsentry, for a claim query to join

@@ -54,7 +54,7 @@ Rank = Callable[[str, float], float]
 #: thread that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
 HEARTBEAT_SECONDS = 1.0
-#: a machine without heartbeat for so long is deleted
+#: a machine without heartbeat for this long is deleted
 HEARTBEAT_KEPT = timedelta(days=1)
 
 
@@ -100,7 +100,7 @@ class PreResolver:
 
     def turn(self, *, wait: float) -> None:
         """Read the due names, start lookups, and deliver known answers and new ones; if nothing
-        does, wait so long.
+        does, wait this long.
         """
         now = self._resolver.clock()
         found = self._agenda.read(self._candidates(now + LOOK_AHEAD_SECONDS))

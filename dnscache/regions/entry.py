@@ -19,7 +19,7 @@ from typing import Optional
 
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 
-#: after so long without a hit, half of a name's past counts no more
+#: after this long without a hit, half of a name's past counts no more
 HALF_LIFE_SECONDS = 600.0
 _RATE_PER_HIT = log(2) / HALF_LIFE_SECONDS
 #: look-ups shorter than this are quick (the patent leaves the threshold open) ...

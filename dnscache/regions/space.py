@@ -20,7 +20,7 @@ from dnscache.regions.reverse import ReverseRegion
 
 #: how many answers are compared to find one to evict
 SAMPLE = 16
-#: the purge deletes entries that are idle for so long among this lightest share of the conflict
+#: the purge deletes entries that are idle for this long among this lightest share of the conflict
 #: area
 PURGE_SHARE, PURGE_IDLE_SECONDS = 0.1, 600.0
 #: third-level names may take this share of the capacity

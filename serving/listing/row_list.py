@@ -2,8 +2,8 @@
 queries, and others ask them.
 
 Rows are sorted by a column, the largest first, and among equal ones by their key; or by their key
-alone. A list goes on behind the last row of the page before, so that a page costs the same wherever
-it is.
+alone. A list continues behind the last row of the page before, so that a page costs the same
+wherever it is.
 """
 
 from __future__ import annotations

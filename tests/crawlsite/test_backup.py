@@ -1,5 +1,5 @@
-"""A back-up that is taken while a crawl runs makes an empty installation go on where it was; what
-is wrong with one is told.
+"""A back-up that is taken while a crawl runs makes an empty installation continue where it was;
+what is wrong with one is told.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Stage:
     def await_end(self, seconds: float = 150) -> None:
         """Wait until every run has ended, has left the bank and has closed its files.
 
-        Fails when nothing has moved for so long, however slow the machine is.
+        Fails when nothing has moved for this long, however slow the machine is.
         """
         open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)),
                                   (SELECT count(*) FROM allocation_process WHERE state = 'active'),

@@ -124,8 +124,8 @@ def update_crawl(
 ) -> dict[str, Any]:
     """An active run follows within seconds.
 
-    A delay of a host that has begun ends as it was set. With a `revision` that is no longer the
-    latest, nothing is changed (409)."""
+    A delay that has already begun at a host ends when it was due to end. With a `revision` that is
+    no longer the latest, nothing is changed (409)."""
     return detail(edit_crawl(requests.get_crawl(crawl_id), changes, by=request.user))
 
 

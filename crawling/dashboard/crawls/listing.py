@@ -89,7 +89,7 @@ def page_of(
     most: int,
     among: Collection[int] | None = None,
 ) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
-    """So many of the crawls wanted, and the id to go on after; None at the end.
+    """So many of the crawls wanted, and the id to continue after; None at the end.
 
     waiting: the runs that wait; among: all ids that are found, if they have been read.
     """

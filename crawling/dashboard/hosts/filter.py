@@ -78,6 +78,8 @@ def blocks() -> QuerySet[BlocklistEntry]:
 
 
 def _without_robots() -> QuerySet[Any]:
-    """The hosts whose robots.txt could not be had, so that nothing may be fetched from there."""
+    """The hosts whose robots.txt could not be fetched, so that nothing may be fetched from
+    there.
+    """
     name = Func("origin", Value("://"), Value(2), function="split_part", output_field=CharField())
     return RobotsFile.objects.filter(Q(status__lt=0) | Q(status__gte=500)).values_list(name)

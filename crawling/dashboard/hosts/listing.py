@@ -35,7 +35,7 @@ class HostSummary:
     host: Host
     addresses: Sequence[str]
     robots: str
-    #: what went wrong lately
+    #: what went wrong recently
     trouble: str
     crawls: int
     queued: int
@@ -64,7 +64,7 @@ class VisitingCrawl:
 
 
 def list_hosts(wanted: HostFilter, *, most: int = HOSTS) -> tuple[list[HostSummary], str | None]:
-    """A page of hosts by name, and the name to go on after."""
+    """A page of hosts by name, and the name to continue after."""
     found = wanted.found().prefetch_related(shifts_of("shift")).order_by("name")
     rows, following = cut(list(found[: most + 1]), most, lambda host: host.name)
     return summarize_hosts(rows), following

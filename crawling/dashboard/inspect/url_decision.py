@@ -44,7 +44,7 @@ MOST_CRAWLS = 50
 class DecisionFact:
     #: rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget
     about: str
-    #: goes on with the address or the moment, where one is given
+    #: continues with the address or the moment, where one is given
     sentence: str
     url: str = ""
     at: datetime | None = None

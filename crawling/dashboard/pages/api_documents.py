@@ -1,5 +1,5 @@
-"""`/api/v1/crawls/{id}/…`: what was taken out of pages, which pages are alike, and which addresses
-look like a trap's.
+"""`/api/v1/crawls/{id}/…`: what was extracted from pages, which pages are alike, and which
+addresses look like a trap's.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

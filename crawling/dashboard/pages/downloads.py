@@ -1,4 +1,4 @@
-"""Pages as rows of facts, what extraction rules took out of them, and the files that can be had of
+"""Pages as rows of facts, what extraction rules found in them, and the files that are made of
 a run: its rows, and what the archive has of its pages.
 
 All files are made while they are sent.

@@ -123,7 +123,9 @@ def _by_counts(run: Run) -> list[NotFetchedReason]:
 def not_fetched_urls(
     run: Run, key: str, *, after: int = 0, most: int
 ) -> tuple[list[NotFetched], int | None]:
-    """A page of the addresses of one reason, in the order of finding, and the id to go on after."""
+    """A page of the addresses of one reason, in the order of finding, and the id to continue
+    after.
+    """
     rows, following = cut(_read(run, key, after, most + 1), most, lambda row: row.id)
     urls = dict(
         Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list(

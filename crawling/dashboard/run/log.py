@@ -216,7 +216,7 @@ def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
 
 
 def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
-    """The first lines behind the line of that id, and the id to go on behind; None: nothing is
+    """The first lines behind the line of that id, and the id to continue behind; None: nothing is
     left.
     """
     place = _within(run, wanted.span) & Q(pk__gt=after)
@@ -241,8 +241,8 @@ def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
 
 
 def following(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
-    """Where to go on behind these lines, the end of the log with the oldest first: no line before
-    them comes again.
+    """Where to continue behind these lines, the end of the log with the oldest first: no line
+    before them comes again.
     """
     return max(settled_id(run, now), lines[0].pk - 1 if lines else 0)
 

@@ -94,8 +94,8 @@ def rows_of(run: Run) -> RunRows:
 
 @dataclass(frozen=True)
 class HostNumbers:
-    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls; each a
-    BoundedCount if very many.
+    """Counts of a run's hosts: those leased to it now, those with waiting URLs, and those blocked
+    for all crawls. A count is a BoundedCount if it is very large.
     """
 
     every: int
@@ -109,7 +109,7 @@ class ContentCopies:
     """Pages of a run with the same content as another."""
 
     pages: int
-    #: of the first MOST_COPIES of them
+    #: of the first MOST_COPIES pages
     bytes: int
 
     @property

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 #: an order that took longer so often is not asked any more; once may be the fault of a page that
 #: keeps the interpreter
 CALL_SECONDS, MOST_SLOW = 1.0, 3
-#: seeds are ranked for so long at the beginning of a shift, and the rest at that of the next
+#: seeds are ranked for this long at the beginning of a shift, and the rest at that of the next
 SEEDS_SECONDS = 2.0
 
 

@@ -69,8 +69,8 @@ LANES = {UrlAction.FIRST: -1, UrlAction.USUAL: 0, UrlAction.LAST: 1}
 
 
 def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
-    """Do it to those of the run's URLs that it fits: whatever waits, or, for PUT_BACK, whatever a
-    hand took out; returns how many.
+    """Apply an operator's action to those of a run's URLs that it fits: queued ones or, for
+    PUT_BACK, those that an operator took out. Returns how many.
 
     The caller holds the run's lock. URLs in process are still fetched.
     """

@@ -97,8 +97,8 @@ WHERE q.run_id = %s AND q.queued > 0 LIMIT %s
 
 
 class RejudgedBatch(NamedTuple):
-    """How many URLs a batch took out and brought back, and the fingerprint to go on behind; None:
-    it was the last.
+    """How many URLs a batch took out and brought back, and the fingerprint to continue behind;
+    None: it was the last.
     """
 
     out: int

@@ -1,4 +1,4 @@
-"""Find pages that other crawls have fetched lately."""
+"""Find pages that other crawls have fetched recently."""
 
 from __future__ import annotations
 

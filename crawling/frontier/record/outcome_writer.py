@@ -149,8 +149,8 @@ def record(
 
     The others leave no trace at all.
 
-    lengths: of the archive's files with these pages, by id. Without a page they may have what no
-    row points at, and count alone.
+    lengths: of the archive's files with these pages, by id. They are committed without outcomes,
+    too, since a file may have records to which no row points.
     """
     if not outcomes:
         if lengths:

@@ -1,5 +1,5 @@
-"""The rows of answers: an answer's page, what was taken out of it, and which pages have the content
-of one before them, exactly (SEEDS W8).
+"""The rows of answers: an answer's page, what was extracted from it, and which pages have the
+content of one before them, exactly (SEEDS W8).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An order's settings for reusing pages and payloads: another crawl has fetched them lately, they
+"""An order's settings for reusing pages and payloads: another crawl has fetched them recently, they
 stay as they were, or the archive has the same payload already.
 """
 

@@ -93,7 +93,7 @@ def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
 
 
 def too_little_room(part: ThresholdsPart, *, free: int, where: str) -> str:
-    """Why the run is not to go on with so many bytes free; empty: it may."""
+    """Why the run is not to continue with so many bytes free; empty: it may."""
     if part.min_free_bytes is None or free >= part.min_free_bytes:
         return ""
     return (

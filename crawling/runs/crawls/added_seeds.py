@@ -58,7 +58,7 @@ def add_to_seeds(
 ) -> AddedSeedsResult:
     """Make these seeds of the crawl, and queue them in its run if that is at work.
 
-    resume: a latest run that has ended goes on with those that it did not know, unless it has
+    resume: a latest run that has ended continues with those that it did not know, unless it has
     reached a limit. Asking twice changes nothing the second time.
 
     Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the

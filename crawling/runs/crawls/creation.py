@@ -90,8 +90,10 @@ def create_crawl(
 ) -> CrawlJob:
     """Create a crawl from an order's fields.
 
-    own_pool: that of an experiment, which no order can name; is_restored, has_ended: of a
-    checkpoint; given_for: the origins for which its secrets were given, if not now for its seeds.
+    own_pool: the pool of an experiment, which no order can name. is_restored: the order comes from
+    a checkpoint. has_ended: the run of that checkpoint has ended. given_for: the origins for which
+    the order's secrets were given; None: for the origins of its seeds.
+
     Raises BadOrder as `check_order` does; then nothing is made.
     """
     order, claim = check_order(
@@ -165,9 +167,9 @@ def team_errors(name: str, by: User | None) -> dict[str, str]:
 
 
 def is_taken(name: str) -> bool:
-    """Whether a crawl has a name, which must be fit to be one.
+    """Whether a crawl has this name, which must be a valid one.
 
-    No promise: of two who take it at once the table decides.
+    No promise: if two users take it at once, the table decides.
     """
     return CrawlJob.objects.filter(name=name.strip()).exists()
 

@@ -52,8 +52,8 @@ class Rejudger:
         self._blocklist = KeptBlocklist()
 
     def rejudge_after_edits(self) -> bool:
-        """Go on with the runs whose rules have changed, if any were edited since; whether all are
-        done.
+        """Continue with the runs whose rules have changed, if any were edited since; whether all
+        are done.
         """
         now, edits = time.monotonic(), _fetched(EDITS)
         if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
@@ -66,7 +66,7 @@ class Rejudger:
 
 
 def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:
-    """Go on with every live run whose rules have changed; whether all are done. Safe to repeat.
+    """Continue with every live run whose rules have changed; whether all are done. Safe to repeat.
 
     blocklist: what earlier calls have read.
     """

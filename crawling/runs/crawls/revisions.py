@@ -145,7 +145,7 @@ def _edit_by_bank_and_order(
         for run in edited.runs.filter(state__in=WORKING_STATES):
             cancel_waiting(run)  # it waits in no line any more
     for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
-        # a small frontier is ranked at once; the scheduler goes on with a large one
+        # a small frontier is ranked at once; the scheduler continues with a large one
         rank_some(place.run_id)
     return edited
 

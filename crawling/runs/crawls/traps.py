@@ -20,7 +20,7 @@ from crawling.runs.grants import ask_for_shifts, enroll
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
     """Fetch what is held of a pattern after all; returns how many URLs that are.
 
-    A run that had ended goes on with them.
+    A run that had ended continues with them.
 
     Raises WrongState if the latest run has no such pattern, is stopping, or the pattern is approved
     already.

@@ -144,7 +144,7 @@ def _has(manifest: CheckpointManifest, part: str) -> bool:
 
 
 def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> Run:
-    """The run's limit on time counts on from what had passed when the checkpoint was taken."""
+    """The time that the run had used when the checkpoint was taken counts towards its limit."""
     facts, ended = manifest.run, manifest.run["state"] in ENDED_STATES
     late = timezone.now() - datetime.fromisoformat(manifest.taken_at)
     reason = (

@@ -35,8 +35,8 @@ HAS_NO_PAGES = "nothing was taken out of its pages yet"
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List what was taken out of a run's pages, after the row `?after=`, and what `?rules=` match
-    on its latest pages; a POST lets the run be read again for its `rules`.
+    """List the rows extracted from a run's pages, after the row `?after=`, and what `?rules=` match
+    on its latest pages. A POST extracts from the run again, by its `rules`.
     """
     if request.method == "POST":
         return _extract_again(request, wanted_run(request, pk, HAS_NO_PAGES))

@@ -20,7 +20,7 @@ from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
 from crawling.uses.extraction.table_cells import FoundTable, find_tables
 
-#: the latest pages are read, for so long at the most: a user waits
+#: the latest pages are read, for this long at the most: a user waits
 MOST_PAGES = 20
 MOST_SECONDS = 20.0
 #: of a page and a rule, with their beginnings; all are counted

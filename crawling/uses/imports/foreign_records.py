@@ -23,7 +23,7 @@ PIECE_BYTES = 64 * 1024
 MOST_HEADER = 2 * 1024 * 1024
 #: between records; a line with which one begins is shorter, but for ARC files
 LONGEST_LINE = 64 * 1024
-#: bytes; an empty line takes as long to read as that many
+#: bytes that an empty line counts as, since reading it takes as long
 LEAST_OF_A_LINE = 64
 #: a version without more in its line: before 0.17 the whole header was that line
 VERSION = re.compile(rb"WARC/\d{1,3}+\.\d{1,3}+[ \t]*+\r*+\n", re.IGNORECASE)

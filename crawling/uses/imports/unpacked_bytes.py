@@ -1,7 +1,7 @@
 """The bytes of a file that a stranger packed: plain, gzip or Zstandard, member by member.
 
-A part that cannot be unpacked is a gap. Reading stops there, and goes on with the next member that
-begins like a record.
+A part that cannot be unpacked is a gap. Reading stops there, and continues with the next member
+that begins like a record.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reports on the links dataset, together with the results of the addresses.
 
-Each list goes on behind a key, so that none reads more than a page of it.
+Each list is read a page at a time, behind a key.
 """
 
 from __future__ import annotations

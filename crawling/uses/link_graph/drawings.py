@@ -19,7 +19,7 @@ import numpy as np
 #: names of domains, or of hosts, and the hosts of each
 Groups = list[tuple[str, list[int]]]
 MOST_NODES = 300
-#: lines of a drawing, those with the most links; of more a browser shows a black spot
+#: lines of a drawing, those with the most links; a browser shows more lines as a black spot
 MOST_LINES = 600
 
 

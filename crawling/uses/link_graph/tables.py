@@ -53,7 +53,7 @@ def each_row(
     graph: LinkGraph, query: str, values: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of such a query, read while they are taken. Raises as `ask`, the first if AT_A_TIME
-    rows take so long.
+    rows take this long.
     """
     with _tables_of(graph, TABLES) as connection:
         with limited(connection, SECONDS):

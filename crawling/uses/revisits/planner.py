@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 USUAL_RATE = 1 / 30
 #: what is known of the crawl's other pages counts as half a change of each
 WEIGHT = 0.5
-#: visits count in the budget for so long, and take at most so much of what comes after them
+#: visits count in the budget for this long, and take at most this much of what comes after them
 DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
 #: hosts of which a plan has sums
 MOST_HOSTS = 500

@@ -9,7 +9,7 @@ from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, J
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import Withdrawal
 
-#: records that are to be removed are removed, however often a job is killed; it goes on with the
+#: records that are to be removed are removed, however often a job is killed; it continues with the
 #: files that are left
 ALWAYS = 10_000
 OTHER = "another job removes records"

@@ -65,7 +65,7 @@ class ReadingRules:
     obey_nofollow: bool = False
     #: what a page is shown with (images, sheets, scripts, media) counts as a link, too
     requisites: bool = False
-    #: name -> CSS selector of what is to be taken out of every HTML page
+    #: name -> CSS selector of what is to be extracted from every HTML page
     extract: Mapping[str, str] = field(default_factory=dict)
     #: the name by which pages address this crawler alone; empty: none does
     robots_token: str = ""

@@ -19,8 +19,8 @@ LEAST_CONFIDENCE = 0.3
 def language_of(text: str, stated: str) -> str:
     """The code of a text's language, of two or three letters; "" where nothing says.
 
-    stated: as the page has it, like `de-AT`. Many pages state what their template was made with, so
-    that a long text counts more.
+    stated: as the page has it, like `de-AT`. Many pages state the language of their template, so
+    what the letters of a long text show counts more.
     """
     sample = text[:LOOKED_AT]
     if _has_letters(sample):

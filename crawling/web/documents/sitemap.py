@@ -169,7 +169,7 @@ class _SitemapLinks:
 
 
 class _EntryTexts:
-    """Takes what a parser of expat meets.
+    """Handles the events of an expat parser.
 
     Elements of an entry are those of its own namespace: a `loc` of another names an image.
     separator: what stands between a namespace and a name.

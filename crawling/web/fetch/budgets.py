@@ -128,7 +128,7 @@ class Bandwidth:
         self.taken = 0
 
     def set_rate(self, bytes_per_second: float) -> None:
-        """Go on with another rate; what was taken too much is still paid for."""
+        """Continue with another rate; what was taken too much is still paid for."""
         with self._lock:
             self._rate = bytes_per_second
 

@@ -48,11 +48,11 @@ class HostSession:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it is another than was dumped or learnt."""
+        """Whether it differs from what was last dumped or loaded."""
         return self._state() != self._kept or bool(self.cookies and self.cookies.has_changed)
 
     def dump(self) -> dict[str, Any]:
-        """The session as JSON can hold it; since now nothing has changed."""
+        """The session as JSON can hold it; from now on `has_changed` compares with this."""
         self._kept = self._state()
         return self._kept | {"cookies": self.cookies.dump() if self.cookies else []}
 

@@ -68,7 +68,7 @@ def judge_nothing(content_type: str | None, length: int | None) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class ReusedAnswer:
-    """An answer that was had before: the id of its page, the address that gave it, and when."""
+    """An answer that was fetched before: the id of its page, the address that gave it, and when."""
 
     page_id: int
     address: str

@@ -62,8 +62,8 @@ class ProgressBoard:
 
     @contextmanager
     def aside(self, number: int, url: str) -> Iterator[None]:
-        """Thread `number` reads another URL's page until the block ends, and then goes on with what
-        it did.
+        """Thread `number` reads another URL's page until the block ends, and then continues with
+        what it did.
         """
         before = self._lines[number]
         report_step(FetchStep.EXTRACTING, url)

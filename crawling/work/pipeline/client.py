@@ -276,7 +276,7 @@ def no_protocol(scheme: str) -> Fetched:
 
 
 def _read_as_asked(fetched: Fetched, *, is_conditional: bool, route: ProxyRoute | None) -> Fetched:
-    """The answer, or what it means where it does not fit the request."""
+    """The answer, or a failure if it does not fit the request."""
     if fetched.status == HTTPStatus.NOT_MODIFIED and not is_conditional:
         fetched.close()
         return replace(fetched, status=FetchStatus.MALFORMED, error=NOT_ASKED, exchange=None)

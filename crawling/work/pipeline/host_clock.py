@@ -68,14 +68,14 @@ class HostClock:
     last_fetch_seconds: float = 0.0
     #: URLs in a row, of all crawls, at which it had too much to do or turned the crawler away
     backoffs: int = 0
-    #: a page was had while several others failed in a row: these are at fault, not the host
+    #: a page was fetched while several others failed in a row: these are at fault, not the host
     is_trusted: bool = False
     #: the answer that makes the host rest for long, a sentence; "": none does
     rest_reason: str = ""
     budget: RequestBudget = field(default_factory=RequestBudget)
     #: the host lets nothing be fetched before
     closed_until: float = 0.0
-    #: something that is not the host's doing is awaited until then
+    #: when to try again after a failure that is not the host's fault
     waits_until: float = 0.0
     #: no further request is made: the remaining URLs need not wait
     is_over: bool = False
@@ -153,11 +153,11 @@ class HostClock:
         self.host_free_at = max(self.host_free_at, time.monotonic() + self.delay)
 
     def rest_for(self, seconds: float) -> None:
-        """Leave the host alone for so long from now on, then go on."""
+        """Leave the host alone for this long from now on, then continue."""
         self.host_free_at, self.is_over = time.monotonic() + seconds, False
 
     def come_back_in(self, seconds: float) -> None:
-        """Wait so long at least, for something that is not the host's doing."""
+        """Wait this long at least, for something that is not the host's doing."""
         self.waits_until = max(self.waits_until, time.monotonic() + seconds)
 
 
@@ -178,9 +178,10 @@ class HostAvailability:
     is_foreign: bool = False
     #: why all URLs of the host fail
     given_up: Fetched | None = None
-    #: the latest page that was had of it, by which its refusals can be told from failing pages
+    #: the latest page that was fetched of it, by which its refusals can be told from failing pages
     known_page: str = ""
-    #: so many pages that fail in a row make it doubtful; more where a known page was had meanwhile
+    #: so many pages that fail in a row make it doubtful; more where a known page was fetched
+    #: meanwhile
     doubtful_row: int = DOUBTFUL_ROW
     #: pages that failed in a row
     row: int = field(init=False)
@@ -215,15 +216,15 @@ class HostAvailability:
         if is_doubtful:
             self.doubt(refused, asked=asked)
             return True
-        if self.row > 1 or rest > TOLD_SECONDS:  # the next visit goes on with the row
+        if self.row > 1 or rest > TOLD_SECONDS:  # the next visit continues with the row
             self._note_outage(refused, rest, may_give_up=False)
             if asked and self.is_foreign and self.is_beyond_patience(rest):
                 self._give_up(refused.status)
         return False
 
     def doubt(self, refused: Fetched, *, asked: float | None, is_known_page: bool = False) -> None:
-        """So many pages failed in a row that the host may refuse them all: ask for one that was had
-        before, if there is one, or else wait with all of them, longer each time.
+        """So many pages failed in a row that the host may refuse them all: ask for one that was
+        fetched before, if there is one, or else wait with all of them, longer each time.
 
         asked: the latest Retry-After in seconds. is_known_page: it is that page that was refused.
         """
@@ -244,7 +245,9 @@ class HostAvailability:
         return bool(self.outage and self.outage.is_doubtful and self.outage.known_page)
 
     def trust(self) -> None:
-        """The known page was had: those that failed did so by themselves, and more of them will."""
+        """The known page was fetched: those that failed did so by themselves, and more of them
+        will.
+        """
         self.doubtful_row *= 2
         self.clock.backoffs, self.clock.is_trusted = 0, True
         self.note_page("")
@@ -257,7 +260,7 @@ class HostAvailability:
         self.recover()
 
     def is_beyond_patience(self, seconds: float) -> bool:
-        """Whether the crawl does not wait for so long for a page of this host."""
+        """Whether the crawl does not wait for this long for a page of this host."""
         return seconds > self._patience * (1 + JITTER)
 
     def recover(self) -> None:
@@ -295,7 +298,7 @@ class HostAvailability:
 
     @property
     def lacks_robots(self) -> bool:
-        """Whether it waits until its robots.txt can be had, though an older one may be kept."""
+        """Whether it waits until its robots.txt can be fetched, though an older one may be kept."""
         return bool(self.outage and self.outage.status == FetchStatus.ROBOTS_UNAVAILABLE)
 
     @property
@@ -303,7 +306,7 @@ class HostAvailability:
         seconds = self.clock.politeness.host_patience_seconds
         if self.is_foreign:
             return min(seconds, CHECK_PATIENCE_SECONDS)
-        # of a doubtful host no page is known that was had, as if it had never answered
+        # of a doubtful host no page is known that was fetched, as if it had never answered
         has_pages = self.row < self.doubtful_row or bool(self.known_page)
         return patience(seconds, has_answered=self.has_answered and has_pages)
 

@@ -1,9 +1,9 @@
 """The fault of a failed page: its own, or that of a host that has too much to do or turns the
 crawler away.
 
-Several URLs that fail in a row make a host doubtful. A page that was had before then decides: if it
-is had again, each of the others has failed by itself; if not, the host is at fault, and its URLs
-wait untried.
+Several URLs that fail in a row make a host doubtful. A page that was fetched before then decides:
+if it is fetched again, each of the others has failed by itself; if not, the host is at fault, and
+its URLs wait untried.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def note_answer(
 
 
 def request_known_page(visit: Visit, context: FetchContext) -> None:
-    """Ask the doubtful host for the page that was had before; no more of it than its head."""
+    """Ask the doubtful host for the page that was fetched before; no more of it than its head."""
     assert visit.availability.outage is not None
     assert visit.route.resolution is not None
     page = canonical_address(visit.availability.outage.known_page)

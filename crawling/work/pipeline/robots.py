@@ -62,7 +62,8 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
         context.port.keep_own_robots(address.origin, status, body)
     robots = context.robots.read(status, body)
     if robots.unavailable and (old := visit.robots.outdated.get(address.origin)):
-        robots = context.robots.read(*old)  # section 2.4: for as long as no newer one can be had
+        # section 2.4: for as long as no newer one can be fetched
+        robots = context.robots.read(*old)
     elif robots.unavailable and context.robots.binds(address.host_key):
         if lack_robots(visit, address.origin, robots):
             visit.clock.rest_for_delay()

@@ -143,10 +143,10 @@ def _waits(claimed: ClaimedUrl, outage: Outage, seconds: float) -> UrlOutcome:
 
 
 def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
-    """Whether robots.txt says something by now, or cannot be had though another origin's can: a
+    """Whether robots.txt says something by now, or cannot be fetched though another origin's can: a
     site may answer at one of HTTP and HTTPS only.
 
-    If not it was asked for, or the host waits until it can be had.
+    If not it was asked for, or the host waits until it can be fetched.
     """
     robots = visit.robots.by_origin.get(address.origin)
     if robots is None:

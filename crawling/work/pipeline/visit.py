@@ -61,7 +61,7 @@ class HostRobots:
     """The robots.txt files of a host's origins, and the way to one that is being fetched."""
 
     by_origin: dict[str, RobotsRules] = field(default_factory=dict)
-    #: by origin, status and body of files that hold on only while no newer ones can be had
+    #: by origin, status and body of files that remain valid only while no newer ones can be fetched
     outdated: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: origins whose sitemaps were handed on as links
     mapped: set[str] = field(default_factory=set)
@@ -71,7 +71,7 @@ class HostRobots:
     tries: int = 0
 
     def lacks(self, origin: str) -> bool:
-        """Whether its file could not be had."""
+        """Whether its file could not be fetched."""
         rules = self.by_origin.get(origin)
         return bool(rules and rules.unavailable)
 
@@ -148,7 +148,7 @@ class Visit:
         return False
 
     def penalise(self, held_seconds: float, *, threads: int) -> None:
-        """The visit, or one of its documents, has kept one of the fetch threads for so long: let
+        """The visit, or one of its documents, has kept one of the fetch threads for this long: let
         others go first for as long as is fair.
         """
         self.penalty_until = max(

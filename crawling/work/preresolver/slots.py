@@ -207,7 +207,7 @@ class MachineLock:
         return self._is_held
 
     def wait(self, seconds: float, ending: StopEvent) -> None:
-        """Wait so long, or until a pool has granted something; less without the lock."""
+        """Wait this long, or until a pool has granted something; less without the lock."""
         if self._is_held and self._connection:
             await_notice(self._connection, ending, seconds)
         else:

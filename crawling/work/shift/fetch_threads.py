@@ -145,8 +145,8 @@ class FetchThreadPool:
             return _stumbled(answer.claimed, error)
 
     def _hand_in(self, outcome: UrlOutcome, claimed: ClaimedUrl) -> None:
-        """Hand in the outcome before the visit is empty: who sees it drained finds all its outcomes
-        here.
+        """Hand in the outcome before the visit is empty, so that all outcomes of a drained visit
+        are here.
         """
         if outcome.captured and outcome.answer:
             report_step(FetchStep.ARCHIVING)

@@ -262,7 +262,7 @@ class ResourceUse:
 
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
-#: memory without use for so long is released
+#: memory that is unused for this long is released
 IDLE_SECONDS = 5.0
 
 

@@ -1,4 +1,4 @@
-"""The hosts that a shift has leased: leases them, keeps them in URLs, lets them go."""
+"""The hosts that a shift has leased: leases them, claims URLs for them, and releases them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class HostLeases:
         """Claim more URLs for drained hosts, and for those that will be soon; release hosts that
         have no more URLs or had their turn.
 
-        To be called when all outcomes are written: their links are what a host goes on with.
+        To be called when all outcomes are written: their links are what a host continues with.
         """
         count_all_requests(self._shift, self._visits.values())
         drained, self._drained = self._drained, []

@@ -108,8 +108,8 @@ class OutcomeRecorder:
     def write(self) -> None:
         """Write down what was taken up, and whatever else has been found.
 
-        An outcome that the archive could not take is not written, and its trouble says so; if
-        anything else goes wrong, no length of a file may be committed any more.
+        An outcome that the archive could not store is not written; the archive's `trouble` says
+        why. After any other error, no length of a file may be committed any more.
         """
         self._write(is_ending=False)
 

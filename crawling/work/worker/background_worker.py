@@ -22,7 +22,7 @@ LOOK_SECONDS = 1
 #: a job that is told to end may give back what it holds meanwhile; then it is killed
 GRACE_SECONDS = 2.0
 #: how often, and at which distance, what a killed job has left is tried to be removed; the
-#: scheduler goes on with it
+#: scheduler continues with it
 CLEAR_TRIES, CLEAR_SECONDS = 10, 0.2
 
 

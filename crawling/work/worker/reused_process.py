@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 #: a work process that has grown by more than this, or has performed so many jobs, is replaced
 GROWN_BYTES, MOST_JOBS = 32 * MIB, 100
-#: one that has had no job for so long is ended at the worker's next heartbeat
+#: one that has had no job for this long is ended at the worker's next heartbeat
 IDLE_SECONDS = 5.0
 #: what a work process answers when a job is done and it can perform another
 READY = b"+"

@@ -34,7 +34,7 @@ from crawling.work.worker.jobs import prepare_to_fork
 from crawling.work.worker.own_jobs import OwnJob
 from crawling.work.worker.reused_process import ReusedProcessWorker
 
-#: a worker that was killed keeps its seat for so long, and one that lives says so several times
+#: a worker that was killed keeps its seat for this long, and one that lives says so several times
 #: meanwhile
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8

@@ -163,7 +163,7 @@ class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
         self.book.stop_waiting(request, "expired")
 
     def pause(self, data: st.DataObject) -> None:
-        """Keep what a shift holds, go on with it, or let the time of it run out."""
+        """Keep what a shift holds, continue with it, or let the time of it run out."""
         kept, holding = self.book.who(kept=True), self.book.who(live=True, holding=True)
         ways = [(self.keep, name) for name in holding] + [
             (way, name) for name in kept for way in (self.resume, self.stop_keeping)

@@ -165,7 +165,7 @@ def test_a_run_at_its_limit_says_so_and_changes_nothing(make_site, crawl_to_the_
 
 def test_a_process_that_another_finished_meanwhile_is_registered_anew(mended, work_off):
     retry_failed(mended.crawl, by=None)
-    leave_bank(mended)  # late: by a process that saw the run end before it went on
+    leave_bank(mended)  # late: by a process that saw the run end before it continued
 
     enroll_anew()
     start_due_crawls()

@@ -207,7 +207,7 @@ def test_with_one_slot_the_lanes_take_turns_and_all_are_answered(make_ahead, dns
     ahead.all_delivered()
 
     assert {one.status for one in ahead.delivered.values()} == {DnsStatus.OK}
-    assert dns_server.most_in_flight <= 2 + 2  # the server goes on with what was cut
+    assert dns_server.most_in_flight <= 2 + 2  # the server continues with what was cut
 
 
 def test_look_ups_leave_no_faster_than_the_server_s_limit(make_ahead, dns_server):

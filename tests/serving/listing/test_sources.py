@@ -1,4 +1,4 @@
-"""Lists of records go on behind a key: nobody who reads on sees a record twice or misses one,
+"""Lists of records continue behind a key: nobody who reads on sees a record twice or misses one,
 whatever is added meanwhile.
 """
 

@@ -58,7 +58,7 @@ def by_byte(talk):
 
 
 def without_end(head: bytes, piece: bytes):
-    """An answer that goes on for as long as it is read."""
+    """An answer that continues for as long as it is read."""
 
     def talk(talk):
         if talk.send(OK + head + b"\r\n"):

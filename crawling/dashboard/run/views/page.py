@@ -75,8 +75,8 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
                 most=choices_of(request).most(PAGES),
                 before=asked_number(request, "before"),
             )
-    # without numbers: those of URLs differ from those of pages, by pages that failed after their
-    # answer (a loop of redirects) and by withdrawn ones
+    # The statuses have no numbers: a count of URLs is not the count of pages, since some pages
+    # failed after their answer (a loop of redirects) and others are withdrawn.
     counted = (
         run.status_counts.filter(urls__gt=0, status__gt=0).values_list("status") if run else []
     )

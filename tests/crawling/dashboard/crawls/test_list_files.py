@@ -100,8 +100,8 @@ def test_crawls_are_read_by_few_queries_a_piece(operator, crawls):
 
 @pytest.fixture
 def hosts(db):
-    """One that is well, one whose name has no address, one whose robots.txt cannot be had, and one
-    that is blocked.
+    """One that is well, one whose name has no address, one whose robots.txt cannot be fetched, and
+    one that is blocked.
     """
     for name in ("a.test", "b.test", "c.test:8080", "d.test"):
         Host.objects.create(name=name, dns_name=name.partition(":")[0])

@@ -1,4 +1,4 @@
-"""A checkpoint is a run's whole state: another server goes on with it, as often as one likes."""
+"""A checkpoint is a run's whole state: another server continues with it, as often as one likes."""
 
 from __future__ import annotations
 

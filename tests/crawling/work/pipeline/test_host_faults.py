@@ -1,5 +1,5 @@
 """A failed page costs its own tries; a host rests only when several of its pages fail in a row, and
-none that was had before can be had either.
+none that was fetched before can be fetched either.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""An origin whose robots.txt cannot be had, while another of its host answers, costs its own URLs
-time and nothing else.
+"""An origin whose robots.txt cannot be fetched, while another of its host answers, costs its own
+URLs time and nothing else.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ def outage(run):
 
 
 def pass_time(run, **time):
-    """Let so much time have passed since the last try; robots.txt files that could not be had are
-    forgotten.
+    """Let so much time have passed since the last try; robots.txt files that could not be fetched
+    are forgotten.
     """
     queue, back = HostQueue.objects.get(run=run), timedelta(**time)
     found = read_outage(queue.outage).as_json()

@@ -19,7 +19,7 @@ from crawling.models import Page, Run
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
-from crawling.web.http_caching import may_be_reused, questions, read_head
+from crawling.web.http_caching import condition_headers, may_be_reused, read_head
 
 #: of each URL the latest answer that was a document, or said that there is no newer one
 LATEST = """
@@ -48,8 +48,8 @@ class EarlierAnswer:
     last_modified: datetime | None
 
     @property
-    def questions(self) -> dict[str, str]:
-        return questions(self.etag, self.last_modified)
+    def condition_headers(self) -> dict[str, str]:
+        return condition_headers(self.etag, self.last_modified)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def read_etag(text: str) -> str:
     return tag if ETAG.fullmatch(tag) else ""
 
 
-def questions(etag: str, last_modified: datetime | None) -> dict[str, str]:
+def condition_headers(etag: str, last_modified: datetime | None) -> dict[str, str]:
     """The headers that ask for a document only if it is another than this one; empty if the
     document has no validator.
     """

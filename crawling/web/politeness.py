@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from crawling.web.http_caching import read_date
-from crawling.web.statuses import THROTTLES, FetchStatus, may_mean_host
+from crawling.web.statuses import THROTTLES, FetchStatus, may_be_host_fault
 
 #: a site that asks for more than this is taken at this word; Heritrix draws the same line
 MAX_CRAWL_DELAY_SECONDS = 300.0
@@ -59,7 +59,7 @@ def rest_after_page(
     asked: its Retry-After in seconds. chance: a random number below 1. is_trusted: others could be
     had while several failed.
     """
-    if not may_mean_host(status) or (is_trusted and status not in WISHES_OF_ONE_SECONDS):
+    if not may_be_host_fault(status) or (is_trusted and status not in WISHES_OF_ONE_SECONDS):
         return 0.0
     if asked is not None:
         wait = min(asked, WISHES_OF_ONE_SECONDS.get(status, LEAST_WISH_SECONDS))
@@ -78,7 +78,7 @@ def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: fl
     asked: its Retry-After in seconds. in_a_row: how many URLs were answered so, none otherwise
     between. chance: a random number below 1.
     """
-    if not may_mean_host(status):
+    if not may_be_host_fault(status):
         return 0.0
     if asked is not None:
         wait = min(asked, MAX_RETRY_AFTER_SECONDS)

@@ -143,7 +143,7 @@ NEVER_WILL = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_
 
 #: beside the server's own faults: a host that has too much to do, or turns the crawler away,
 #: answers all URLs so
-MAY_MEAN_HOST = frozenset(
+MAY_BE_HOST_FAULT = frozenset(
     {
         FetchStatus.TIMED_OUT,
         FetchStatus.TOO_SLOW,
@@ -170,9 +170,9 @@ OF_THE_HOST = frozenset(
 )
 
 
-def may_mean_host(status: int) -> bool:
+def may_be_host_fault(status: int) -> bool:
     """Whether the host may be at fault, and not the one URL: several in a row show it."""
-    return status in MAY_MEAN_HOST or (500 <= status < 600 and status not in NEVER_WILL)
+    return status in MAY_BE_HOST_FAULT or (500 <= status < 600 and status not in NEVER_WILL)
 
 
 def may_pass(status: int) -> bool:

@@ -41,13 +41,13 @@ class OutcomeLog:
             line
             for outcome in outcomes
             if outcome.status in OF_THE_HOST and not outcome.is_untried
-            for line in self._of_host(outcome, urls[outcome.url_id])
+            for line in self._host_lines(outcome, urls[outcome.url_id])
         ]
         lines += [
             line
             for outcome in outcomes
             if outcome.bad_maps
-            for line in self._of_maps(outcome, urls[outcome.url_id])
+            for line in self._sitemap_lines(outcome, urls[outcome.url_id])
         ]
         failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
         if failed:
@@ -78,14 +78,14 @@ class OutcomeLog:
         self._told.add(host)
         return True
 
-    def _of_maps(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
+    def _sitemap_lines(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
         """Once for each site, though several pages may bring its sitemaps."""
         robots = f"{canonical_address(url).origin}/robots.txt"
         if self._is_new(robots):
             told = f"Sitemaps that it names are not requested: {'; '.join(outcome.bad_maps)}."
             yield NewLogLine(told, Level.WARNING, robots)
 
-    def _of_host(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
+    def _host_lines(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
         host = canonical_address(url).host_key
         if self._is_new(host):
             yield NewLogLine(f"{host}: {_describe_outcome(outcome)}", Level.WARNING, url)

@@ -16,7 +16,7 @@ from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.feed import entries
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.fetch.http import Fetched
-from crawling.web.http_caching import questions, read_date, read_etag
+from crawling.web.http_caching import condition_headers, read_date, read_etag
 from crawling.web.statuses import NOT_MODIFIED_STATUS, explain, is_redirect, succeeded
 
 #: for the grant of a fetch
@@ -44,7 +44,10 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
     release_orphaned_grant(reference)  # of a job that was killed
     label = f"seed feed {source.pk}"
     moment = temporary_grant(wanted, label=label, reference=reference, wait_seconds=WAIT_SECONDS)
-    asking, take = questions(source.etag, source.last_modified), partial(_take, found, source.url)
+    asking, take = (
+        condition_headers(source.etag, source.last_modified),
+        partial(_take, found, source.url),
+    )
     with moment as (units, lost):
         fetched = fetch_seeds(order, units, lost, asking=asking, with_answer=take)[0]
     if fetched.status == NOT_MODIFIED_STATUS:

@@ -22,7 +22,7 @@ from crawling.web.politeness import (
     pause_of_doubt,
     rest_after_page,
 )
-from crawling.web.statuses import FetchStatus, explain, may_mean_host
+from crawling.web.statuses import FetchStatus, explain, may_be_host_fault
 
 #: a host's shorter rest is no outage
 TOLD_SECONDS = 15.0
@@ -121,7 +121,7 @@ class HostClock:
         no second time.
         """
         self.last_fetch_seconds = seconds
-        if is_page and may_mean_host(status):
+        if is_page and may_be_host_fault(status):
             self.backoffs += is_first_try
         elif is_page and status > 0:
             self.backoffs = 0

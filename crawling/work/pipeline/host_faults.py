@@ -12,7 +12,7 @@ from crawling.frontier import ClaimedUrl
 from crawling.frontier.due_queues import fetched_seed
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.statuses import OUTAGES, FetchStatus, explain, may_mean_host, succeeded
+from crawling.web.statuses import OUTAGES, FetchStatus, explain, may_be_host_fault, succeeded
 from crawling.work.pipeline.context import FetchContext
 from crawling.work.pipeline.preconditions import acquire_turn, route_to
 from crawling.work.pipeline.visit import Visit
@@ -25,7 +25,7 @@ def note_answer(
     untried. Any answer but those that may mean the host ends that.
     """
     answered = fetched.http_status or fetched.status
-    if may_mean_host(answered):
+    if may_be_host_fault(answered):
         availability = visit.availability
         if fetched.status == FetchStatus.TOO_SLOW:
             availability.known_page = ""  # a host may well send a page, and drip all others
@@ -62,7 +62,7 @@ def request_known_page(visit: Visit, context: FetchContext) -> None:
     answered = fetched.http_status or fetched.status
     if answered in OUTAGES:
         visit.availability.suspend(fetched)
-    elif may_mean_host(answered):
+    elif may_be_host_fault(answered):
         told = f"{_told(page.url, answered, fetched.retry_after)} It was had before."
         refused = Fetched(FetchStatus.HOST_BUSY, error=told)
         visit.availability.doubt(refused, asked=fetched.retry_after, is_known_page=True)

@@ -41,7 +41,7 @@ def fetch_anew(
         fetched = context.get_document(
             address,
             dial,
-            asking=_questions(earlier, stored) if earlier and stored else None,
+            asking=_conditions(earlier, stored) if earlier and stored else None,
             is_head_only=context.links.filters.wants_head_only(claimed.hops),
             is_map=claimed.nesting > 0,
             is_seed=claimed.depth == 0,
@@ -52,11 +52,11 @@ def fetch_anew(
     return fetched
 
 
-def _questions(earlier: EarlierAnswer, stored: StoredDocument) -> dict[str, str]:
+def _conditions(earlier: EarlierAnswer, stored: StoredDocument) -> dict[str, str]:
     """The conditions, with the date as the server has written it: some compare its text (RFC 9110,
     section 13.1.3).
     """
-    asked, written = earlier.questions, stored.headers.get("last-modified", "")
+    asked, written = earlier.condition_headers, stored.headers.get("last-modified", "")
     is_same = earlier.last_modified is not None and read_date(written) == earlier.last_modified
     return asked | ({SINCE: written} if is_same and written.isascii() else {})
 

@@ -14,7 +14,7 @@ from crawling.datasets.parquet import STRUCTURED, TEXTS, rows_in
 from crawling.models import LinksPart, Page
 from crawling.runs.housekeeping.run_removal import request_removal
 from crawling.runs.start import start_run
-from crawling.web.http_caching import questions, read_etag, read_head, renewed
+from crawling.web.http_caching import condition_headers, read_etag, read_head, renewed
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.reading import read_to_the_end
 
@@ -135,11 +135,11 @@ def test_what_this_machine_cannot_read_again_is_fetched_whole(
 def test_a_date_asks_as_well_as_a_tag():
     changed = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
-    assert questions('W/"x"', changed) == {
+    assert condition_headers('W/"x"', changed) == {
         "If-None-Match": 'W/"x"',
         "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT",
     }
-    assert questions("", None) == {}
+    assert condition_headers("", None) == {}
     assert [read_etag(tag) for tag in (' "a" ', '"a\r\nX: y"', "x" * 600, "")] == [
         '"a"',
         "",

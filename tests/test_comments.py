@@ -30,8 +30,13 @@ PRONOUN = re.compile(rf"\A{PRONOUNS}{REST}")
 HISTORIES = ("CHANGELOG.md", "docs/decisions/", "docs/figures/", "benchmarks/")
 
 
-def comments(path: Path) -> Iterator[str]:
+@cache
+def comments(path: Path) -> tuple[str, ...]:
     """The comments of a module; lines that follow each other at one place are one."""
+    return tuple(_comments(path))
+
+
+def _comments(path: Path) -> Iterator[str]:
     behind, text = (0, 0), ""
     with tokenize.open(path) as file:
         tokens = tokenize.generate_tokens(file.readline)

@@ -92,22 +92,6 @@ def in_turn(ways: Iterable[Way], rounds: int) -> Iterator[tuple[int, Way]]:
         yield from ((number, way) for way in every[at:] + every[:at])
 
 
-def in_own_process(name: str, job: Callable[[], str]) -> None:
-    """Do a job in a fork, as RQ does, and print what it took and what it says."""
-    connection.close()
-    if (pid := os.fork()) == 0:
-        with timed() as taken:
-            said = job()
-        print(
-            f"{name}: {taken.clock:.1f} s, {taken.here:.1f} s of the processor here, "
-            f"{taken.memory / MIB:.0f} MB more; {said}",
-            flush=True,
-        )
-        os._exit(0)
-    if os.waitpid(pid, 0)[1]:
-        raise SystemExit(f"“{name}” has failed.")
-
-
 def command(words: Sequence[str], out: IO[bytes], env: Mapping[str, str]) -> tuple[int, Taken]:
     """Run it to its end; its exit status, and what it and all that it started took, with the whole
     of PostgreSQL. What it prints goes to a file.

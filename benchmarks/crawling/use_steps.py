@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
+from random import Random
 from typing import Any
 
 from django.conf import settings
 
 from benchmarks.crawling import stage_costs
 from benchmarks.dashboard.answers import administrator
-from benchmarks.timer import timed
+from benchmarks.timer import in_words, timed
 from crawling.datasets.microformats import MicroformatsReader
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.second_reading import _read
@@ -22,6 +24,7 @@ from crawling.models import CrawlJob, Page, PlannedRevisit, Run
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.revisits.planner import plan_crawl
+from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.models import Watch
 from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
@@ -29,6 +32,7 @@ from crawling.web.addresses import read_address
 
 #: of ten pages one is read again for the share of microformats
 EVERY = 10
+SEARCHES = 300
 ITEMS = "crawling.datasets.microformats:MicroformatsReader.items"
 
 
@@ -87,6 +91,20 @@ def microformats(crawl: CrawlJob) -> str:
     )
 
 
+def searches(crawl: CrawlJob) -> str:
+    """For words of titles: one, two, both as a phrase, one of two."""
+    dice, times = Random(1), list[float]()  # noqa: S311  # no secret
+    titles = Page.objects.filter(run=whole_run(crawl)).values_list("title", flat=True)
+    texts = [words for title in titles if len(words := re.findall(r"\w{3,}", title)) > 1]
+    for number in range(SEARCHES):
+        one, other = dice.sample(dice.choice(texts), 2)
+        queries = (one, f"{one} {other}", f'"{one} {other}"', f"{one} OR {other}")
+        with timed() as taken:
+            search_texts(queries[number % len(queries)], SearchFilter())
+        times.append(taken.clock)
+    return in_words(times)
+
+
 def watch(crawl: CrawlJob, *, ignore_numbers: bool = False) -> str:
     """Watch all pages of the seed's host, as if since before the latest run. Where numbers are
     ignored, each page whose content differs is compared: what differs is no change to this watch.
@@ -108,6 +126,7 @@ STEPS: dict[str, Callable[[CrawlJob], str]] = {
     "link check, CSV": partial(file, "csv"),
     "link check, JUnit": partial(file, "xml"),
     "links of two runs compared, CSV": lambda crawl: lines(f"/crawls/{crawl.pk}/link-changes.csv"),
+    "searches": searches,
     "watch of all pages": watch,
     "watch of all pages, numbers are no change": partial(watch, ignore_numbers=True),
     "plan of revisits": plan,

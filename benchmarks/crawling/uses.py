@@ -78,6 +78,8 @@ def uses(number: int) -> dict[str, list[str]]:
     return {
         **{name: [*step, name, NAME] for name in STEPS},
         "link check, JSON Lines": [*MANAGE, "links", "check", *of_run, "--json"],
+        "clusters of near copies": [*MANAGE, "crawl", "copies", *of_run],
+        "link graph": [*MANAGE, "crawl", "graph", *of_run, "--compute"],
         "preview of two rules": [*extract, "--preview"],
         "extraction again, two rules": extract,
         "pages by next visit": [*MANAGE, "crawl", "freshness", NAME],

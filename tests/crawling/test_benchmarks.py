@@ -60,7 +60,7 @@ def test_what_is_told_is_found_missing_or_wrong():
 
 def test_each_use_is_tried_on_a_crawl(make_site, crawl_to_the_end, work_off, monkeypatch):
     monkeypatch.setattr(use_steps, "EVERY", 1)
-    pages = {"/": '<a href="/a#none">a</a>', "/a": f"{CARD}<h1>a</h1>"}
+    pages = {"/": '<title>The first page</title><a href="/a#none">a</a>', "/a": f"{CARD}<h1>a</h1>"}
     site = make_site(pages)
     crawl = crawl_to_the_end(f"{site.url}/", name=NAME).crawl
     site.pages["/a"] = f"{CARD}<h1>b</h1>"
@@ -75,6 +75,7 @@ def test_each_use_is_tried_on_a_crawl(make_site, crawl_to_the_end, work_off, mon
     assert said["watch of all pages"] == "1 events. "
     assert said["watch of all pages, numbers are no change"] == "1 events. "
     assert said["plan of revisits"] == "2 pages planned"
+    assert said["searches"].startswith("300, p50 ")
     assert uses(1).keys() > STEPS.keys()
 
 

@@ -70,11 +70,11 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 	@$(BIN)/python -m benchmarks.allocation.core
 	@$(BIN)/python -m benchmarks.allocation.simulation
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec sh -c '$(BIN)/python manage.py migrate -v 0 && $(BIN)/python -m benchmarks.allocation.price \
-	  && $(BIN)/python -m benchmarks.allocation.history && $(BIN)/python -m benchmarks.dnscache.network && $(BIN)/python -m benchmarks.dnscache.memory \
+	  && $(BIN)/python -m benchmarks.allocation.history && $(BIN)/python -m benchmarks.dnscache.costs \
 	  && $(BIN)/python -m benchmarks.dnscache.crawl && $(BIN)/python -m benchmarks.frontier.costs && $(BIN)/python -m benchmarks.frontier.growth \
 	  && $(BIN)/python -m benchmarks.dashboard.times --crawls 20000 --pages 100000 --hosts 2000 --rows 10000'
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench-crawls exec sh -c '$(BIN)/python manage.py migrate -v 0 \
-	  && $(BIN)/python -m benchmarks.crawling.speed && $(BIN)/python -m benchmarks.crawling.page_cache'
+	  && $(BIN)/python -m benchmarks.crawling.speed && $(BIN)/python -m benchmarks.crawling.speed --again'
 	@$(BIN)/python -m benchmarks.crawling.speed_scenes
 	@$(BIN)/python -m benchmarks.crawling.budget
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec $(BIN)/python -m benchmarks.crawling.duties

@@ -1,10 +1,8 @@
-"""What something takes, by the clock, of processors and of memory, and how that is told."""
+"""What something takes, by the clock, of processors and of memory."""
 
 from __future__ import annotations
 
-import math
 import os
-import statistics
 import subprocess
 import time
 import timeit
@@ -24,7 +22,6 @@ MIB = 2**20
 LOOK_SECONDS = 0.2
 #: additions whose time says how quick the machine is: figures of two machines compare by it
 ADDITIONS = 10_000_000
-SHARES = (0.5, 0.95, 0.99)
 
 _within: list[Taken] = []
 Step = Callable[[], object]
@@ -177,43 +174,6 @@ def server_seconds() -> float:
     server = psutil.Process(connection.connection.info.backend_pid).parent()
     assert server
     return float(total_by(lambda _: "", [server, *server.children()], seconds_of).total())
-
-
-def in_words(seconds: Sequence[float]) -> str:
-    """How many, and how long half of them, nearly all and all took."""
-    if not seconds:
-        return "none"
-    ordered = [1000 * each for each in sorted(seconds)]
-    parts = (ordered[math.ceil(share * len(ordered)) - 1] for share in SHARES)
-    told = ", ".join(
-        f"p{100 * share:.0f} {part:.1f} ms" for share, part in zip(SHARES, parts, strict=True)
-    )
-    return f"{len(ordered)}, {told}, at most {ordered[-1]:.1f} ms"
-
-
-def spread(rates: Sequence[float]) -> str:
-    """The median, and between what the others are."""
-    return f"{figure(statistics.median(rates))} ({figure(min(rates))} to {figure(max(rates))})"
-
-
-def figure(value: object) -> str:
-    """A number as a table has it: of three digits at least."""
-    if isinstance(value, float) and value and math.isfinite(value):
-        return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
-    return f"{value:,}" if isinstance(value, int | float) else str(value)
-
-
-class Table:
-    """Prints a head of names, and each row once it is known. What has words comes last."""
-
-    def __init__(self, *names: str) -> None:
-        self._widths = [max(8, len(name)) for name in names[:-1]]
-        self.row(*names)
-
-    def row(self, *values: object) -> None:
-        *figures, words = map(figure, values)
-        cells = (text.rjust(width) for text, width in zip(figures, self._widths, strict=True))
-        print(*cells, f" {words}", flush=True)
 
 
 def machine_speed() -> str:

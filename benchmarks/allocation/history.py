@@ -1,13 +1,12 @@
 """How long it takes to audit a long ledger, to follow it, to keep its checkpoints, to find the pool
 as of an event, and to draw it.
 
-python -m benchmarks.allocation.history [EVENTS]
+python -m benchmarks.allocation.history [--events 100000]
 """
 
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterable
 from functools import partial
 from statistics import median
@@ -17,15 +16,16 @@ from allocation.history.audit import audit_pool
 from allocation.history.chart import SPANS, chart_of
 from allocation.history.checkpoints import replayed
 from allocation.services import keep_checkpoints
+from benchmarks.report import Table, options
 from benchmarks.scene.database import empty_database
 from benchmarks.scene.long_ledger import LongLedger
-from benchmarks.timer import Step, Table, chosen, rounds_of
+from benchmarks.timer import Step, chosen, rounds_of
 
 LOOKS = 20
 
 
-def main(events: int) -> None:
-    table = Table("seconds", "what")
+def main() -> None:
+    events, table = options(__doc__, events=100_000).events, Table("seconds", "what")
 
     def tell(what: str, steps: Iterable[Step]) -> None:
         table.row(chosen(median, rounds_of(steps)).clock, what)
@@ -47,4 +47,4 @@ def main(events: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    main()

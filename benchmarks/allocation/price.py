@@ -13,7 +13,6 @@ transaction of its own, in alternating runs.
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +34,9 @@ from allocation.services import (
     release_resources,
     request_resources,
 )
+from benchmarks.report import Table, options
 from benchmarks.scene.database import tell
-from benchmarks.timer import Table, in_turn
+from benchmarks.timer import in_turn
 
 COUNTER = (
     "CREATE TABLE IF NOT EXISTS bench_counter "
@@ -184,11 +184,9 @@ def plan(*, is_quick: bool) -> Iterator[Scale]:
         yield from (Scale(commits, classes=classes) for classes in (1, 50))
 
 
-def main(*, is_quick: bool) -> None:
-    print(
-        f"load {getloadavg()[0]:.1f}; a pair is a grant and its release, and two transactions; "
-        "times of a pair in ms"
-    )
+def main() -> None:
+    is_quick = options(__doc__, quick=False).quick
+    print("a pair is a grant and its release, and two transactions; times of a pair in ms")
     table = Table("clients", "n", "m", "p50", "p99", "tx/s", "price", "what")
     for scale in plan(is_quick=is_quick):
         found = measured(scale, *((3, 1.0) if is_quick else (5, 2.0)))
@@ -201,4 +199,4 @@ def main(*, is_quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(is_quick="--quick" in sys.argv[1:])
+    main()

@@ -1,7 +1,7 @@
 """What each way to serve a queue does to jobs that hold and wait: a simulation with the pool's own
 rules.
 
-    python -m benchmarks.allocation.simulation [SEEDS]
+    python -m benchmarks.allocation.simulation [--seeds 100]
 
 Twenty jobs at a time, each asking three times for a part of its claim in four classes and holding
 all of it until it ends. `ratio` is the capacity over what twenty average jobs claim together. A run
@@ -11,7 +11,6 @@ is stuck when all wait.
 from __future__ import annotations
 
 import heapq
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -19,6 +18,7 @@ from statistics import mean
 
 from allocation.rules import banker, fairness
 from allocation.rules.banker import BankVerdict, State, Vector
+from benchmarks.report import Table, options
 
 CLASSES, AT_ONCE, PARTS, LIMIT, LARGEST = 4, 20, 3, 10, 10
 
@@ -182,29 +182,28 @@ def runs(policy: str, load: Load, seeds: int) -> list[Run]:
     return [Simulation(policy, load, seed).run() for seed in range(seeds)]
 
 
-def main(seeds: int) -> None:
-    print(
-        f"{seeds} seeds\n"
-        f"{'load':18}{'policy':16}{'stuck runs':>11}{'makespan':>10}{'max bypass':>12}"
-        f"{'max wait':>10}"
-    )
+def main() -> None:
+    seeds = options(__doc__, seeds=100).seeds
     loads = {f"{ratio:.2f}": Load(ratio) for ratio in (0.60, 0.54, 0.52, 0.45, 0.35)} | {
         "0.50, big jobs": Load(0.50, 300, 0.05)
     }
+    table = Table(
+        "stuck runs", "makespan", "max bypass", "max wait", f"policy, load; {seeds} seeds"
+    )
     for name, load in loads.items():
         for policy in POLICIES:
             done = runs(policy, load, seeds)
             free = [run for run in done if not run.stuck]
-            print(f"{name:18}{policy:16}{len(done) - len(free):11}{_figures(free)}", flush=True)
+            table.row(len(done) - len(free), *_figures(free), f"{policy}, {name}")
 
 
-def _figures(free: list[Run]) -> str:
+def _figures(free: list[Run]) -> tuple[object, object, object]:
     """Of the runs that did not get stuck, if any."""
     if not free:
-        return f"{'-':>10}{'-':>12}{'-':>10}"
+        return "-", "-", "-"
     span, wait = mean(run.makespan for run in free), max(max(run.waits) for run in free)
-    return f"{span:10.1f}{max(run.most_bypassed for run in free):12}{wait:10.1f}"
+    return span, max(run.most_bypassed for run in free), wait
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    main()

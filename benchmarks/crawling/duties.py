@@ -1,4 +1,5 @@
-"""What each of the scheduler's duties takes: `python -m benchmarks.crawling.duties [options]`.
+"""What each of the scheduler's duties takes: `python -m benchmarks.crawling.duties
+[--waiting 10000] [--ended 300000]`.
 
 Fills a database of its own with runs that wait for a start and runs that have ended, then times
 each duty, and a shift that ends: its release serves the queue. Prints milliseconds and statements.
@@ -6,7 +7,6 @@ each duty, and a shift that ends: its release serves the queue. Prints milliseco
 
 from __future__ import annotations
 
-import argparse
 import time
 from functools import partial
 from uuid import uuid4
@@ -16,9 +16,10 @@ from django.db.models import JSONField
 
 from allocation.models import Pool, Process, RequestKind
 from allocation.services import release_resources, request_resources
+from benchmarks.report import Table, options
 from benchmarks.scene.crawls import begin, make_ready
 from benchmarks.scene.database import empty_database, tell
-from benchmarks.timer import Step, Table, chosen, rounds_of, timed
+from benchmarks.timer import Step, chosen, rounds_of, timed
 from crawling.archive.files import this_machine
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.listing import list_crawls
@@ -119,10 +120,7 @@ SELECT id, 3, 3, 3, 0, 3000 FROM crawling_run WHERE state = 'finished' ON CONFLI
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--waiting", type=int, default=10_000)
-    reader.add_argument("--ended", type=int, default=300_000)
-    asked = reader.parse_args()
+    asked = options(__doc__, waiting=10_000, ended=300_000)
     with empty_database():
         make_ready()
         with timed() as taken:

@@ -1,4 +1,5 @@
-"""Many small crawls at once: `python -m benchmarks.crawling.many [--crawls 1000] [--workers 2]`.
+"""Many small crawls at once: `python -m benchmarks.crawling.many [--crawls 1000] [--workers 2]
+[--seconds 600]`.
 
 Starts the product's own processes and a web server with a loopback address for each crawl, creates
 and starts the crawls by JSON, and prints how long a call takes and how many crawls end a second.
@@ -7,7 +8,6 @@ Wants a PostgreSQL whose tables are made and a Redis of its own; its crawls stay
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import time
@@ -21,10 +21,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Max, Min
 
+from benchmarks.report import Table, in_words, options
 from benchmarks.scene.crawls import make_ready
 from benchmarks.scene.product import PORT, Product, environment_at_hand, running_product
 from benchmarks.scene.sites import NOT_HERE, Asked, reply, served
-from benchmarks.timer import in_words, server_seconds, timed
+from benchmarks.timer import server_seconds, timed
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawlsite.tokens import make_token
@@ -35,11 +36,7 @@ SLOW_DUTY = re.compile(r"a duty of the scheduler was slow.*?duty=(\w+).*?millise
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--crawls", type=int, default=1000)
-    reader.add_argument("--workers", type=int, default=2)
-    reader.add_argument("--seconds", type=float, default=600.0, help="how long the crawls may take")
-    asked = reader.parse_args()
+    asked = options(__doc__, crawls=1000, workers=2, seconds=600.0)
     make_ready()
     token = new_token()
     addresses = [f"127.1.{n // 250}.{n % 250 + 1}" for n in range(asked.crawls)]
@@ -109,9 +106,7 @@ def spending(product: Product) -> dict[str, float]:
 def report_spending(before: dict[str, float], after: dict[str, float], crawls: int) -> None:
     """What each crawl cost, since a machine that others use too says little by its clock."""
     each = {kind: 1000 * (after[kind] - before.get(kind, 0.0)) / crawls for kind in after}
-    print(f"{sum(each.values()):8.0f} ms of the processor a crawl, of which")
-    for kind, milliseconds in sorted(each.items(), key=lambda item: -item[1]):
-        print(f"{milliseconds:8.0f} ms {kind}")
+    Table("CPU ms", "a crawl").rows({"all": sum(each.values()), **each})
 
 
 def ended_since(before: int) -> Any:

@@ -11,7 +11,6 @@ the last number that it prints, or else the pages that we found by the time that
 
 from __future__ import annotations
 
-import argparse
 import re
 import shlex
 import subprocess
@@ -21,6 +20,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.crawling.budget import crawl_in_product
+from benchmarks.report import options
 from benchmarks.scene.product import environment_in, running_product
 from benchmarks.timer import timed
 
@@ -31,17 +31,12 @@ RATE = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("seeds", nargs="+")
-    reader.add_argument("--rounds", type=int, default=6)
-    reader.add_argument("--workers", type=int, default=1)
-    reader.add_argument("--peer", action="append", default=[], help="name=command")
-    asked = reader.parse_args()
+    asked = options(__doc__, "seeds", rounds=6, workers=1, peer=[""])
     rates: dict[str, list[float]] = defaultdict(list)
     for number in range(asked.rounds):
         pages, rate = crawl_ourselves(asked.seeds, asked.workers)
         rates[OURS].append(rate)
-        for name, _, command in (peer.partition("=") for peer in asked.peer):
+        for name, _, command in (peer.partition("=") for peer in filter(None, asked.peer)):
             rates[name].append(rate_of(command, asked.seeds, pages))
         latest = ", ".join(f"{name} {found[-1]:.0f}" for name, found in rates.items())
         print(f"round {number + 1}, {pages:,} pages, pages a second: {latest}", flush=True)
@@ -69,13 +64,8 @@ def rate_of(command: str, seeds: Sequence[str], pages: int) -> float:
         )
     if ended.returncode in FAILED:
         raise SystemExit(f"{whole}: {ended.stderr}")
-    return last_number(ended.stdout) or pages / taken.clock
-
-
-def last_number(printed: str) -> float:
-    """0: there is none."""
-    numbers = RATE.findall(printed)
-    return float(numbers[-1].replace(",", "")) if numbers else 0.0
+    numbers = RATE.findall(ended.stdout)
+    return float(numbers[-1].replace(",", "")) if numbers else pages / taken.clock
 
 
 if __name__ == "__main__":

@@ -1,24 +1,44 @@
-"""How quickly sites are crawled with every default on, and what that costs: `python -m
-benchmarks.crawling.speed [options] URL…`
+"""How quickly sites are crawled with every default on, and what that costs:
+
+    python -m benchmarks.crawling.speed [--workers 1 --max-pages 0] [URL ...]
+    python -m benchmarks.crawling.speed [--width 300 --copies 10 --skip-copies]
+    python -m benchmarks.crawling.speed --again
+    python -m benchmarks.crawling.speed --hosts 1000 [--pages 10 --delay 1 --slots 16 64 256]
 
 Sites on loopback, with a delay of 0. Each of the processes is a worker of its own. Without URLs a
-synthetic web is served by this process, which then takes a part of the processor. Wants a
-PostgreSQL whose tables are made; its crawls stay.
+synthetic web is served by this process, which then takes a part of the processor: so many pages a
+level and host, of which some per cent have one text. With `--again` it is crawled once, and then
+without and with the page cache. With `--hosts` so many answer after 20 to 300 ms, each a loopback
+address with so many pages, and are crawled with each number of fetch slots.
+
+Wants a PostgreSQL whose tables are made; its crawls stay.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 
-from benchmarks.crawling import stage_costs
-from benchmarks.crawling.shift_costs import Spending, shift_spending
-from benchmarks.scene.crawls import begin, granted_shifts, make_ready, nothing_is_held
-from benchmarks.timer import MIB, server_seconds
+from allocation.models import Pool
+from benchmarks.crawling import spending
+from benchmarks.crawling.spending import Spending, shift_spending
+from benchmarks.report import Table, options
+from benchmarks.scene.crawls import (
+    begin,
+    granted_shifts,
+    make_ready,
+    nothing_is_held,
+    to_the_end,
+)
+from benchmarks.scene.sites import NOT_HERE, Asked, reply, served
+from benchmarks.timer import MIB, server_seconds, timed
+from crawling.installation.pools import default_classes
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.work.worker.jobs import prepare_to_fork
@@ -30,30 +50,36 @@ START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
 #: a run that has no shift for this long waits for its host or for units: there is nothing to
 #: measure
 PATIENCE_SECONDS = 30.0
+#: by how many seconds a page of the last crawls may be old
+AGAIN = {"first": 0, "second, without the cache": 0, "second, with the cache": 600}
+AGAIN_WEB = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)
+#: of slow hosts
+LATENCIES = (0.02, 0.05, 0.1, 0.2, 0.3)
+#: what a slow page says beside its links: 14 KB, as PostgreSQL's manual has
+TEXT = "<p>" + "Some words that a page of usual length may have in a paragraph of it. " * 20
+PARAGRAPHS, MEBIBYTES = 10, 4096
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("seeds", nargs="*", metavar="URL")
-    reader.add_argument("--workers", type=int, default=1)
-    reader.add_argument("--max-pages", type=int)
-    reader.add_argument(
-        "--width", type=int, default=300, help="of the synthetic web: pages a level and host"
+    asked = options(
+        __doc__,
+        "seeds",
+        **{"workers": 1, "max_pages": 0, "width": 300, "copies": 10, "skip_copies": False},
+        **{"again": False, "hosts": 0, "pages": 10, "delay": 1.0, "slots": [16, 64, 256]},
     )
-    copies = "of the synthetic web: pages of one text, in per cent"
-    reader.add_argument("--copies", type=int, default=10, help=copies)
-    reader.add_argument("--skip-copies", action="store_true", help="leave copies unread")
-    asked = reader.parse_args()
-    fields = {"max_pages": asked.max_pages, "skip_copies": asked.skip_copies}
+    if asked.hosts:
+        return measure_slow_hosts(asked)
     make_ready()
     if not nothing_is_held():
         raise SystemExit(
             "A crawl that was cut off holds units here, and this one would go without them: "
             "begin with an empty state directory."
         )
+    if asked.again:
+        return measure_again()
+    fields = {"max_pages": asked.max_pages or None, "skip_copies": asked.skip_copies}
     if asked.seeds:
-        measure(asked.seeds, asked.workers, **fields)
-        return
+        return measure(asked.seeds, asked.workers, **fields)
     sizes = {"hosts": asked.workers, "width": asked.width, "copy_percent": asked.copies}
     with serve_web(SyntheticWeb(1, error_percent=0, slow_percent=0, **sizes)) as web:
         measure(web.seeds, asked.workers, **fields)
@@ -65,7 +91,7 @@ def measure(
     """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by
     what it was spent on; with_stages: also by the stages of a page.
     """
-    run = begin("speed", seeds, processes=workers, **fields)
+    run = begin("speed", seeds, **{"processes": workers, **fields})
     began, server = time.monotonic(), server_seconds()
     total = spending_of(run, workers, with_stages=with_stages)
     assert run.started_at
@@ -79,19 +105,15 @@ def measure(
         f"{run.reason} {pages:,} pages in {seconds:.1f} s (with starting "
         f"{time.monotonic() - began:.1f} s), {workers} workers"
     )
-    print(f"{pages / seconds:10.0f} pages a second")
-    print(f"{total.queries / pages:10.2f} queries a page, of the shifts' own threads")
-    print(f"{total.waits / pages:10.1f} waits a page, of all threads")
-    print(f"{total.most_bytes / MIB:10.0f} MiB at most in a worker")
-    print_spent(spent, pages, 2)
-    print(f"{1000 * sum(spent.values()) / pages:10.2f} ms a page in all")
-    print_spent(total.stages, pages, 3)
-
-
-def print_spent(spent: Mapping[str, float], pages: int, digits: int = 3) -> None:
-    """Milliseconds a page, the most first."""
-    for name, seconds in sorted(spent.items(), key=lambda item: -item[1]):
-        print(f"{1000 * seconds / pages:10.{digits}f} ms a page: {name}")
+    table = Table("figure", "of")
+    table.row(pages / seconds, "pages a second")
+    table.row(total.queries / pages, "queries a page, of the shifts' own threads")
+    table.row(total.waits / pages, "waits a page, of all threads")
+    table.row(total.most_bytes / MIB, "MiB at most in a worker")
+    table.row(1000 * sum(spent.values()) / pages, "ms a page in all")
+    for what, parts in (("threads", spent), ("stages", total.stages)):
+        if parts:
+            Table("ms a page", what).rows(parts, scale=1000 / pages)
 
 
 def spending_of(run: Run, workers: int, *, with_stages: bool = False) -> Spending:
@@ -125,8 +147,55 @@ def spending_of(run: Run, workers: int, *, with_stages: bool = False) -> Spendin
 def set_up_worker(*, with_stages: bool) -> None:
     """As a worker is when it forks a shift."""
     if with_stages:
-        stage_costs.install(stage_costs.STAGES)
+        spending.install(spending.STAGES)
     prepare_to_fork()
+
+
+def measure_again() -> None:
+    table = Table("requests", "reused", "seconds", "crawl")
+    with serve_web(AGAIN_WEB) as site:
+        for name, seconds in AGAIN.items():
+            asked = site.count_requests()
+            with timed() as taken:
+                run = to_the_end(begin(name, site.seeds, delay_seconds=0.02, reuse_seconds=seconds))
+            reused = run.pages.exclude(reused_from=None).count()
+            table.row(site.count_requests() - asked, reused, taken.clock, name)
+
+
+def measure_slow_hosts(asked: argparse.Namespace) -> None:
+    """In a pool that has enough of what is varied."""
+    if Pool.objects.exists():
+        raise SystemExit("There is a pool already: begin with an empty state directory.")
+    enough = {"fetch_slots": max(asked.slots) * asked.workers, "memory": MEBIBYTES}
+    make_ready(
+        [
+            replace(one, capacity=max(one.capacity, enough.get(one.key, 0)))
+            for one in default_classes(2)
+        ]
+    )
+    # robots.txt takes a turn, too, and the slowest hosts end last
+    allowed = asked.hosts / (asked.delay + max(LATENCIES))
+    print(f"{asked.hosts:,} hosts; delay and latency allow {allowed:,.0f} pages a second")
+    addresses = [
+        f"127.{1 + n // 62_500}.{n // 250 % 250}.{1 + n % 250}" for n in range(asked.hosts)
+    ]
+    with served(partial(answer_slowly, asked.pages), addresses) as port:
+        seeds = [f"http://{address}:{port}/0" for address in addresses]
+        for slots in asked.slots:
+            print(f"--- {slots} fetch slots", flush=True)
+            claim = {"fetch_slots": slots, "dns_slots": 1, "memory": 2 * slots}
+            measure(seeds, asked.workers, delay_seconds=asked.delay, claim=claim)
+
+
+async def answer_slowly(pages: int, asked: Asked) -> bytes:
+    """A page leads to the next two."""
+    place = sum(map(int, asked.address.split(".")[2:]))
+    await asyncio.sleep(LATENCIES[place % len(LATENCIES)])
+    if not asked.target[1:].isdigit():
+        return NOT_HERE
+    number = int(asked.target[1:])
+    links = "".join(f"<a href=/{n}>{n}</a>" for n in (number + 1, number + 2) if n < pages)
+    return reply(f"<title>Page {number}</title>{number} {links}{TEXT * PARAGRAPHS}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Pages a second of two scenes, least and median of several runs: `python -m
-benchmarks.crawling.speed_scenes [--runs 6] [--against CHECKOUT] [--only rust|light]`
+benchmarks.crawling.speed_scenes [--runs 6] [--against CHECKOUT] [--only rust|light]
+[--max-pages 8000]`
 
 Rust's manual (Debian's package rust-doc) on one host, and ten hosts of light pages; each by one
 worker, with every default on and a delay of 0. A run is a process of its own,
@@ -10,7 +11,6 @@ the medians.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from benchmarks.report import options
 from benchmarks.scene.database import on_own_servers
 from benchmarks.scene.sites import served_folder, served_webs
 from benchmarks.timer import in_turn
@@ -36,24 +37,19 @@ WEB = SyntheticWeb(
 )
 #: a run below this part of the median is a mistake of ours, not the machine's mood
 LEAST_OF_MEDIAN = 0.9
-SAID = re.compile(r"^ *([0-9.]+) (pages a second|ms a page in all)$", re.MULTILINE)
+SAID = re.compile(r"^ *([0-9.,]+) +(pages a second|ms a page in all)$", re.MULTILINE)
 Speeds = dict[Path, list[tuple[float, float]]]
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--runs", type=int, default=6)
-    reader.add_argument("--against", type=Path, help="another checkout, of an earlier commit, say")
-    reader.add_argument("--only", choices=["rust", "light"])
-    reader.add_argument("--max-pages", type=int, default=RUST_PAGES, help="of Rust's manual")
-    asked = reader.parse_args()
-    checkouts = [BASE_DIR, *([asked.against.resolve()] if asked.against else [])]
+    asked = options(__doc__, runs=6, against="", only="", max_pages=RUST_PAGES)
+    checkouts = [BASE_DIR, *([Path(asked.against).resolve()] if asked.against else [])]
     if asked.only != "light":
         if RUST.is_dir():
             with served_folder(RUST, RUST_PORT):
                 seed = f"http://127.0.0.1:{RUST_PORT}/"
-                options = ["--max-pages", str(asked.max_pages), seed]
-                tell("Rust's manual, one host", checkouts, asked.runs, options)
+                words = ["--max-pages", str(asked.max_pages), seed]
+                tell("Rust's manual, one host", checkouts, asked.runs, words)
         else:
             print(f"Rust's manual: not measured, {RUST} is missing: apt-get install rust-doc")
     if asked.only != "rust":
@@ -61,12 +57,12 @@ def main() -> None:
             tell(f"light pages, {LIGHT_HOSTS} hosts", checkouts, asked.runs, seeds)
 
 
-def tell(scene: str, checkouts: Sequence[Path], runs: int, options: Sequence[str]) -> None:
+def tell(scene: str, checkouts: Sequence[Path], runs: int, words: Sequence[str]) -> None:
     """Measure a scene, the checkouts taking turns, and print each one's speeds."""
     speeds: Speeds = {checkout: [] for checkout in checkouts}
     with TemporaryDirectory() as folder:
         for number, checkout in in_turn(checkouts, runs + 1):
-            speed = one_run(checkout, Path(folder, str(checkouts.index(checkout))), options)
+            speed = one_run(checkout, Path(folder, str(checkouts.index(checkout))), words)
             if number:  # the first makes the tables and fills the caches
                 speeds[checkout].append(speed)
     for checkout, found in speeds.items():
@@ -89,12 +85,12 @@ def summary(speeds: Sequence[tuple[float, float]]) -> str:
     )
 
 
-def one_run(checkout: Path, state: Path, options: Sequence[str]) -> tuple[float, float]:
+def one_run(checkout: Path, state: Path, words: Sequence[str]) -> tuple[float, float]:
     """Pages a second, and milliseconds of the processor a page."""
     python = str(checkout / ".venv/bin/python")
-    command = [python, "-m", "benchmarks.crawling.speed", *options]
+    command = [python, "-m", "benchmarks.crawling.speed", *words]
     ended = on_own_servers(state, *command, checkout=checkout)
-    said = {name: float(value) for value, name in SAID.findall(ended.stdout)}
+    said = {name: float(value.replace(",", "")) for value, name in SAID.findall(ended.stdout)}
     if ended.returncode or len(said) < 2:
         sys.exit(f"A run of {checkout} has failed:\n{ended.stdout}{ended.stderr}")
     return said["pages a second"], said["ms a page in all"]

@@ -13,9 +13,10 @@ from typing import Any
 
 from django.conf import settings
 
-from benchmarks.crawling import stage_costs
+from benchmarks.crawling import spending
 from benchmarks.dashboard.answers import administrator
-from benchmarks.timer import in_words, timed
+from benchmarks.report import in_words
+from benchmarks.timer import timed
 from crawling.datasets.microformats import MicroformatsReader
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.second_reading import _read
@@ -76,7 +77,7 @@ def plan(crawl: CrawlJob) -> str:
 
 def microformats(crawl: CrawlJob) -> str:
     """A tenth of the second reading, and the share of microformats in it."""
-    stage_costs.install({"items": [ITEMS]})
+    spending.install({"items": [ITEMS]})
     run, pages, items = whole_run(crawl), 0, 0
     with timed() as taken, MicroformatsReader() as reader:
         for page in html_pages(run).order_by("pk").iterator():
@@ -84,7 +85,7 @@ def microformats(crawl: CrawlJob) -> str:
                 rows = _read(run, page, reader)
                 pages += 1
                 items += sum(row[3] == "microformats" for row in rows.structured)
-    spent = stage_costs.spent()["items"] + taken.children
+    spent = spending.spent()["items"] + taken.children
     return (
         f"{pages:,} pages, {1000 * taken.here / pages:.1f} ms of the processor each; microformats: "
         f"{items:,} items, {1000 * spent / pages:.2f} ms a page, {spent / taken.here:.1%}"

@@ -9,7 +9,6 @@ state directory; a crawl that is there from an earlier time is used again.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import threading
@@ -24,10 +23,11 @@ from django.conf import settings
 from django.db import connection
 
 from benchmarks.crawling.use_steps import STEPS, whole_run
+from benchmarks.report import Table, options
 from benchmarks.scene.crawls import make_ready
 from benchmarks.scene.product import Product, environment_at_hand, running_product
 from benchmarks.scene.sites import served_folder
-from benchmarks.timer import MIB, Table, await_change, command, resident_of
+from benchmarks.timer import MIB, await_change, command, resident_of
 from crawling.datasets.progress import dataset_states
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run
@@ -89,12 +89,8 @@ def uses(number: int) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("folder", type=Path)
-    reader.add_argument("--workers", type=int, default=2)
-    reader.add_argument("--only", nargs="+", default=[""], help="uses with one of these in them")
-    asked = reader.parse_args()
-    crawl_twice(asked.folder, asked.workers)
+    asked = options(__doc__, "folder", workers=2, only=[""])
+    crawl_twice(Path(asked.folder[0]), asked.workers)
     table = new_table()
     for name, words in uses(whole_run(latest_run().crawl).number).items():
         if any(text in name for text in asked.only):

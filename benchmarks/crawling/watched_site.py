@@ -9,7 +9,6 @@ past. Wants a PostgreSQL whose tables are made; its crawl stays.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
@@ -30,8 +29,9 @@ from benchmarks.crawling.changing_site import (
     link_differences,
     served_site,
 )
+from benchmarks.report import Table, options
 from benchmarks.scene.crawls import make_ready, to_the_end
-from benchmarks.timer import MIB, Table, Taken, timed
+from benchmarks.timer import MIB, Taken, timed
 from crawling.datasets.catch_up import catch_up
 from crawling.models import CrawlJob, Page, PlannedRevisit, RevisitPlan, Run
 from crawling.previews.run_comparison import ChangeFilter, compare_runs
@@ -266,10 +266,7 @@ def watched_crawl(pages: int, seed: int) -> Iterator[WatchedCrawl]:
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    for name, usual in (("pages", 2000), ("days", 10), ("planned", 10), ("seed", 1)):
-        reader.add_argument(f"--{name}", type=int, default=usual)
-    asked = reader.parse_args()
+    asked = options(__doc__, pages=2000, days=10, planned=10, seed=1)
     with timed() as taken, watched_crawl(asked.pages, asked.seed) as watched:
         for day in range(1, asked.days + 1):
             counts = Counter(kind for kind, _ in watched.pass_day())

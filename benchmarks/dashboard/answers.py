@@ -10,7 +10,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from benchmarks.timer import MIB, Table, Taken, chosen, timed
+from benchmarks.report import Table
+from benchmarks.timer import MIB, Taken, chosen, timed
 from crawling.jobs.running import run_job
 from crawling.models import Inquiry
 from crawlsite.middleware.call_stack import with_room

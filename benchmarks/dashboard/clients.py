@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
-from benchmarks.timer import in_words
+from benchmarks.report import in_words
 
 #: of a live page, as `crawlsite.preferences.USUAL_SECONDS` and base.html have it
 EVERY_SECONDS, PATIENCE_SECONDS = 2.0, 10.0

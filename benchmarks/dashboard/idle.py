@@ -7,21 +7,19 @@ its own (PSS: what several share counts in parts) and the time of the processor.
 
 from __future__ import annotations
 
-import argparse
 import time
 from tempfile import TemporaryDirectory
 
+from benchmarks.report import Table, options
 from benchmarks.scene.product import environment_in, running_product, title_of
-from benchmarks.timer import MIB, Table, family, seconds_of
+from benchmarks.timer import MIB, family, seconds_of
 
 #: what a start leaves to be done: the first round of each duty, the first looks of the workers
 SETTLED_SECONDS = 20.0
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--seconds", type=float, default=60, help="that are measured")
-    seconds = reader.parse_args().seconds
+    seconds = options(__doc__, seconds=60.0).seconds
     with TemporaryDirectory(prefix="crawlsite-bench-") as state:
         for data in ("without data", "on data that is there"):
             began = time.monotonic()

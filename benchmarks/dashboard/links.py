@@ -7,7 +7,6 @@ python -m benchmarks.dashboard.links [--links 10000000]
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from functools import partial
 from urllib.parse import quote
@@ -15,10 +14,11 @@ from urllib.parse import quote
 from django.utils import timezone
 
 from benchmarks.dashboard.answers import show, show_files
+from benchmarks.report import Table, options
 from benchmarks.scene.database import database_of_pages
 from benchmarks.scene.installation import run_of_pages
 from benchmarks.scene.links import MENU, OF_A_PAGE, fill_links, forget_links
-from benchmarks.timer import Step, Table, least
+from benchmarks.timer import Step, least
 from crawling.datasets.parts import pages_behind
 from crawling.models import LinksPart, Run
 from crawling.uses.link_check import reports
@@ -27,9 +27,7 @@ from crawling.uses.link_check.problem_kinds import ProblemKind
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--links", type=int, default=10_000_000)
-    links = reader.parse_args().links
+    links = options(__doc__, links=10_000_000).links
     with database_of_pages():
         try:
             run = run_of_pages(links // OF_A_PAGE)

@@ -11,21 +11,26 @@ the texts in its address.
 
 from __future__ import annotations
 
-import argparse
+import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from datetime import timedelta
+from pathlib import Path
 
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from allocation.models import Outbox, Pool, Process
-from allocation.services import create_pool_like
+from allocation.services import create_pool_like, keep_wait_counts
 from benchmarks.dashboard.answers import show
 from benchmarks.dashboard.page_urls import page_urls
+from benchmarks.report import options
 from benchmarks.scene.crawls import await_full_speed, begin, busy_webs, fetched
-from benchmarks.scene.database import database_of_pages
-from benchmarks.scene.database_snapshot import copy_of_snapshot
+from benchmarks.scene.database import database_of_pages, serve_pages, tell
 from benchmarks.scene.installation import Filled, Size, fill
 from benchmarks.scene.links import forget_links
 from benchmarks.scene.product import SCHEDULER, WORKER, program
@@ -33,17 +38,12 @@ from benchmarks.timer import machine_speed
 from crawling.installation.pools import capacity_of, default_pool
 
 SIZE = Size(crawls=300_000, live=100, pages=1_000_000, hosts=100_000, rows=100_000, links=1_000_000)
+SNAPSHOT, COPY = "bench_scene", "bench_scene_copy"
 
 
 def main() -> None:
     """Fill, then ask for each page."""
-    reader = argparse.ArgumentParser(description=__doc__)
-    for name, usual in vars(SIZE).items():
-        reader.add_argument(f"--{name}", type=int, default=usual)
-    for name in ("keep", "beside-crawls"):
-        reader.add_argument(f"--{name}", action="store_true")
-    reader.add_argument("--only", nargs="+", default=[""])
-    asked = vars(reader.parse_args())
+    asked = vars(options(__doc__, **vars(SIZE), keep=False, beside_crawls=False, only=[""]))
     keeps, is_beside, only = (asked.pop(name) for name in ("keep", "beside_crawls", "only"))
     print(machine_speed())
     with (copy_of_snapshot if keeps else filled_database)(Size(**asked)) as filled:
@@ -64,6 +64,42 @@ def filled_database(size: Size) -> Iterator[Filled]:
             yield fill(size)
         finally:
             forget_links()
+
+
+@contextmanager
+def copy_of_snapshot(size: Size) -> Iterator[Filled]:
+    """It is filled first if there is none, and migrated if it is an old one."""
+    serve_pages()
+    own = connection.settings_dict["NAME"]
+    try:
+        filled = _snapshot(size)
+        _use(own)
+        tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
+        tell(f"CREATE DATABASE {COPY} TEMPLATE {SNAPSHOT} STRATEGY FILE_COPY")
+        _use(COPY)
+        yield filled
+    finally:
+        _use(own)
+        tell(f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)")
+
+
+def _snapshot(size: Size) -> Filled:
+    """What is written down last is whole. An old one lacks counts that schedulers keep by now."""
+    note = Path(settings.STATE_DIR, f"{SNAPSHOT}.json")
+    if not note.exists():
+        tell(f"DROP DATABASE IF EXISTS {SNAPSHOT} WITH (FORCE)", f"CREATE DATABASE {SNAPSHOT}")
+    _use(SNAPSHOT)
+    call_command("migrate", verbosity=0)
+    if not note.exists():
+        call_command("set_up")
+        note.write_text(json.dumps(asdict(fill(size))))
+    keep_wait_counts()
+    return Filled(**json.loads(note.read_text()))
+
+
+def _use(name: str) -> None:
+    connection.close()
+    connection.settings_dict["NAME"] = name
 
 
 @contextmanager

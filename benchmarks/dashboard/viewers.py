@@ -1,5 +1,6 @@
 """Many viewers and a busy program beside crawls at full speed: `python -m
-benchmarks.dashboard.viewers [options]`
+benchmarks.dashboard.viewers [--operators 30 --requests 100 --seconds 25 --hosts 8 --width 1500
+--limits 600 1000000]`
 
 Starts the whole product in a directory of its own, as `make run` does, with two crawls of a
 synthetic web (delay 0). In turn the crawls are measured alone, and beside operators whose pages
@@ -23,6 +24,7 @@ from django.test import Client
 
 from allocation.models import Pool
 from benchmarks.dashboard.clients import Report, Scene, load
+from benchmarks.report import options
 from benchmarks.scene.crawls import allow_loopback, await_full_speed, begin, busy_webs, fetched
 from benchmarks.scene.database import on_own_servers
 from benchmarks.scene.product import PORT, Product, environment_at_hand, running_product
@@ -35,32 +37,20 @@ ROUNDS = 2
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--operators", type=int, default=30)
-    reader.add_argument("--requests", type=float, default=100, help="of the program, a second")
-    reader.add_argument("--seconds", type=float, default=25, help="of each part")
-    reader.add_argument("--hosts", type=int, default=8, help="of each crawl")
-    reader.add_argument(
-        "--width", type=int, default=1500, help="pages a level of the synthetic web"
+    asked = options(
+        __doc__,
+        **{"operators": 30, "requests": 100.0, "seconds": 25.0, "hosts": 8, "width": 1500},
+        **{"limits": [600, NO_LIMIT], "here": False},
     )
-    reader.add_argument(
-        "--limits", type=int, nargs="*", default=[600, NO_LIMIT], help="requests a minute"
-    )
-    reader.add_argument(
-        "--here", action="store_true", help="on the servers at hand, with one limit"
-    )
-    asked = reader.parse_args()
     for limit in asked.limits:
         if asked.here:
             measure(asked, limit)
-        else:
-            print(f"--- {limit} requests a minute allowed", flush=True)
-            again = [sys.executable, "-m", "benchmarks.dashboard.viewers", *sys.argv[1:]]
-            with TemporaryDirectory(prefix="crawlsite-bench-") as state:
-                ended = on_own_servers(
-                    state, *again, "--limits", str(limit), "--here", is_told=True
-                )
-            ended.check_returncode()
+            continue
+        print(f"--- {limit} requests a minute allowed", flush=True)
+        again = [sys.executable, "-m", "benchmarks.dashboard.viewers", *sys.argv[1:]]
+        again += ["--limits", str(limit), "--here"]
+        with TemporaryDirectory(prefix="crawlsite-bench-") as state:
+            on_own_servers(state, *again, is_told=True).check_returncode()
 
 
 def measure(asked: argparse.Namespace, limit: int) -> None:

@@ -1,7 +1,7 @@
 """A real crawl, with pool, frontier and shifts, over many hosts of a loopback web whose names are
 20 to 120 ms away, five ways.
 
-python -m benchmarks.dnscache.crawl [HOSTS [PAGES [ROUNDS]]]
+python -m benchmarks.dnscache.crawl [--hosts 300] [--pages 1] [--rounds 3]
 
 Of the names 7 % take 600 ms, 3 % do not exist and 2 % are silent. The pool is that of a new
 installation on two cores, and the crawl claims what crawls usually do: 8 fetch threads. The clock
@@ -14,28 +14,28 @@ that resolves ahead.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from os import getloadavg
 from statistics import median
 from threading import Event, Thread
+from typing import NamedTuple
 
 import dns.exception
 from django.conf import settings
-from django.db import connection, connections
+from django.db import connections
 from dns.resolver import Resolver as DnspythonResolver
 
-from benchmarks.dnscache.memory import dnspython
+from benchmarks.dnscache.costs import dnspython
 from benchmarks.dnscache.server import name_server
+from benchmarks.report import Table, options
 from benchmarks.scene.crawls import begin, granted_shifts, make_ready
-from benchmarks.scene.database import empty_database
+from benchmarks.scene.database import empty_database, rows
 from benchmarks.scene.product import program
 from benchmarks.scene.sites import Asked, reply, served
-from benchmarks.timer import await_change, in_turn, seconds_of, spread
+from benchmarks.timer import await_change, in_turn, seconds_of
 from crawling.base.errors import WrongState
 from crawling.frontier import UrlOutcome
 from crawling.installation.pools import default_classes
@@ -61,8 +61,7 @@ LIMIT_SECONDS, START_SECONDS = 900.0, 60.0
 KINDS = ["web-600"] * 7 + ["nx"] * 3 + ["to"] * 2 + [f"web-{20 + n}" for n in range(88)]
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """How names are come by."""
 
     label: str
@@ -72,30 +71,21 @@ class Way:
     theirs: DnspythonResolver | None = None
 
 
-@dataclass(frozen=True)
-class Figures:
-    pages_a_second: float
-    cpu_ms_a_page: float
-
-
 def main() -> None:
-    hosts, pages, rounds = (
-        int(word) for word in (*sys.argv[1:], *("300", "1", "3")[len(sys.argv) - 1 :])
-    )
-    told: dict[str, list[Figures]] = defaultdict(list)
+    asked = options(__doc__, hosts=300, pages=1, rounds=3)
+    told: dict[str, list[tuple[float, float]]] = defaultdict(list)
     with empty_database(), name_server() as server, served(answer) as port:
         settings.DNS_SERVERS = (server,)
         make_ready(default_classes(4, cores=CORES))
-        for number, way in in_turn(ways(server), rounds):
-            figures = measure(way, f"r{number}", port, server, hosts, pages)
-            told[way.label].append(figures)
-            rate = figures.pages_a_second
-            print(f"round {number + 1}, {way.label}: {rate:.1f} pages/s", flush=True)
-    print(f"{hosts} hosts of {pages} pages each, {rounds} rounds; load {getloadavg()[0]:.1f}")
+        for number, way in in_turn(ways(server), asked.rounds):
+            told[way.label].append(
+                measure(way, f"r{number}", port, server, asked.hosts, asked.pages)
+            )
+    print(f"{asked.hosts} hosts of {asked.pages} pages each; load {getloadavg()[0]:.1f}")
+    table = Table("pages/s", "least", "most", "CPU ms", "a page")
     for label, some in told.items():
-        cpu = median(figures.cpu_ms_a_page for figures in some)
-        rates = spread([figures.pages_a_second for figures in some])
-        print(f"{label:34}{rates} pages/s, {cpu:.1f} ms of processor a page")
+        rates, cpu = zip(*some, strict=True)
+        table.row(median(rates), min(rates), max(rates), median(cpu), label)
 
 
 def ways(server: Server) -> list[Way]:
@@ -119,9 +109,7 @@ class NobodyAsks:
         self._deliver, self.counter = deliver, LookupCounter()
 
     def ask(self, visit: Visit) -> None:
-        visit.route.resolve(
-            Resolution(host_of(visit), DnsStatus.OK, (), 300, 0, AnswerSource.LOOKUP, 0)
-        )
+        visit.route.resolve(resolution(visit, DnsStatus.OK))
         self._deliver(visit)
 
     def close(self) -> None:
@@ -134,23 +122,29 @@ def asking_first(
     """What a fetch thread does that asks for the name of each fetch itself."""
 
     def ask_and_step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
-        name = host_of(visit)
+        status, found, error = DnsStatus.OK, tuple[str, ...](), ""
         try:
-            found = tuple(address.to_text() for address in theirs.resolve(name))
-            visit.route.resolve(
-                Resolution(name, DnsStatus.OK, found, 300, 0, AnswerSource.LOOKUP, 0)
-            )
-        except dns.exception.DNSException as error:
-            visit.route.resolve(
-                Resolution(name, DnsStatus.NXDOMAIN, (), 300, 0, AnswerSource.LOOKUP, 0, str(error))
-            )
+            found = tuple(address.to_text() for address in theirs.resolve(host_of(visit)))
+        except dns.exception.DNSException as failure:
+            status, error = DnsStatus.NXDOMAIN, str(failure)
+        visit.route.resolve(resolution(visit, status, found, error))
         return step(visit, context)
 
     return ask_and_step
 
 
-def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: int) -> Figures:
-    """Crawl once, from the start until enough pages are there."""
+def resolution(
+    visit: Visit, status: DnsStatus, found: tuple[str, ...] = (), error: str = ""
+) -> Resolution:
+    return Resolution(host_of(visit), status, found, 300, 0, AnswerSource.LOOKUP, 0, error)
+
+
+def measure(
+    way: Way, zone: str, port: int, server: Server, hosts: int, pages: int
+) -> tuple[float, float]:
+    """Crawl once, from the start until enough pages are there: pages a second, and milliseconds of
+    the processor a page.
+    """
     forget()
     settings.DNS_AHEAD = way.ahead
     # what the shift takes from there
@@ -173,7 +167,7 @@ def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: i
         cpu = time.process_time() + busy() - cpu
     if not ended:
         raise SystemExit(f"{way.label}: fewer than {wanted} pages after {LIMIT_SECONDS:.0f} s")
-    return Figures(wanted / (ended[0] - began), 1000 * cpu / wanted)
+    return wanted / (ended[0] - began), 1000 * cpu / wanted
 
 
 def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None:
@@ -193,9 +187,7 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
 
 @contextmanager
 def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]:
-    """Run the product's process beside the crawl, as if it had been there for long; yields what
-    tells its processor time.
-    """
+    """Run the product's process beside the crawl; yields what tells its processor time."""
     if ahead == "off":
         yield lambda: 0.0
         return
@@ -209,12 +201,9 @@ def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]
 
 def is_seated() -> bool:
     """Whether the process that resolves ahead is at work."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s)",
-            [SEAT_LOCK],
-        )
-        return bool(cursor.fetchone()[0])
+    return bool(
+        rows("SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", given=[SEAT_LOCK])
+    )
 
 
 async def answer(asked: Asked) -> bytes:

@@ -13,7 +13,6 @@ It makes a database of its own on the server that DATABASE_URL names, and drops 
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -22,8 +21,9 @@ from statistics import median
 
 from django.db import connection
 
-from benchmarks.scene.database import empty_database, tell
-from benchmarks.timer import Table, timed
+from benchmarks.report import Table, options
+from benchmarks.scene.database import empty_database, rows, tell
+from benchmarks.timer import timed
 from crawling.frontier import (
     Candidate,
     ClaimedUrl,
@@ -57,6 +57,7 @@ DONE = 6
 #: a page of which all copies have this text beside their number
 ABSTRACT = "Some words with which a page of usual length begins, as its abstract has them. " * 3
 
+IDS = "SELECT nextval('crawling_url_id_seq') FROM generate_series(1, %s)"
 ADD_QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
 SELECT %s, id, 0, name FROM crawling_host WHERE name = ANY(%s)
@@ -86,10 +87,7 @@ CHANCE = random.Random(1)  # noqa: S311  # a benchmark's
 
 
 def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--most", type=int, default=1_000_000)
-    reader.add_argument("--remove", action="store_true")
-    asked = reader.parse_args()
+    asked = options(__doc__, most=1_000_000, remove=False)
     with empty_database():
         measure(asked.most, is_removed=asked.remove)
 
@@ -142,13 +140,10 @@ class GrownFrontier:
         tell(VACUUM)
 
     def _copy(self, numbers: range) -> None:
-
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT nextval('crawling_url_id_seq') FROM generate_series(1, %s)", [len(numbers)]
-            )
-            ids = [row[0] for row in cursor.fetchall()]
-        urls = [(key, number, self.url(number)) for key, number in zip(ids, numbers, strict=True)]
+        ids = rows(IDS, given=[len(numbers)])
+        urls = [
+            (key, number, self.url(number)) for (key,), number in zip(ids, numbers, strict=True)
+        ]
         copy_in(Url, [self._url_row(*one, fingerprint(one[2])) for one in urls])
         copy_in(Page, [self._page_row(*one) for one in urls if is_done(one[1])])
 
@@ -263,14 +258,11 @@ def candidate(url: str, via: int | None = None) -> Candidate:
 
 def print_sizes(urls: int) -> None:
     """Bytes a URL of each table and index, and how often it was read."""
-
-    with connection.cursor() as cursor:
-        cursor.execute(SIZES)
-        rows = cursor.fetchall()
+    found = rows(SIZES)
     table = Table("MB", "bytes a URL", "read", "table or index")
-    for name, is_index, size, reads in rows:
+    for name, is_index, size, reads in found:
         table.row(size / 1e6, size / urls, reads, f"{'  ' * is_index}{name}")
-    total = sum(size for _, _, size, _ in rows)
+    total = sum(size for _, _, size, _ in found)
     table.row(total / 1e6, total / urls, "", "all")
 
 

@@ -57,6 +57,12 @@ def tell(*statements: str, given: Mapping[str, Any] | Sequence[Any] | None = Non
             cursor.execute(statement, given)
 
 
+def rows(statement: str, given: Mapping[str, Any] | Sequence[Any] | None = None) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given)
+        return cursor.fetchall()
+
+
 def on_own_servers(
     state: Path | str, *command: str, checkout: Path = BASE_DIR, is_told: bool = False
 ) -> subprocess.CompletedProcess[str]:

@@ -16,8 +16,7 @@ from allocation.rules.banker import (
     work_vectors,
 )
 from allocation.rules.searches import recursive_global, recursive_uncovered
-from benchmarks.allocation.core import full_check
-from benchmarks.allocation.states import chain, random_state, reduced
+from benchmarks.allocation.core import chain, full_check, random_state, reduced
 from tests.allocation.rules.states import small
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.frontier.bloom import Bloom, best_hashes, false_positives
+from benchmarks.frontier.costs import Bloom, best_hashes, false_positives
 
 RATES = {1: 0.632, 2: 0.3996, 4: 0.1469, 8: 0.02158, 16: 4.656e-4, 32: 2.117e-7, 64: 4e-14}
 

@@ -1,0 +1,64 @@
+"""How a benchmark is asked, and how figures are told."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SHARES = (0.5, 0.95, 0.99)
+
+
+def options(about: str | None, *words: str, **usual: Any) -> argparse.Namespace:
+    """What the command line says: words, and an option for each of the usual values."""
+    reader = argparse.ArgumentParser(description=about)
+    for name in words:
+        reader.add_argument(name, nargs="*")
+    for name, value in usual.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            reader.add_argument(option, action="store_true")
+        elif isinstance(value, list):
+            reader.add_argument(option, nargs="+", type=type(value[0]), default=value)
+        else:
+            reader.add_argument(option, type=type(value), default=value)
+    return reader.parse_args()
+
+
+def in_words(seconds: Sequence[float]) -> str:
+    """How many, and how long half of them, nearly all and all took."""
+    if not seconds:
+        return "none"
+    ordered = [1000 * each for each in sorted(seconds)]
+    parts = (ordered[math.ceil(share * len(ordered)) - 1] for share in SHARES)
+    told = ", ".join(
+        f"p{100 * share:.0f} {part:.1f} ms" for share, part in zip(SHARES, parts, strict=True)
+    )
+    return f"{len(ordered)}, {told}, at most {ordered[-1]:.1f} ms"
+
+
+def figure(value: object) -> str:
+    """A number as a table has it: of three digits at least."""
+    if isinstance(value, float) and value and math.isfinite(value):
+        return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+class Table:
+    """Prints a head of names, and each row once it is known. What has words comes last."""
+
+    def __init__(self, *names: str) -> None:
+        self._widths = [max(8, len(name)) for name in names[:-1]]
+        self.row(*names)
+
+    def row(self, *values: object) -> None:
+        *figures, words = map(figure, values)
+        cells = (text.rjust(width) for text, width in zip(figures, self._widths, strict=True))
+        print(*cells, f" {words}", flush=True)
+
+    def rows(self, found: Mapping[str, float], *, scale: float = 1.0, least: float = 0.0) -> None:
+        """A figure for each name, the greatest first, without those below the least."""
+        for name, value in sorted(found.items(), key=lambda item: -item[1]):
+            if value >= least:
+                self.row(scale * value, name)

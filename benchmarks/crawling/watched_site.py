@@ -221,19 +221,18 @@ class WatchedCrawl:
         expected = policies[self.crawl.order.reuse.visit_policy]["freshness"]
         return FollowedPlan(float(np.mean(fresh)), expected, requests / days)
 
-    def rate_lines(self) -> Iterator[str]:
-        """Estimated rates beside the true ones."""
+    def rates(self) -> Iterator[tuple[float, int, float, str]]:
+        """True rates, their pages, the estimate, and the share of intervals around the truth."""
         rows = {self._path(row.url): row for row in PlannedRevisit.objects.filter(crawl=self.crawl)}
-        yield f"{'changes a day':>14}{'pages':>7}{'estimated, median':>20}{'in the interval':>17}"
         for rate in RATES:
             mine = [
                 rows[path]
                 for path, its in zip(self.site.paths, self.site.rates, strict=True)
                 if its == rate and path in rows and not self.site.counts_visitors(path)
             ]
-            estimated = np.median([row.rate for row in mine])
+            estimated = float(np.median([row.rate for row in mine]))
             inside = np.mean([row.low <= rate <= row.high for row in mine])
-            yield f"{rate:14g}{len(mine):7,}{estimated:20.3g}{inside:17.1%}"
+            yield rate, len(mine), estimated, f"{inside:.1%}"
 
 
 def pass_days(crawl: CrawlJob, days: float) -> None:
@@ -273,7 +272,9 @@ def main() -> None:
             print(f"day {day}: {dict(sorted(counts.items()))}", flush=True)
         watched.judgement.print()
         watched.plan("optimal")
-        print("\n".join(watched.rate_lines()))
+        table = Table("changes", "pages", "estimated", "in the interval; changes a day, medians")
+        for row in watched.rates():
+            table.row(*row)
         for policy in ("optimal", "uniform"):
             watched.plan(policy)
             played = watched.follow_plan(asked.planned)

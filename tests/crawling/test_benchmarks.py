@@ -35,7 +35,7 @@ def test_all_that_changes_on_a_site_is_told_and_nothing_else(transactional_db, m
         changed = {kind for _ in range(2) for kind, _ in watched.pass_day()}
         watched.plan("optimal")
         played = watched.follow_plan(1)
-        rates = list(watched.rate_lines())
+        rates = list(watched.rates())
 
     assert changed == {"changed", "gone", "new"}
     told = watched.judgement.told
@@ -48,7 +48,7 @@ def test_all_that_changes_on_a_site_is_told_and_nothing_else(transactional_db, m
     assert all(each.found > 10 for each in told.values())
     assert 0 < played.fresh < 1
     assert 0 < played.requests < 60
-    assert len(rates) == 6
+    assert len(rates) == 5
 
 
 def test_what_is_told_is_found_missing_or_wrong():

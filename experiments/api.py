@@ -11,7 +11,7 @@ from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
-from crawling.dashboard.base.api_schemas import CancellableOut
+from crawling.dashboard.base.job_answers import CancellableOut
 from experiments.cancel import cancel_experiment
 from experiments.form import (
     CHOICES,

@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Min, Q, Sum
 from django.utils import timezone
 
 from allocation.models import Pool
-from crawling.dashboard.base.api_schemas import cancelled_facts
+from crawling.dashboard.base.job_answers import cancelled_facts
 from experiments.models import (
     Experiment,
     ExperimentKind,

@@ -11,6 +11,7 @@ from django.http import StreamingHttpResponse
 
 from serving.row_lines import csv_lines, lines_of
 
+PARQUET = "application/vnd.apache.parquet"
 #: by the ending of a file its type
 TYPES = {
     "csv": "text/csv; charset=utf-8",

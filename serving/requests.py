@@ -56,6 +56,12 @@ def render_live(
     return answer
 
 
+def render_framed(request: HttpRequest, page: str, facts: Mapping[str, Any]) -> HttpResponse:
+    """The same of one template, which extends `frame`: the fragment is its block `content`."""
+    frame = "bare.html" if wants_fragment(request) else "base.html"
+    return render_live(request, page, page, {**facts, "frame": frame})
+
+
 def is_common(answer: HttpResponse) -> bool:
     """Whether a view has declared that all with the same permissions and choices get the same."""
     return bool(vars(answer).get("is_common"))

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from crawling.base.use import uses
+from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.crawls import cancel_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.jobs import views as job_views
@@ -69,11 +70,7 @@ urlpatterns = [
     path("<int:pk>/tree/", frontier.show_tree, name="site-tree"),
     path("<int:pk>/tree.csv", frontier.tree_numbers, name="site-tree-numbers"),
     path("<int:pk>/duplicates/", duplicates.show, name="duplicates"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/duplicates\.(?P<kind>csv|jsonl)$",
-        duplicates.file,
-        name="duplicates-file",
-    ),
+    file_route("duplicates", ("csv", "jsonl"), duplicates.file),
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
@@ -84,11 +81,7 @@ urlpatterns = [
     path("<int:pk>/robots/", scope_views.robots, name="robots"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/not-fetched/", pages.show_not_fetched, name="not-fetched"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/not-fetched\.(?P<kind>csv|jsonl)$",
-        pages.not_fetched_file,
-        name="not-fetched-file",
-    ),
+    file_route("not-fetched", ("csv", "jsonl"), pages.not_fetched_file),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
     path("<int:pk>/seeds/", seed_views.seeds, name="seeds"),
     path("<int:pk>/frontier.txt", frontier.text, name="frontier-text"),

@@ -79,14 +79,7 @@ def each_row(
     with _links_of(run, before) as connection:
         if wanted:
             connection.register("wanted", dict(wanted))
-        with limited(connection):
-            found = connection.execute(query)
-        while True:
-            with limited(connection):
-                rows = found.fetchmany(ROWS)
-            if not rows:
-                return
-            yield from rows
+        yield from rows_in_time(connection, query)
 
 
 def each_columns(
@@ -131,6 +124,26 @@ def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]
 def _findings_of(run: Run) -> list[str]:
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
     return _stored(part.findings_name for part in parts)
+
+
+def rows_in_time(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    values: Mapping[str, Any] | None = None,
+    *,
+    at_a_time: int = ROWS,
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query, read while they are taken. Raises LinkSearchTookTooLong if so many at a
+    time take so long.
+    """
+    with limited(connection):
+        found = connection.execute(query, dict(values or {}))
+    while True:
+        with limited(connection):
+            rows = found.fetchmany(at_a_time)
+        if not rows:
+            return
+        yield from rows
 
 
 @contextmanager

@@ -15,10 +15,9 @@ import duckdb
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, engine
 from crawling.datasets.query import (
-    ROWS,
-    SECONDS,
     limited,
     no_rows,
+    rows_in_time,
     source_of,
     without_withdrawn,
 )
@@ -46,14 +45,7 @@ def each_structured(run: Run, query: str, values: Mapping[str, Any]) -> Iterator
     LinkSearchTookTooLong if so many at a time take this long.
     """
     with _structured_of(run) as connection:
-        with limited(connection):
-            found = connection.execute(query, dict(values))
-        while True:
-            with limited(connection, SECONDS):
-                rows = found.fetchmany(ROWS)
-            if not rows:
-                return
-            yield from rows
+        yield from rows_in_time(connection, query, values)
 
 
 def structured_parquet(

@@ -48,6 +48,13 @@ class ListFilter:
     example: str = ""
     #: instead of a pattern: the values that it may have, of which the first stands for none
     choices: tuple[str, ...] = ()
+    #: in the help of the command line; empty: `meaning`
+    words: str = ""
+
+    @property
+    def option(self) -> str:
+        """On the command line."""
+        return "--text" if self.name == "q" else f"--{self.name}"
 
     def read(self, text: str) -> str:
         """Raises BadListRequest."""

@@ -8,8 +8,6 @@ from typing import Any
 from pydantic import Field
 
 from allocation.api.schemas import WaitOut
-from crawling.models import Inquiry
-from crawling.models.cancelling import Cancellable
 from serving.schemas import Schema
 
 
@@ -113,34 +111,3 @@ class CrawlListOut(Schema):
 class RunPage(Schema):
     items: list[RunOut]
     next: int | None
-
-
-#: seconds, as the header says them
-RETRY_AFTER = "1"
-
-
-class CancellableOut(Schema):
-    """Of what a background job does: whether a user has cancelled it."""
-
-    cancelled_at: datetime | None
-    cancelled_by: str = Field(description="user; empty: the command line, if it was cancelled")
-
-
-def cancelled_facts(row: Cancellable | None) -> dict[str, Any]:
-    by = row and row.cancelled_by
-    return {
-        "cancelled_at": row and row.cancelled_at,
-        "cancelled_by": by.username if by else "",
-    }
-
-
-class InquiryOut(Schema):
-    """A question for a background job."""
-
-    id: int = Field(description="for `/api/v1/inquiries/{id}/cancel`")
-    state: str = Field(description="waiting or working")
-    result: str = Field(description="path of the answer; request it after `Retry-After`")
-
-
-def open_inquiry(inquiry: Inquiry, result: str) -> dict[str, Any]:
-    return {"id": inquiry.pk, "state": inquiry.state, "result": result}

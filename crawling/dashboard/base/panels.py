@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from crawling.base.use import offered
+from crawling.dashboard.base.requests import address_of
 from crawling.models import Page, Run
 
 
@@ -80,7 +81,7 @@ def page_of_run(route: str) -> Callable[[Run | None, int], str]:
     """The page of that route about a run; nothing without one."""
 
     def address(run: Run | None, crawl: int) -> str:
-        return f"{reverse(route, args=[crawl])}?run={run.number}" if run else ""
+        return address_of(route, run) if run else ""
 
     return address
 

@@ -12,6 +12,7 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from allocation.wording import whole_number
@@ -62,6 +63,11 @@ def get_page(crawl_id: int, page_id: int) -> Page:
             )
         raise NotFound(f"Crawl {crawl_id} has no page {page_id}.")
     return page
+
+
+def address_of(route: str, run: Run) -> str:
+    """Of the page of that route about a run."""
+    return f"{reverse(route, args=[run.crawl_id])}?run={run.number}"
 
 
 def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:

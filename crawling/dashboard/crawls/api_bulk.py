@@ -21,7 +21,7 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
+from crawling.dashboard.base.job_answers import InquiryOut, open_inquiry
 from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
@@ -284,8 +284,8 @@ def create_test_fetch(
     if inquiry is None:
         raise BadOrder(mistakes)
     here = f"/api/v1/drafts/test-fetches/{inquiry.pk}"
-    response["Location"], response["Retry-After"] = here, RETRY_AFTER
-    return Status(202, open_inquiry(inquiry, here))
+    response["Location"] = here
+    return open_inquiry(response, inquiry, here)
 
 
 @drafts.get(

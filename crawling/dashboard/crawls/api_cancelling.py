@@ -18,7 +18,7 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.dashboard.base.job_answers import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.cancel_views import asked_again
 from crawling.jobs.cancel import cancel_of_run

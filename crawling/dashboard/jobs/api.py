@@ -17,7 +17,7 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import CancellableOut
+from crawling.dashboard.base.job_answers import CancellableOut
 from crawling.dashboard.jobs.job_list import STATES, job_facts, listed_jobs, rows_for
 from crawling.jobs.cancel import cancel_job, run_job_again
 from crawling.jobs.job_rows import seen_jobs

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from crawling.dashboard.base.api_schemas import cancelled_facts
+from crawling.dashboard.base.job_answers import cancelled_facts
 from crawling.installation.permissions import STEER, acted_on, is_administrator, may_end
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import job_kinds, kind_of

@@ -25,7 +25,7 @@ from crawling.dashboard.base.api_parameters import (
     Text,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
+from crawling.dashboard.base.job_answers import InquiryOut, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.not_fetched import NotFetched, not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import PopularPage, page_cache
@@ -144,9 +144,8 @@ def list_run_changes(
     if told.why_failed:
         raise ComparisonFailure(told.why_failed)
     if told.summary is None or told.rows is None:
-        response["Retry-After"] = RETRY_AFTER
         assert told.inquiry is not None, "a job is at what is not known yet"
-        return Status(202, open_inquiry(told.inquiry, request.get_full_path()))
+        return open_inquiry(response, told.inquiry, request.get_full_path())
     page = {
         "summary": told.summary,
         "items": [_change(crawl_id, row) for row in told.rows],
@@ -183,9 +182,8 @@ def get_page_diff(
     question = {"old": old_id, "new": new_id}
     inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user, run=new.run)
     if inquiry.is_open:
-        response["Retry-After"] = RETRY_AFTER
         here = f"/api/v1/crawls/{crawl_id}/changes/{old_id}/{new_id}"
-        return Status(202, open_inquiry(inquiry, here))
+        return open_inquiry(response, inquiry, here)
     if inquiry.why_failed:
         raise NotFound(f"The texts cannot be compared. {inquiry.why_failed}")
     lines = (inquiry.answer or {})["lines"]

@@ -12,7 +12,7 @@ from ninja import Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import CrawlId, may_change, may_view
-from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.dashboard.base.job_answers import CancellableOut, job_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.models import BackgroundJob
 from crawling.uses.checkpoints.jobs import Checkpoint, checkpoints_of, request_checkpoint
@@ -38,20 +38,9 @@ class CheckpointOut(CancellableOut):
 
 
 def _checkpoint_out(job: BackgroundJob) -> dict[str, Any]:
-    assert job.run is not None
     made = Checkpoint.of(job)
-    return {
-        "id": job.pk,
-        "run": job.run.number,
-        "asked_at": job.asked_at,
-        "taken_at": made.taken_at,
-        "machine": made.machine,
-        "directory": made.directory,
-        "bytes": made.bytes,
-        "urls": made.urls,
-        "trouble": job.trouble,
-        **cancelled_facts(job),
-    }
+    names = ("taken_at", "machine", "directory", "bytes", "urls")
+    return {**job_facts(job), **{name: getattr(made, name) for name in names}}
 
 
 @listed(

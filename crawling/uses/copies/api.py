@@ -9,7 +9,6 @@ from django.http import HttpResponse
 from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.base.errors import ComparisonFailure
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
@@ -17,9 +16,8 @@ from crawling.dashboard.base.api_parameters import (
     RunNumber,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
+from crawling.dashboard.base.job_answers import InquiryOut, answer_of, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
-from crawling.models import Inquiry
 from crawling.uses.copies.asked import (
     any_page,
     clusters_in,
@@ -100,9 +98,8 @@ def list_copies(
         by=request.user,
     )
     found = clusters_in(inquiry)
-    if found is None:
-        return _later(request, response, inquiry)
-    return Status(200, _cluster_page(found, cursor + limit))
+    page = found and _cluster_page(found, cursor + limit)
+    return answer_of(request, response, inquiry, page)
 
 
 def _cluster_page(found: Clusters, following: int) -> dict[str, Any]:
@@ -112,14 +109,6 @@ def _cluster_page(found: Clusters, following: int) -> dict[str, Any]:
         "items": found.clusters,
         "next": following if found.count > following else None,
     }
-
-
-def _later(request: AuthenticatedRequest, response: HttpResponse, inquiry: Inquiry) -> Status:
-    """The response until there is an answer. Raises ComparisonFailure."""
-    if inquiry.why_failed:
-        raise ComparisonFailure(inquiry.why_failed)
-    response["Retry-After"] = RETRY_AFTER
-    return Status(202, open_inquiry(inquiry, request.get_full_path()))
 
 
 @copies.post(
@@ -140,9 +129,8 @@ def create_text(
     """
     one = get_run(crawl_id, run)
     inquiry = request_text_search(body.text, one, by=request.user)
-    response["Retry-After"] = RETRY_AFTER
     result = f"/api/v1/crawls/{crawl_id}/copies/texts/{inquiry.pk}"
-    return Status(202, open_inquiry(inquiry, result))
+    return open_inquiry(response, inquiry, result)
 
 
 @copies.get(
@@ -157,7 +145,8 @@ def list_text_copies(
     """Those with the most words of it first."""
     inquiry = text_inquiry(text_id, crawl_id, by=request.user)
     pages = pages_in(inquiry)
-    return _later(request, response, inquiry) if pages is None else Status(200, {"items": pages})
+    items = None if pages is None else {"items": pages}
+    return answer_of(request, response, inquiry, items)
 
 
 @copies.get(
@@ -176,8 +165,7 @@ def get_text_passages(
     """`one` is of the text, `other` of the page."""
     supplied = text_inquiry(text_id, crawl_id, by=request.user)
     inquiry = request_passages(get_page(crawl_id, page_id), None, supplied, by=request.user)
-    shared = shared_in(inquiry)
-    return _later(request, response, inquiry) if shared is None else Status(200, shared)
+    return answer_of(request, response, inquiry, shared_in(inquiry))
 
 
 @copies.get(
@@ -195,8 +183,7 @@ def get_passages(
 ) -> Status:
     """`other` is of a page of the crawl, `new_id`, `one` of a page of any crawl, `old_id`."""
     inquiry = request_passages(get_page(crawl_id, new_id), any_page(old_id), None, by=request.user)
-    shared = shared_in(inquiry)
-    return _later(request, response, inquiry) if shared is None else Status(200, shared)
+    return answer_of(request, response, inquiry, shared_in(inquiry))
 
 
 ROUTERS = (("/crawls", copies, "results"),)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,16 @@ from django.core.management.base import CommandError, OutputWrapper
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_words import Subcommand
+from crawling.dashboard.management.run_options import add_run_option, run_of
 from crawling.models import Run
-from crawling.uses.copies.results import Cluster, PageInCluster
+from crawling.uses.copies.results import Cluster, PageInCluster, PageWithText
+from serving.listing.command import add_row_options, print_rows
 
 WORDS = "list clusters of pages that are copies, or pages that have passages of a text"
 
 
 def add_copies_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
+    add_run_option(parser)
     parser.add_argument(
         "--against",
         metavar="CRAWL[:RUN]",
@@ -32,16 +32,12 @@ def add_copies_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--text", type=Path, metavar="FILE", help="list the pages with passages of this text"
     )
-    parser.add_argument(
-        "--limit", type=int, default=20, metavar="ROWS", help="clusters to print (default: 20)"
-    )
+    add_row_options(parser, "clusters")
 
 
 def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CommandError, CrawlError."""
-    if options["limit"] < 1:
-        raise CommandError("--limit must be 1 or more")
-    run = get_run(find_crawl(options["crawl"]).pk, options["run"])
+    run = run_of(options)
     if options["text"]:
         _show_text(run, options, out)
         return
@@ -52,8 +48,7 @@ def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
     found = find_clusters(runs, near=not options["exact"], skip=0, most=options["limit"])
     if not options["json"]:
         out.write(f"{found.pages:,} pages in {found.count:,} clusters")
-    for cluster in found.clusters:
-        out.write(json.dumps(asdict(cluster)) if options["json"] else _lines(cluster))
+    print_rows(found.clusters, options, out, _lines)
 
 
 def _run(words: str) -> Run:
@@ -80,9 +75,11 @@ def _show_text(run: Run, options: dict[str, Any], out: OutputWrapper) -> None:
         text = options["text"].read_text(errors="replace")
     except OSError as error:
         raise CommandError(f"--text: {error.strerror}: {options['text']}") from error
-    for page in find_pages(text, run)[: options["limit"]]:
-        words = f"{page.shared_words:>7,} words  {100 * page.similarity:.0f} %  {page.url}"
-        out.write(json.dumps(asdict(page)) if options["json"] else words)
+    print_rows(find_pages(text, run)[: options["limit"]], options, out, _text_line)
+
+
+def _text_line(page: PageWithText) -> str:
+    return f"{page.shared_words:>7,} words  {100 * page.similarity:.0f} %  {page.url}"
 
 
 COMMANDS = (Subcommand("copies", WORDS, add_copies_arguments, show_copies),)

@@ -11,7 +11,13 @@ from django.urls import path, reverse
 from crawling.base.errors import BadOrder, InquiriesBusy, NotFound, UnknownCrawl, UnknownRun
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.panels import Link, Place, page_of_run
-from crawling.dashboard.base.requests import asked_number, get_run, of_run, wanted_page
+from crawling.dashboard.base.requests import (
+    address_of,
+    asked_number,
+    get_run,
+    of_run,
+    wanted_page,
+)
 from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Inquiry, Page, Run
 from crawling.uses.copies.asked import (
@@ -89,14 +95,13 @@ def _against(request: AuthenticatedRequest, run: Run) -> Run | None:
 
 def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     text, file = str(request.POST.get("text", "")), request.FILES.get("file")
-    here = f"{reverse('crawling:copies', args=[run.crawl_id])}?run={run.number}"
     with errors_told(request, BadOrder, InquiriesBusy):
         if file is not None:
             text = file.read(MOST_BYTES + 1).decode(errors="replace")
         inquiry = request_text_search(text.replace("\0", ""), run, by=request.user)
         address = reverse("crawling:text-copies", args=[run.crawl_id, inquiry.pk])
         return redirect(f"{address}?run={run.number}")
-    return redirect(here)
+    return redirect(address_of("crawling:copies", run))
 
 
 @of_run(HAS_NO_PAGES)

@@ -4,17 +4,25 @@
 # decorator.
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.http import Http404, StreamingHttpResponse
-from ninja import Router, Status
+from ninja import Router
 from pydantic import Field
 
 from crawling.base.errors import ArchiveTrouble, WrongState
-from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change, may_view
-from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change
+from crawling.dashboard.base.job_answers import (
+    CancellableOut,
+    Operation,
+    cancelled_facts,
+    job_endpoints,
+)
 from crawling.dashboard.base.requests import get_run
 from crawling.jobs.kinds import JobKind
+from crawling.models import Run
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
 from crawling.uses.exports.pages import TYPES, export_file
 from crawling.uses.exports.rows import request_export
@@ -45,81 +53,52 @@ class ExportOut(CancellableOut):
     trouble: str = Field(description="why the latest could not be written, or is no longer given")
 
 
-@exports.get("/{crawl_id}/wacz", response=ExportOut, summary="Get the state of a run's WACZ file")
-@may_view
-def get_crawl_wacz(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
-) -> dict[str, Any]:
-    return export_row(state_of(get_run(crawl_id, run), WACZ))
-
-
-@exports.get("/{crawl_id}/mirror", response=ExportOut, summary="Get the state of a run's mirror")
-@may_view
-def get_crawl_mirror(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
-) -> dict[str, Any]:
-    return export_row(state_of(get_run(crawl_id, run), MIRROR))
-
-
-@exports.get(
-    "/{crawl_id}/latest-mirror",
-    response=ExportOut,
-    summary="Get the state of the mirror of a crawl's latest pages",
-)
-@may_view
-def get_latest_mirror(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """The mirror has the newest stored document of each URL over all runs of the crawl."""
-    return export_row(state_of(get_run(crawl_id, None), LATEST_MIRROR))
-
-
-@exports.post(
-    "/{crawl_id}/wacz",
-    response={202: ExportOut},
-    summary="Have a run's WACZ file made by a background job",
-)
-@may_change
-def create_crawl_wacz(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
-) -> Status[dict[str, Any]]:
-    """409 if nothing of the run is archived on this machine."""
-    return _asked(request, crawl_id, run, WACZ)
-
-
-@exports.post(
-    "/{crawl_id}/mirror",
-    response={202: ExportOut},
-    summary="Have a run's mirror made by a background job",
-)
-@may_change
-def create_crawl_mirror(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
-) -> Status[dict[str, Any]]:
-    """409 if nothing of the run is archived on this machine."""
-    return _asked(request, crawl_id, run, MIRROR)
-
-
-@exports.post(
-    "/{crawl_id}/latest-mirror",
-    response={202: ExportOut},
-    summary="Have the mirror of a crawl's latest pages made by a background job",
-)
-@may_change
-def create_latest_mirror(
-    request: AuthenticatedRequest, crawl_id: CrawlId
-) -> Status[dict[str, Any]]:
-    """409 if nothing of the crawl is archived on this machine."""
-    return _asked(request, crawl_id, None, LATEST_MIRROR)
-
-
-def _asked(
-    request: AuthenticatedRequest, crawl_id: int, run: int | None, kind: JobKind
-) -> Status[dict[str, Any]]:
-    one = get_run(crawl_id, run)
+def _ask(kind: JobKind, run: Run, user: User) -> None:
     try:
-        request_export(one, kind, by=request.user)
+        request_export(run, kind, by=user)
     except ArchiveTrouble as trouble:
         raise WrongState(str(trouble)) from trouble
-    return Status(202, export_row(state_of(one, kind)))
+
+
+def _tell(kind: JobKind, run: Run) -> dict[str, Any]:
+    return export_row(state_of(run, kind))
+
+
+for kind, told, asked in (
+    (
+        WACZ,
+        Operation("get_crawl_wacz", "Get the state of a run's WACZ file"),
+        Operation("create_crawl_wacz", "Have a run's WACZ file made by a background job"),
+    ),
+    (
+        MIRROR,
+        Operation("get_crawl_mirror", "Get the state of a run's mirror"),
+        Operation("create_crawl_mirror", "Have a run's mirror made by a background job"),
+    ),
+    (
+        LATEST_MIRROR,
+        Operation(
+            "get_latest_mirror",
+            "Get the state of the mirror of a crawl's latest pages",
+            "The mirror has the newest stored document of each URL over all runs of the crawl.",
+        ),
+        Operation(
+            "create_latest_mirror",
+            "Have the mirror of a crawl's latest pages made by a background job",
+        ),
+    ),
+):
+    whose = "crawl" if kind.is_of_crawl else "run"
+    job_endpoints(
+        exports,
+        f"/{{crawl_id}}/{kind.name}",
+        ExportOut,
+        partial(_tell, kind),
+        partial(_ask, kind),
+        told=told,
+        asked=asked._replace(about=f"409 if nothing of the {whose} is archived on this machine."),
+        of_crawl=kind.is_of_crawl,
+    )
 
 
 @exports.get(

@@ -16,10 +16,8 @@ from zipfile import ZipFile
 from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.base.errors import ArchiveTrouble, WrongState
-from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.dashboard.management.row_files import write_whole
+from crawling.dashboard.management.run_options import run_of
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.running import work_here
 from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
@@ -28,6 +26,7 @@ from crawling.uses.exports.rows import open_export
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import ExportState, state_of
 from crawling.uses.exports.wacz.jobs import WACZ
+from serving.listing.command import write_whole
 
 OUTPUT = {
     WACZ.name: ("FILE", "default: its name, here"),
@@ -48,7 +47,7 @@ def add_export_arguments(kind: JobKind, parser: ArgumentParser) -> None:
 
 def export_run(kind: JobKind, options: dict[str, Any], out: OutputWrapper) -> None:
     """Write the file or folder. Raises CrawlError and CommandError."""
-    run = get_run(find_crawl(options["crawl"]).pk, options["run"])
+    run = run_of(options)
     kind = LATEST_MIRROR if options.get("all_runs") else kind
     with suppress(WrongState):  # the state says what is wrong
         work_here(open_export(run, kind))

@@ -5,6 +5,7 @@ has it made, and the file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -15,6 +16,7 @@ from django.urls import path, reverse
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.panels import Link, Place
 from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
+from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.kinds import JobKind
 from crawling.models import Page, Run
@@ -25,7 +27,7 @@ from crawling.uses.exports.rows import request_export
 from crawling.uses.exports.state import ExportState, state_of
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
 from crawling.uses.exports.wacz.jobs import WACZ
-from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
 from serving.requests import render_live
 
@@ -44,7 +46,8 @@ NOT_MADE = "ReplayWeb.page reads the WACZ file of the run; make it first."
 def show(request: AuthenticatedRequest, pk: int, export: JobKind) -> HttpResponse:
     run = _run(request, pk, export)
     if request.method == "POST":
-        return _ask(request, run, export)
+        ask = partial(request_export, run, export, by=request.user)
+        return ask_by_button(request, ask, ArchiveTrouble, then=address_of(run, export))
     here = {
         "crawl": run.crawl,
         "run": run,
@@ -62,13 +65,6 @@ def _run(request: AuthenticatedRequest, pk: int, export: JobKind) -> Run:
     """The run asked for, or of an export of the whole crawl the latest."""
     run = wanted_run(request, pk, HAS_NOTHING)
     return (run.crawl.runs.first() or run) if export.is_of_crawl else run
-
-
-@needs("crawling.change_crawljob")
-def _ask(request: AuthenticatedRequest, run: Run, export: JobKind) -> HttpResponse:
-    with errors_told(request, ArchiveTrouble):
-        request_export(run, export, by=request.user)
-    return redirect(address_of(run, export))
 
 
 @authenticated(needs="crawling.change_crawljob")

@@ -3,7 +3,6 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
@@ -13,7 +12,6 @@ from django.http import HttpResponse
 from ninja import Body, Query, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.base.errors import ComparisonFailure
 from crawling.dashboard.base.api_parameters import (
     TEXT,
     CrawlId,
@@ -21,16 +19,9 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.api_schemas import (
-    RETRY_AFTER,
-    CancellableOut,
-    InquiryOut,
-    cancelled_facts,
-    open_inquiry,
-)
+from crawling.dashboard.base.job_answers import CancellableOut, InquiryOut, answer_of, job_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.jobs.job_rows import seen_jobs
-from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
 from crawling.uses.extraction.asked import preview_in, request_preview
@@ -104,19 +95,8 @@ class ExtractionOut(CancellableOut):
 
 
 def _facts(one: BackgroundJob) -> dict[str, Any]:
-    assert one.run is not None
     counts = {name: one.progress.get(name, 0) for name in ("pages", "unreadable", "rows")}
-    return {
-        "id": one.pk,
-        "run": one.run.number,
-        "state": state_of(one),
-        "rules": one.spec["rules"],
-        **counts,
-        "asked_at": one.asked_at,
-        "ended_at": one.ended_at,
-        "trouble": one.trouble,
-        **cancelled_facts(one),
-    }
+    return {**job_facts(one), **counts, "rules": one.spec["rules"]}
 
 
 @extraction.get(
@@ -136,13 +116,7 @@ def get_rule_preview(
     is 202 with `Retry-After`.
     """
     inquiry = request_preview(get_run(crawl_id, run), read_rules(rules), by=request.user)
-    found = preview_in(inquiry)
-    if found is not None:
-        return Status(200, asdict(found))
-    if inquiry.why_failed:
-        raise ComparisonFailure(inquiry.why_failed)
-    response["Retry-After"] = RETRY_AFTER
-    return Status(202, open_inquiry(inquiry, request.get_full_path()))
+    return answer_of(request, response, inquiry, preview_in(inquiry))
 
 
 @listed(

@@ -9,9 +9,8 @@ from typing import Any
 
 from django.core.management.base import OutputWrapper
 
-from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_words import Subcommand
+from crawling.dashboard.management.run_options import add_run_option, run_of
 from crawling.jobs.running import work_here
 from crawling.uses.extraction import tables_command
 from crawling.uses.extraction.jobs import open_extraction
@@ -20,7 +19,7 @@ WORDS = "extract again from the stored pages of a run, or try rules on them"
 
 
 def add_extraction_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
+    add_run_option(parser)
     parser.add_argument(
         "rules",
         nargs="*",
@@ -38,7 +37,7 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     # what these import reads documents, which other commands do not need
     from crawling.uses.extraction.rule_previews import checked_rules, preview, read_rules
 
-    run = get_run(find_crawl(options["crawl"]).pk, options["run"])
+    run = run_of(options)
     given = options["rules"]
     rules = read_rules("\n".join(given)) if given else checked_rules(run.crawl.extract)
     if options["preview"]:

@@ -9,11 +9,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import path, re_path, reverse
+from django.urls import path, re_path
 
 from crawling.base.errors import BadOrder, InquiriesBusy, WrongState
 from crawling.dashboard.base.panels import Link, Place, page_of_run
-from crawling.dashboard.base.requests import asked_number, asked_run, of_run, wanted_run
+from crawling.dashboard.base.requests import (
+    address_of,
+    asked_number,
+    asked_run,
+    of_run,
+    wanted_run,
+)
+from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of, extracted_rows_file
 from crawling.jobs.enqueue import jobs_of
@@ -79,7 +86,7 @@ def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     with errors_told(request, BadOrder, WrongState):
         request_extraction(run, read_rules(given), by=request.user)
         messages.success(request, f"A background job reads the pages of run {run.number} again.")
-    return redirect(f"{reverse('crawling:extracted', args=[run.crawl_id])}?run={run.number}")
+    return redirect(address_of("crawling:extracted", run))
 
 
 @of_run(HAS_NO_PAGES)
@@ -95,11 +102,7 @@ urlpatterns = [
         name="page-table",
     ),
     path("<int:pk>/extracted/", extracted, name="extracted"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$",
-        extracted_file,
-        name="extracted-file",
-    ),
+    file_route("extracted", ("csv", "json"), extracted_file),
 ]
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from crawling.base.errors import NotFound
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
-from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut, open_inquiry
+from crawling.dashboard.base.job_answers import InquiryOut, answer_of
 from crawling.dashboard.base.requests import get_page
 from crawling.uses.extraction.asked import request_tables, tables_in
 from crawling.uses.extraction.page_tables import StoredTable
@@ -53,15 +53,15 @@ def get_page_tables(
     """
     page = get_page(crawl_id, page_id)
     inquiry = request_tables(page, by=request.user)
-    found = tables_in(inquiry)
+    found, told = tables_in(inquiry), None
     if found is not None:
         items = [_out(table) for table in found.tables]
-        facts = {"url": page.url.url, "more": found.more, "unread": found.unread}
-        return Status(200, {**facts, "items": items})
-    if inquiry.why_failed:
-        raise NotFound(f"The tables cannot be read. {inquiry.why_failed}")
-    response["Retry-After"] = RETRY_AFTER
-    return Status(202, open_inquiry(inquiry, request.get_full_path()))
+        told = {"url": page.url.url, "more": found.more, "unread": found.unread, "items": items}
+    return answer_of(request, response, inquiry, told, failure=_unreadable)
+
+
+def _unreadable(why: str) -> NotFound:
+    return NotFound(f"The tables cannot be read. {why}")
 
 
 def _out(table: StoredTable) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError, OutputWrapper
 
@@ -14,16 +14,20 @@ from allocation.wording import whole_number
 from crawling.base.errors import NotFound
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_page, get_run
-from crawling.dashboard.management.row_files import write_rows
+from crawling.dashboard.management.run_options import add_run_option
 from crawling.models import CrawlJob, Page
 from crawling.web.addresses import BadUrl, fingerprint, read_address, signed
+from serving.listing.command import print_rows, write_rows
+
+if TYPE_CHECKING:
+    from crawling.uses.extraction.page_tables import StoredTable
 
 WORDS = "list the tables of a stored page, or write one as CSV"
 
 
 def add_table_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("page", metavar="PAGE", help="its URL, or its number")
-    parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
+    add_run_option(parser)
     parser.add_argument("--table", type=int, metavar="TABLE", help="only this one, by its number")
     parser.add_argument("--export", type=Path, metavar="FILE", help="write it to a CSV file")
 
@@ -39,11 +43,7 @@ def show_tables(options: dict[str, Any], out: OutputWrapper) -> None:
     page = _page(find_crawl(options["crawl"]), options)
     found = tables_of(page)
     if options["table"] is None:
-        for one in found.tables:
-            line = (
-                f"{one.number:>4}  {one.columns:,} columns, {len(one.rows):,} rows  {one.caption}"
-            )
-            out.write(json.dumps(asdict(one)) if options["json"] else line.rstrip())
+        print_rows(found.tables, options, out, _line)
         return
     table = found.table(options["table"])
     if table is None:
@@ -56,6 +56,11 @@ def show_tables(options: dict[str, Any], out: OutputWrapper) -> None:
     else:
         for piece in pieces:
             out.write(str(piece), ending="")
+
+
+def _line(table: StoredTable) -> str:
+    size = f"{table.columns:,} columns, {len(table.rows):,} rows"
+    return f"{table.number:>4}  {size}  {table.caption}".rstrip()
 
 
 def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:

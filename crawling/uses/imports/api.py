@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from crawling.base.errors import NotFound
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
-from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.dashboard.base.job_answers import CancellableOut, job_facts
 from crawling.models import BackgroundJob
 from crawling.uses.imports.import_jobs import (
     MOST_FILES,
@@ -108,14 +108,8 @@ COPIED = (
 
 def import_row(job: BackgroundJob) -> dict[str, Any]:
     asked = ArchiveImport.of(job)
-    return {
-        "id": job.pk,
-        "by": job.by.username if job.by else "",
-        **cancelled_facts(job),
-        "crawl": job.run.crawl_id if job.run else None,
-        **{name: getattr(job, name) for name in ("asked_at", "ended_at", "trouble")},
-        **{name: getattr(asked, name) for name in COPIED},
-    }
+    copied = {name: getattr(asked, name) for name in COPIED}
+    return {**job_facts(job), "crawl": job.run.crawl_id if job.run else None, **copied}
 
 
 ROUTERS = (("/imports", imports, "crawls"),)

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import path, re_path, reverse
+from django.shortcuts import get_object_or_404, render
+from django.urls import path
 from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.panels import Panel, Place, ReportPage, Tab
-from crawling.dashboard.base.requests import asked_number, of_run
-from crawling.dashboard.base.trouble import errors_told
+from crawling.dashboard.base.requests import address_of, asked_number, of_run
+from crawling.dashboard.base.run_pages import ask_by_button, file_route
 from crawling.dashboard.run.shared_report import without_user
 from crawling.datasets.jobs import request_reading
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
@@ -41,7 +41,7 @@ from crawling.uses.link_check.problem_changes import (
 from crawling.uses.link_check.problem_counts import counts_of
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.uses.link_check.reports import list_hosts, list_links, list_media
-from serving.access import AuthenticatedRequest, needs
+from serving.access import AuthenticatedRequest
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 
@@ -100,13 +100,14 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return render(request, "link_check/links.html", {**here, "rows": rows, "following": following})
 
 
-@needs("crawling.change_crawljob")
 def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    with errors_told(request, RedisError):
-        request_reading(run, by=request.user)
-        messages.success(request, "A background job reads the pages of this run again.")
-    here = reverse("crawling:links", args=[run.crawl_id])
-    return redirect(f"{here}?run={run.number}&kind={_kind(request)}")
+    return ask_by_button(
+        request,
+        partial(request_reading, run, by=request.user),
+        RedisError,
+        then=f"{address_of('crawling:links', run)}&kind={_kind(request)}",
+        said="A background job reads the pages of this run again.",
+    )
 
 
 def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
@@ -200,16 +201,8 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
 urlpatterns = [
     path("<int:pk>/links/", show, name="links"),
     path("<int:pk>/link-changes/", changes, name="link-changes"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/link-changes\.(?P<kind>csv|jsonl)$",
-        changes_file,
-        name="link-changes-file",
-    ),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/link-check\.(?P<kind>csv|jsonl|xml)$",
-        problem_file,
-        name="link-check-file",
-    ),
+    file_route("link-changes", ("csv", "jsonl"), changes_file),
+    file_route("link-check", ENDINGS, problem_file),
 ]
 
 

@@ -3,25 +3,19 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict, replace
-from datetime import datetime
-from functools import partial
 from typing import Annotated, Any
 
-from ninja import Path, Router, Status
+from ninja import Path, Router
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change, may_view
-from crawling.dashboard.base.api_schemas import CancellableOut, cancelled_facts
+from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_view
+from crawling.dashboard.base.job_answers import Operation, TablesOut, job_endpoints, tables_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.models import Run
 from crawling.uses.link_graph.drawing import HostDrawing, drawing_of
 from crawling.uses.link_graph.drawings import MOST_LINES, MOST_NODES
-from crawling.uses.link_graph.graph_state import state_of, wanted_graph
-from crawling.uses.link_graph.jobs import request_graph
-from crawling.uses.link_graph.lists import LISTS
-from crawling.uses.link_graph.tables import ask
+from crawling.uses.link_graph.lists import GRAPH, LISTS
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import listed
 from serving.listing.row_list import Ask
@@ -30,15 +24,7 @@ from serving.schemas import Schema
 graph = Router()
 
 
-class LinkGraphOut(CancellableOut):
-    state: str = Field(
-        description="of the latest job: none, waiting, working, computed, cancelled or failed"
-    )
-    trouble: str = Field(description="why the latest job failed")
-    waits: str = Field(description="why no background job computes it, if one has told")
-    computed_at: datetime | None = Field(
-        description="of the graph that the lists show; null: there is none"
-    )
+class LinkGraphOut(TablesOut):
     pages: int
     links: int = Field(description="pairs of pages that a link joins")
     hosts: int
@@ -48,14 +34,11 @@ class LinkGraphOut(CancellableOut):
         description="pages whose links were not in the dataset when it was computed; "
         f"{MOST_BEHIND:,}: so many or more"
     )
-    newer_pages: int = Field(
-        description=f"pages that were fetched since; {MOST_BEHIND:,}: so many or more"
-    )
 
 
 def _told(run: Run) -> dict[str, Any]:
-    told = state_of(run)
-    return asdict(replace(told, job=None)) | cancelled_facts(told.job)
+    none = dict.fromkeys(LinkGraphOut.model_fields, 0)
+    return none | tables_facts(GRAPH, run)
 
 
 class DrawnNodeOut(Schema):
@@ -87,27 +70,20 @@ class HostDrawingOut(Schema):
     within: int | None = Field(description="the drawing that has its hosts as one node")
 
 
-@graph.get("/{crawl_id}/graph", response=LinkGraphOut, summary="How far the link graph is")
-@may_view
-def get_link_graph(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
-) -> dict[str, Any]:
-    return _told(get_run(crawl_id, run))
-
-
-@graph.post(
-    "/{crawl_id}/graph/compute",
-    response={202: LinkGraphOut},
-    summary="Compute the link graph of a run",
+job_endpoints(
+    graph,
+    "/{crawl_id}/graph",
+    LinkGraphOut,
+    _told,
+    lambda run, user: GRAPH.ask(run, by=user),
+    told=Operation("get_link_graph", "How far the link graph is"),
+    asked=Operation(
+        "compute_link_graph",
+        "Compute the link graph of a run",
+        "A background job does it; until it is done the lists show the graph before.",
+    ),
+    ask_path="/compute",
 )
-@may_change
-def compute_link_graph(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
-) -> Status:
-    """A background job does it; until it is done the lists show the graph before."""
-    one = get_run(crawl_id, run)
-    request_graph(one, by=request.user)
-    return Status(202, _told(one))
 
 
 @graph.get(
@@ -123,11 +99,11 @@ def get_host_drawing(
     run: RunNumber = None,
 ) -> HostDrawing:
     """A group of hosts is a node that opens another drawing."""
-    return drawing_of(wanted_graph(get_run(crawl_id, run)), drawing_number)
+    return drawing_of(GRAPH.wanted(get_run(crawl_id, run)), drawing_number)
 
 
 def _source(crawl_id: int, run: int | None) -> Ask:
-    return partial(ask, wanted_graph(get_run(crawl_id, run)))
+    return GRAPH.wanted(get_run(crawl_id, run)).ask
 
 
 @listed(

@@ -14,6 +14,7 @@ import numpy as np
 
 from crawling.base.errors import CrawlError
 from crawling.base.storage import storage
+from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parts import pages_behind
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import RunningJob
@@ -21,8 +22,8 @@ from crawling.models import Run
 from crawling.uses.link_graph.drawing_steps import are_summed, drawing_steps, sum_steps
 from crawling.uses.link_graph.edges import Edges, edge_steps, node_steps
 from crawling.uses.link_graph.files import component_step, link_steps, page_steps
-from crawling.uses.link_graph.graphs import LinkGraph
 from crawling.uses.link_graph.host_graph import host_steps
+from crawling.uses.link_graph.lists import GRAPH
 from crawling.uses.link_graph.measures import (
     KINDS,
     MOST_STEPS,
@@ -33,7 +34,6 @@ from crawling.uses.link_graph.measures import (
     pagerank,
 )
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, delete_kept
-from crawling.uses.link_graph.tables import ask
 
 NO_MEMORY = "The machine of the background worker has too little memory for it."
 COUNTS = """
@@ -53,7 +53,7 @@ def compute(job: RunningJob) -> JobResult:
     """
     if "behind" not in job.progress:
         job.note(behind=pages_behind(job.run))
-    graph = LinkGraph.of(job.row)
+    graph = JobTables(GRAPH, job.row)
     counts = _computed(job, graph)
     if counts is not None:
         job.finish(counts)
@@ -61,7 +61,7 @@ def compute(job: RunningJob) -> JobResult:
     return counts
 
 
-def _computed(job: RunningJob, graph: LinkGraph) -> JobResult:
+def _computed(job: RunningJob, graph: JobTables) -> JobResult:
     """Raises CrawlError with the reason why it cannot be computed, JobGone."""
     try:
         return _counts(graph) if _are_done(job, graph) else None
@@ -74,7 +74,7 @@ def _computed(job: RunningJob, graph: LinkGraph) -> JobResult:
         raise GraphTrouble(str(error)) from error
 
 
-def _are_done(job: RunningJob, graph: LinkGraph) -> bool:
+def _are_done(job: RunningJob, graph: JobTables) -> bool:
     """Do the steps that are to be done, until others wait; whether all are."""
     is_first = True
     for step in _steps(graph, job.run):
@@ -88,7 +88,7 @@ def _are_done(job: RunningJob, graph: LinkGraph) -> bool:
     return True
 
 
-def _steps(graph: LinkGraph, run: Run) -> Iterator[Step]:
+def _steps(graph: JobTables, run: Run) -> Iterator[Step]:
     """The steps in their order; each may be done once those before it are."""
     if not are_summed(graph):  # else a later turn need not read the links
         nodes = yield from node_steps(graph, run)
@@ -100,7 +100,7 @@ def _steps(graph: LinkGraph, run: Run) -> Iterator[Step]:
     yield from drawing_steps(graph)
 
 
-def _page_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Iterator[Step]:
+def _page_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Iterator[Step]:
     ids = np.ascontiguousarray(nodes[:, 0])
     edges = yield from edge_steps(graph, run, nodes)
     yield from link_steps(graph, ids, edges)
@@ -114,7 +114,7 @@ def _page_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Iterator[Step]
     yield from page_steps(graph, ids, edges, measures)
 
 
-def _rank_steps(graph: LinkGraph, edges: Edges) -> Generator[Step, None, dict[str, np.ndarray]]:
+def _rank_steps(graph: JobTables, edges: Edges) -> Generator[Step, None, dict[str, np.ndarray]]:
     """Raises RanksNotFound."""
     ranks = np.ones(edges.nodes)
     for number in range(MOST_STEPS // STEPS):
@@ -127,7 +127,7 @@ def _rank_steps(graph: LinkGraph, edges: Edges) -> Generator[Step, None, dict[st
     raise RanksNotFound
 
 
-def _counts(graph: LinkGraph) -> dict[str, int]:
+def _counts(graph: JobTables) -> dict[str, int]:
     names = ("pages", "links", "hosts", "weak_components", "strong_components")
-    ((*counts,),) = ask(graph, COUNTS)
+    ((*counts,),) = graph.ask(COUNTS)
     return dict(zip(names, counts, strict=True))

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from crawling.base.errors import NotFound
+from crawling.datasets.job_tables import JobTables
 from crawling.uses.link_graph.drawings import NodeKind
-from crawling.uses.link_graph.graphs import LinkGraph
-from crawling.uses.link_graph.tables import ask
 
 NODES = """
 SELECT node, kind, name, hosts, pages, in_links, out_links, nullif(opens, 0), x, y, joined
@@ -156,23 +155,23 @@ class FoundHost:
     drawing: int
 
 
-def drawing_of(graph: LinkGraph, number: int) -> HostDrawing:
+def drawing_of(graph: JobTables, number: int) -> HostDrawing:
     """Raises NotFound, LinkSearchTookTooLong, ArchiveTrouble."""
-    rows, within, words = ask(graph, NODES, {"drawing": number}), None, ""
+    rows, within, words = graph.ask(NODES, {"drawing": number}), None, ""
     if number:
-        above = ask(graph, OPENED_BY, {"drawing": number})
+        above = graph.ask(OPENED_BY, {"drawing": number})
         if not above:
             raise NotFound(f"The link graph has no drawing {number}.")
         within, kind, name, hosts = above[0]
         words = name if kind == NodeKind.DOMAIN else f"{hosts:,} more hosts"
     nodes = [DrawnNode(*values) for *values, _ in rows]
-    lines = [DrawnLine(*row) for row in ask(graph, LINES, {"drawing": number})]
+    lines = [DrawnLine(*row) for row in graph.ask(LINES, {"drawing": number})]
     joined = rows[0][-1] if rows else 0
     return HostDrawing(number, nodes, lines, joined, within, words)
 
 
-def find_hosts(graph: LinkGraph, text: str, *, most: int) -> list[FoundHost]:
+def find_hosts(graph: JobTables, text: str, *, most: int) -> list[FoundHost]:
     """The hosts with the text in their names, those with the most links first. Raises as
     `drawing_of`.
     """
-    return [FoundHost(*row) for row in ask(graph, SEARCH, {"text": text, "most": most})]
+    return [FoundHost(*row) for row in graph.ask(SEARCH, {"text": text, "most": most})]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parquet import put_query
 from crawling.uses.link_graph.drawings import (
     Drawing,
@@ -25,11 +26,9 @@ from crawling.uses.link_graph.drawings import (
     first_lines,
     lines_of,
 )
-from crawling.uses.link_graph.graphs import LinkGraph
-from crawling.uses.link_graph.host_graph import SLICE, sums
+from crawling.uses.link_graph.host_graph import SLICE, drawn_hosts, sums
 from crawling.uses.link_graph.layout import positions
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
-from crawling.uses.link_graph.tables import drawn_hosts
 
 #: the name of the sums of links
 SUMS = "drawn-sums"
@@ -54,7 +53,7 @@ SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing,
 class _DrawnHosts:
     """The hosts of a graph, whose table is there already."""
 
-    def __init__(self, graph: LinkGraph) -> None:
+    def __init__(self, graph: JobTables) -> None:
         rows = drawn_hosts(graph)
         names, domains, *counts = zip(*rows, strict=True) if rows else ([], [], [])
         self.hosts, self.number = Hosts(names, domains), len(rows)
@@ -66,12 +65,12 @@ class _DrawnHosts:
         return draw(self.hosts, range(self.number))
 
 
-def are_summed(graph: LinkGraph) -> bool:
+def are_summed(graph: JobTables) -> bool:
     """Whether the drawings need none of the links any more."""
     return arrays_step(graph, SUMS, dict).is_done
 
 
-def sum_steps(graph: LinkGraph, lines: Lines) -> Iterator[Step]:
+def sum_steps(graph: JobTables, lines: Lines) -> Iterator[Step]:
     """Add up the links, SLICE lines at a time.
 
     lines: between hosts, by their places in the table. Raises OSError.
@@ -85,7 +84,7 @@ def sum_steps(graph: LinkGraph, lines: Lines) -> Iterator[Step]:
     yield arrays_step(graph, SUMS, partial(sums, graph, "drawn", len(starts)))
 
 
-def drawing_steps(graph: LinkGraph) -> Iterator[Step]:
+def drawing_steps(graph: JobTables) -> Iterator[Step]:
     """Lay out the drawings and store them; the sums are there already. Raises OSError."""
     drawn, found, files = _DrawnHosts(graph), arrays_of(graph, SUMS), 0
     drawings = drawn.drawings()
@@ -99,7 +98,7 @@ def drawing_steps(graph: LinkGraph) -> Iterator[Step]:
 
 
 def _put_drawings(
-    graph: LinkGraph, number: int, drawings: Sequence[tuple[Drawing, Lines]], counts: np.ndarray
+    graph: JobTables, number: int, drawings: Sequence[tuple[Drawing, Lines]], counts: np.ndarray
 ) -> None:
     """number: of the files."""
     nodes: dict[str, list[Any]] = {name: [] for name in NODE_COLUMNS}

@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 
 from crawling.base.errors import CrawlError
+from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parts import links_written
 from crawling.datasets.query import each_columns
 from crawling.models import Page, Run
-from crawling.uses.link_graph.graphs import LinkGraph
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
 
 #: Elements that lead from a page to another: links, frames, and those without a name, which are
@@ -51,7 +51,7 @@ class Edges:
     targets: np.ndarray
 
 
-def node_steps(graph: LinkGraph, run: Run) -> Generator[Step, None, np.ndarray]:
+def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
     """Read the stored pages of a run, which are the nodes. Gives a row of each, by id: the id, the
     fingerprint of the address, the number of links.
 
@@ -76,7 +76,7 @@ def _nodes(run: Run, after: int) -> dict[str, np.ndarray]:
     return {"nodes": np.fromiter(rows.iterator(), np.dtype((np.int64, 3)))}
 
 
-def edge_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step, None, Edges]:
+def edge_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Generator[Step, None, Edges]:
     """Read the links between pages. Raises LinkSearchTookTooLong."""
     index = _NodeIndex(nodes[:, 0], nodes[:, 1])
     slices = list(page_slices(nodes))

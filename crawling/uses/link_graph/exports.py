@@ -11,12 +11,13 @@ from typing import Any
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from crawling.base.storage import pieces_of, storage
-from crawling.uses.link_graph.graphs import LinkGraph
-from crawling.uses.link_graph.lists import LISTS, each_of
-from crawling.uses.link_graph.tables import each_row, path_of
-from serving.downloads import Download, row_file
+from crawling.dashboard.base.run_pages import ENDINGS as OF_LISTS
+from crawling.datasets.job_tables import JobTables
+from crawling.uses.link_graph.lists import LISTS
+from serving.downloads import Download
 
+#: by the ending of a file its words
+ENDINGS = OF_LISTS | {"graphml": "GraphML"}
 #: what a file may have, by the `show` of its page
 SHOWN = ("pages", "hosts")
 #: the table of edges of each, and what it says of an edge
@@ -32,24 +33,21 @@ PIECE = 65_536
 
 
 def graph_file(
-    stem: str, graph: LinkGraph, shown: str, kind: str, wanted: Mapping[str, str]
+    stem: str, graph: JobTables, shown: str, kind: str, wanted: Mapping[str, str]
 ) -> Download:
     """The pages or hosts of a graph (`shown`); kind: csv, jsonl, parquet or graphml.
 
     The filter holds for csv and jsonl; of parquet and graphml there is the whole. Raises
     ArchiveTrouble, BadListRequest.
     """
-    stem, _ = f"{stem}-{shown}", path_of(graph, shown)
-    if kind == "parquet":
-        name = graph.file(shown)
-        size, pieces = storage().size(name), pieces_of(storage().open(name))
-        return Download(f"{stem}.parquet", "application/vnd.apache.parquet", pieces, size)
-    if kind == "graphml":
-        return Download(f"{stem}.graphml", "application/xml", graphml_pieces(graph, shown))
-    return row_file(stem, kind, each_of(graph, shown, wanted), LISTS[shown].stored)
+    stem = f"{stem}-{shown}"
+    if kind != "graphml":
+        return graph.list_file(stem, shown, LISTS[shown], kind, wanted)
+    graph.path(shown)
+    return Download(f"{stem}.graphml", "application/xml", graphml_pieces(graph, shown))
 
 
-def graphml_pieces(graph: LinkGraph, shown: str) -> Iterator[str]:
+def graphml_pieces(graph: JobTables, shown: str) -> Iterator[str]:
     """A node for each page or host, an edge for each pair that a link joins."""
     columns = LISTS[shown].stored
     edges, of_edges = EDGES[shown]
@@ -62,10 +60,10 @@ def graphml_pieces(graph: LinkGraph, shown: str) -> Iterator[str]:
         _begin(xml, "key", key)
         xml.endElement("key")
     _begin(xml, "graph", {"edgedefault": "directed"})
-    for row in each_of(graph, shown):
+    for row in LISTS[shown].each(graph.each, {}):
         _write(xml, "node", {"id": str(row[columns[0]])}, {n: row[n] for n in columns[1:]})
         yield from _taken(out)
-    for source, target, *facts in each_row(graph, edges):
+    for source, target, *facts in graph.each(edges):
         ends = {"source": str(source), "target": str(target)}
         _write(xml, "edge", ends, dict(zip(of_edges, facts, strict=True)))
         yield from _taken(out)

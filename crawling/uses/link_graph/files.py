@@ -1,7 +1,7 @@
 """The tables of pages, links and components of a link graph, as its job writes them: each is a
 Parquet file.
 
-Questions to them (`crawling.uses.link_graph.tables`) need no SciPy; this module does.
+Questions to them (`crawling.datasets.job_tables`) need no SciPy; this module does.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 
 from crawling.base.storage import storage
+from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parquet import put_query
 from crawling.models import Page
 from crawling.uses.link_graph.edges import SLICE_LINKS, Edges
-from crawling.uses.link_graph.graphs import LinkGraph
 from crawling.uses.link_graph.steps import NOTHING, Step, merge_step, slice_file
 
 #: pages whose addresses are in memory at a time
@@ -42,7 +42,7 @@ WHERE size > 1 ORDER BY kind, number
 """  # noqa: S608 - constants
 
 
-def link_steps(graph: LinkGraph, ids: np.ndarray, edges: Edges) -> Iterator[Step]:
+def link_steps(graph: JobTables, ids: np.ndarray, edges: Edges) -> Iterator[Step]:
     """Store the table of links between pages, by their ids, SLICE_LINKS of them at a time. Raises
     OSError.
     """
@@ -55,7 +55,7 @@ def link_steps(graph: LinkGraph, ids: np.ndarray, edges: Edges) -> Iterator[Step
 
 
 def page_steps(
-    graph: LinkGraph, ids: np.ndarray, edges: Edges, measures: Mapping[str, np.ndarray]
+    graph: JobTables, ids: np.ndarray, edges: Edges, measures: Mapping[str, np.ndarray]
 ) -> Iterator[Step]:
     """Store the table of pages, SLICE of them at a time. Raises OSError.
 
@@ -77,21 +77,21 @@ def page_steps(
     yield merge_step(graph, "pages", len(starts))
 
 
-def _put_pages(graph: LinkGraph, file: str, given: dict[str, np.ndarray]) -> None:
+def _put_pages(graph: JobTables, file: str, given: dict[str, np.ndarray]) -> None:
     put_query(file, PAGES, {**given, "url": _urls(graph, given["page_id"])})
 
 
-def component_step(graph: LinkGraph) -> Step:
+def component_step(graph: JobTables) -> Step:
     """Store the table of components; that of pages is there already."""
     file, path = graph.file("components"), str(storage().path(graph.file("pages")))
     query = COMPONENTS.format(pages=path)
     return Step(file, lambda: put_query(file, query, NOTHING, reads=[path]))
 
 
-def _urls(graph: LinkGraph, ids: np.ndarray) -> np.ndarray:
+def _urls(graph: JobTables, ids: np.ndarray) -> np.ndarray:
     """The addresses of some pages, by their ids; of one that is gone by now it is empty."""
     if not len(ids):
         return np.empty(0, object)
-    found = Page.objects.filter(run=graph.run_id, url__gte=int(ids[0]), url__lte=int(ids[-1]))
+    found = Page.objects.filter(run=graph.job.run_id, url__gte=int(ids[0]), url__lte=int(ids[-1]))
     urls = dict(found.values_list("url", "url__url"))
     return np.array([urls.get(pk, "") for pk in ids.tolist()], dtype=object)

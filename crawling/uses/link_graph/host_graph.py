@@ -13,15 +13,14 @@ from functools import partial
 import numpy as np
 
 from crawling.base.storage import storage
+from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parquet import engine, put_query, rows_in
 from crawling.datasets.query import each_columns
 from crawling.models import Run
 from crawling.uses.link_graph.drawings import Lines
 from crawling.uses.link_graph.edges import LEADING, SECONDS, Edges, page_slices
-from crawling.uses.link_graph.graphs import LinkGraph
 from crawling.uses.link_graph.measures import KINDS, components
 from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
-from crawling.uses.link_graph.tables import drawn_hosts, page_hosts
 from crawling.web.addresses import dns_name
 from crawling.web.public_suffixes import domain_of
 
@@ -78,7 +77,7 @@ class HostEdges:
     inner: np.ndarray
 
 
-def host_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step, None, Lines]:
+def host_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Generator[Step, None, Lines]:
     """Store the tables of hosts and of the links between them; the table of pages is there already.
     Gives the lines between hosts by their places in the table. Raises LinkSearchTookTooLong,
     OSError.
@@ -98,7 +97,7 @@ def host_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step,
 
 
 def _pair_steps(
-    graph: LinkGraph, run: Run, nodes: np.ndarray
+    graph: JobTables, run: Run, nodes: np.ndarray
 ) -> Generator[Step, None, Sequence[str]]:
     """Count the links between hosts, some pages at a time. Gives the files."""
     files = []
@@ -114,7 +113,7 @@ def _put_pairs(file: str, run: Run, ends: Mapping[str, int]) -> None:
     put_query(file, GIVEN_PAIRS, found)
 
 
-def _put_names(graph: LinkGraph, names_file: str, files: Sequence[str]) -> None:
+def _put_names(graph: JobTables, names_file: str, files: Sequence[str]) -> None:
     """Store the numbers of hosts, those of pages first."""
     numbers: dict[str, int] = {}
     for host in page_hosts(graph):
@@ -136,7 +135,7 @@ def _number(numbers: dict[str, int], host: str) -> None:
 
 
 def _edge_steps(
-    graph: LinkGraph, hosts: int, names_file: str, files: Sequence[str]
+    graph: JobTables, hosts: int, names_file: str, files: Sequence[str]
 ) -> Generator[Step, None, HostEdges]:
     for number, file in enumerate(files):
         columns = partial(_columns_of, NUMBERED, names=names_file, pairs=file)
@@ -158,7 +157,7 @@ def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 
-def sums(graph: LinkGraph, name: str, slices: int) -> dict[str, np.ndarray]:
+def sums(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
     """The links of each pair in all slices of this name."""
     found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
     pairs, links = (
@@ -171,7 +170,7 @@ def sums(graph: LinkGraph, name: str, slices: int) -> dict[str, np.ndarray]:
     return {"pair": pairs[starts], "links": np.add.reduceat(links, starts) if len(links) else links}
 
 
-def _put_hosts(graph: LinkGraph, names: Sequence[str], hosts: HostEdges) -> None:
+def _put_hosts(graph: JobTables, names: Sequence[str], hosts: HostEdges) -> None:
     edges = hosts.edges
     domains = [domain_of(name) if (name := dns_name(host)) else "" for host in names]
     given = {
@@ -189,7 +188,7 @@ def _put_hosts(graph: LinkGraph, names: Sequence[str], hosts: HostEdges) -> None
     put_query(graph.file("hosts"), HOSTS.format(pages=path), given, reads=[path])
 
 
-def _link_steps(graph: LinkGraph, names_file: str, hosts: HostEdges) -> Iterator[Step]:
+def _link_steps(graph: JobTables, names_file: str, hosts: HostEdges) -> Iterator[Step]:
     """Store the table of links between hosts, SLICE pairs at a time."""
     columns = {
         "source": hosts.edges.sources,
@@ -205,8 +204,24 @@ def _link_steps(graph: LinkGraph, names_file: str, hosts: HostEdges) -> Iterator
     yield merge_step(graph, "host_links", len(starts))
 
 
-def _lines_by_table(graph: LinkGraph, names: Sequence[str], hosts: HostEdges) -> Lines:
+def _lines_by_table(graph: JobTables, names: Sequence[str], hosts: HostEdges) -> Lines:
     numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
     places = np.fromiter((numbers[name] for name in names), np.int32)
     edges = hosts.edges
     return Lines(places[edges.sources], places[edges.targets], hosts.links)
+
+
+def page_hosts(graph: JobTables) -> list[str]:
+    """The hosts of a graph that has its table of pages only."""
+    with graph.connected(["pages"]) as connection:
+        rows = connection.execute("SELECT DISTINCT host FROM pages ORDER BY host").fetchall()
+    return [host for (host,) in rows]
+
+
+def drawn_hosts(graph: JobTables) -> list[tuple[str, str, int, int, int]]:
+    """Of the hosts of a graph without drawings, those with the most links first: name, domain,
+    pages, links to it and from it.
+    """
+    query = "SELECT host, domain, pages, in_links, out_links FROM hosts"
+    with graph.connected(["hosts"]) as connection:
+        return connection.execute(query).fetchall()

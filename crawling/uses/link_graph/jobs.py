@@ -6,15 +6,11 @@ A child process computes it. It ends between two steps, and is killed in a step 
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
-
 from crawling.datasets.parts import links_written
 from crawling.installation.pools import memory_to_hold
-from crawling.jobs.enqueue import open_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
-from crawling.models import BackgroundJob, Run
-from crawling.uses.link_graph.graphs import KIND
+from crawling.models import BackgroundJob
 
 #: what any graph takes, and a million links of a run more: 10 million were measured to take 1,148
 LEAST_MIB, MIB_PER_MILLION = 128, 110
@@ -34,7 +30,7 @@ def mebibytes_of(job: BackgroundJob) -> int:
 
 
 LINK_GRAPH = JobKind(
-    name=KIND,
+    name="link-graph",
     label="link graph",
     done="computed",
     work=_work,
@@ -51,13 +47,6 @@ LINK_GRAPH = JobKind(
         JobEvent.REWRITTEN: JobEffect.KEEP,
     },
 )
-
-
-def request_graph(run: Run, *, by: User | None) -> BackgroundJob:
-    """Let a background job compute it, unless one is about to. Raises RedisError."""
-    job = open_job(LINK_GRAPH, run, by=by)
-    LINK_GRAPH.job.enqueue_if_lost(job.pk)
-    return job
 
 
 KINDS = (LINK_GRAPH,)

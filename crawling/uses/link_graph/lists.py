@@ -6,19 +6,21 @@ the same. A host has the sums of its pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any
 
 from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.job_tables import TablesOfRun
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Page
-from crawling.uses.link_graph.graphs import LinkGraph, computed_graph
-from crawling.uses.link_graph.tables import ask, each_row
 from serving.listing.columns import Column
 from serving.listing.row_list import ListFilter, RowList
 
+GRAPH = TablesOfRun(
+    "link-graph",
+    ("pages", "links", "hosts", "host_links", "components", "drawn_nodes", "drawn_lines"),
+    ask_at="graph/compute",
+)
 MULTIPLE = "as a multiple of the mean of all pages"
 RANKS_OF_PAGE = """
 SELECT in_links, out_links, pagerank, hub, authority, weak, strong,
@@ -120,7 +122,11 @@ PAGES = RowList(
     key="id",
     shown=("url", "pagerank", "in_links", "out_links", "hub", "authority", "status", "weak"),
     filters=(
-        ListFilter("q", "contains(lower(url), lower($q))"),
+        ListFilter(
+            "q",
+            "contains(lower(url), lower($q))",
+            words="only those with this in the address or name",
+        ),
         ListFilter("host", "host = $host", "only pages of this host"),
         ListFilter(
             "component",
@@ -161,20 +167,11 @@ LISTS: dict[str, RowList[Any]] = {"pages": PAGES, "hosts": HOSTS, "components": 
 
 def ranks_of_page(page: Page) -> PageRanks | None:
     """None: no graph of its run is here, or it was computed before the page was fetched."""
-    graph = computed_graph(page.run)
+    graph = GRAPH.latest(page.run)
     if graph is None:
         return None
     try:
-        rows = ask(graph, RANKS_OF_PAGE, {"page": page.pk, "pages": graph.pages})
+        rows = graph.ask(RANKS_OF_PAGE, {"page": page.pk, "pages": graph.counts["pages"]})
     except (ArchiveTrouble, LinkSearchTookTooLong):
         return None  # the page of the graph says so
     return PageRanks(*rows[0]) if rows else None
-
-
-def each_of(
-    graph: LinkGraph, name: str, wanted: Mapping[str, str] | None = None
-) -> Iterator[dict[str, Any]]:
-    """All rows of a list that its filters want. Raises BadListRequest, LinkSearchTookTooLong,
-    ArchiveTrouble.
-    """
-    return LISTS[name].each(partial(each_row, graph), wanted or {})

@@ -16,10 +16,9 @@ import numpy as np
 
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import pieces_of, storage
+from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parquet import put_query
 from crawling.datasets.query import source_of
-from crawling.uses.link_graph.graphs import LinkGraph
-from crawling.uses.link_graph.tables import TABLES
 
 logger = logging.getLogger(__name__)
 
@@ -38,45 +37,45 @@ class Step:
 
 
 def arrays_step(
-    graph: LinkGraph, name: str, arrays: Callable[[], Mapping[str, np.ndarray]]
+    graph: JobTables, name: str, arrays: Callable[[], Mapping[str, np.ndarray]]
 ) -> Step:
     """One that leaves arrays for later steps, which have them by `arrays_of`."""
     file = _arrays_file(graph, name)
     return Step(file, lambda: _put_arrays(file, arrays()))
 
 
-def arrays_of(graph: LinkGraph, name: str) -> dict[str, np.ndarray]:
+def arrays_of(graph: JobTables, name: str) -> dict[str, np.ndarray]:
     """Raises OSError."""
     with storage().open(_arrays_file(graph, name)) as file, np.load(file) as arrays:
         return dict(arrays)
 
 
-def slice_file(graph: LinkGraph, table: str, number: int) -> str:
+def slice_file(graph: JobTables, table: str, number: int) -> str:
     return graph.file(f"{table}-{number:05}")
 
 
-def merge_step(graph: LinkGraph, table: str, slices: int) -> Step:
+def merge_step(graph: JobTables, table: str, slices: int) -> Step:
     """One that makes a table of the files with some rows of it."""
     file = graph.file(table)
     paths = [str(storage().path(slice_file(graph, table, number))) for number in range(slices)]
     return Step(file, lambda: put_query(file, source_of(paths, "0"), NOTHING, reads=paths))
 
 
-def delete_kept(graph: LinkGraph) -> None:
+def delete_kept(graph: JobTables) -> None:
     """Delete what later steps needed; the tables stay."""
-    folder, _, own = graph.name.partition("/")
-    tables = {graph.file(table).partition("/")[2] for table in TABLES}
+    folder, _, own = graph.job.name.partition("/")
+    tables = {graph.file(table).partition("/")[2] for table in graph.of.tables}
     try:
         for file in storage().list(folder):
             if file.startswith(f"{own}.") and file not in tables:
                 storage().delete(f"{folder}/{file}")
     except (OSError, ArchiveTrouble) as error:  # they go with the graph
-        facts = {"graph": graph.name, "error": str(error)}
+        facts = {"graph": graph.job.name, "error": str(error)}
         logger.warning("what a link graph does not need any more is kept", extra=facts)
 
 
-def _arrays_file(graph: LinkGraph, name: str) -> str:
-    return f"{graph.name}.{name}.npz"
+def _arrays_file(graph: JobTables, name: str) -> str:
+    return graph.job.file(f"{name}.npz")
 
 
 def _put_arrays(file: str, arrays: Mapping[str, Any]) -> None:

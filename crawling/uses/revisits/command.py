@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError, OutputWrapper
+from django.core.management.base import OutputWrapper
 from pydantic import TypeAdapter
 
 from crawling.dashboard.base.crawl_views import find_crawl
@@ -19,6 +19,7 @@ from crawling.uses.revisits.expected_freshness import (
     freshness_of,
     list_revisits,
 )
+from serving.listing.command import add_row_options
 
 WORDS = "show how fresh the pages of a crawl are, and when they are visited again"
 ROWS = TypeAdapter(list[RevisitRow])
@@ -33,16 +34,12 @@ def add_freshness_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--text", default="", help="only pages with this in the address")
     parser.add_argument("--host", default="", help="only pages of this host")
-    parser.add_argument(
-        "--limit", type=int, default=20, metavar="ROWS", help="pages to print (default: 20)"
-    )
+    add_row_options(parser, "pages")
 
 
 def show_freshness(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError."""
+    """Raises CrawlError."""
     crawl = find_crawl(options["crawl"])
-    if options["limit"] < 1:
-        raise CommandError("--limit must be 1 or more")
     told = freshness_of(crawl)
     rows, _ = list_revisits(
         crawl,

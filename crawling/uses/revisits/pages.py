@@ -8,11 +8,12 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.urls import path, re_path
+from django.urls import path
 
 from crawling.base.errors import BadOrder
 from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.panels import Link, Place, page_of_crawl
+from crawling.dashboard.base.run_pages import file_route
 from crawling.models import CrawlJob
 from crawling.uses.revisits.expected_freshness import (
     RevisitSort,
@@ -59,8 +60,8 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs="crawling.view_crawljob")
-def file(request: AuthenticatedRequest, pk: str, kind: str) -> HttpResponseBase:
-    crawl = get_object_or_404(CrawlJob, pk=int(pk))
+def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+    crawl = get_object_or_404(CrawlJob, pk=pk)
     sort, text, host = _asked(request)
     return send(revisits_file(crawl, kind, sort, text=text, host=host))
 
@@ -75,11 +76,7 @@ def _asked(request: HttpRequest) -> tuple[RevisitSort, str, str]:
 
 urlpatterns = [
     path("<int:pk>/freshness/", show, name="freshness"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/freshness\.(?P<kind>csv|jsonl)$",
-        file,
-        name="freshness-file",
-    ),
+    file_route("freshness", ("csv", "jsonl"), file),
 ]
 
 

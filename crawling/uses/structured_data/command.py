@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
-from dataclasses import asdict
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from django.core.management.base import CommandError, OutputWrapper
+from django.core.management.base import OutputWrapper
 
-from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.base.run_pages import ENDINGS
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.dashboard.management.row_files import write_rows
-from crawling.models import Run
+from crawling.dashboard.management.run_options import add_run_option, run_of
 from crawling.uses.structured_data.structured_data import (
+    DataCount,
     DataFilter,
     StructuredRow,
     count_kinds,
@@ -23,13 +20,13 @@ from crawling.uses.structured_data.structured_data import (
     structured_file,
 )
 from crawling.web.structured_rows import DataKind
+from serving.listing.command import add_row_options, export_rows, print_rows
 
 WORDS = "list what the pages of a run say for programs: JSON-LD, metadata, images, contacts"
-ENDINGS = ("csv", "jsonl", "parquet")
 
 
 def add_structured_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
+    add_run_option(parser)
     parser.add_argument(
         "--kind",
         choices=[str(kind) for kind in DataKind],
@@ -39,45 +36,29 @@ def add_structured_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--type", default="", help="only rows of this type")
     parser.add_argument("--name", default="", help="only rows of this name, as og:title")
     parser.add_argument("--page", default="", help="only rows of this page, by its URL")
-    parser.add_argument(
-        "--limit", type=int, default=50, metavar="ROWS", help="rows to print (default: 50)"
-    )
-    parser.add_argument(
-        "--export",
-        type=Path,
-        metavar="FILE",
-        help=f"write all rows to a file; its ending says how: {', '.join(ENDINGS)}",
-    )
+    add_row_options(parser, usual=50, endings=ENDINGS)
 
 
 def show_structured(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CommandError, CrawlError."""
-    if options["limit"] < 1:
-        raise CommandError("--limit must be 1 or more")
-    run = get_run(find_crawl(options["crawl"]).pk, options["run"])
+    run = run_of(options)
     wanted = DataFilter(options["kind"], options["type"], options["name"], options["page"])
     if options["export"]:
-        out.write(_export(run, options["export"], wanted))
+        stem = options["export"].stem
+        out.write(export_rows(options, ENDINGS, partial(structured_file, run, stem, wanted=wanted)))
     elif wanted == DataFilter():
-        for count in count_kinds(run):
-            line = f"{count.rows:>9,}  on {count.pages:,} pages  {count.name}"
-            out.write(json.dumps(asdict(count)) if options["json"] else line)
+        print_rows(count_kinds(run), options, out, _count_line)
     else:
-        for row in list_structured(run, wanted, most=options["limit"])[0]:
-            out.write(json.dumps(asdict(row)) if options["json"] else _line(row))
+        print_rows(list_structured(run, wanted, most=options["limit"])[0], options, out, _line)
+
+
+def _count_line(count: DataCount) -> str:
+    return f"{count.rows:>9,}  on {count.pages:,} pages  {count.name}"
 
 
 def _line(row: StructuredRow) -> str:
     size = f"{row.width or '?'}×{row.height or '?'}" if row.width or row.height else ""
     return "  ".join(filter(None, (row.page, row.kind, row.type, row.name, size, row.value)))
-
-
-def _export(run: Run, path: Path, wanted: DataFilter) -> str:
-    kind = path.suffix.removeprefix(".")
-    if kind not in ENDINGS:
-        raise CommandError(f"--export: the file must end with {', '.join(ENDINGS)}: {path}")
-    pieces = structured_file(run, path.stem, kind, wanted).pieces
-    return write_rows(path, pieces)
 
 
 COMMANDS = (Subcommand("structured-data", WORDS, add_structured_arguments, show_structured),)

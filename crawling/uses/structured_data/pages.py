@@ -8,11 +8,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.urls import path, re_path
+from django.urls import path
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.panels import Link, Panel, Place, page_of_run
 from crawling.dashboard.base.requests import of_run
+from crawling.dashboard.base.run_pages import ENDINGS, file_route
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Page, Run, SeedSource, SeedSourceKind
@@ -36,7 +37,6 @@ from serving.requests import asked_text
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no structured data"
 ROWS = 50
-ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
 #: of filters
 LONGEST = 5000
 
@@ -109,11 +109,7 @@ def _filter(request: HttpRequest) -> DataFilter:
 
 urlpatterns = [
     path("<int:pk>/structured-data/", show, name="structured-data"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/structured-data\.(?P<kind>csv|jsonl|parquet)$",
-        file,
-        name="structured-data-file",
-    ),
+    file_route("structured-data", ENDINGS, file),
 ]
 
 

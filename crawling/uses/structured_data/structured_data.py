@@ -10,7 +10,7 @@ from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
 from crawling.datasets.structured_query import each_structured, query_structured, structured_parquet
 from crawling.models import LinksPart, Page, Run
 from crawling.web.structured_rows import DataKind
-from serving.downloads import Download, row_file
+from serving.downloads import PARQUET, Download, row_file
 from serving.listing.columns import Column, columns_of
 
 #: kinds of which a row has one property, by its name; others are told apart by their types
@@ -19,7 +19,6 @@ NAMED = (DataKind.METADATA, DataKind.OPEN_GRAPH, DataKind.DUBLIN_CORE)
 SIZED = (DataKind.TABLE, DataKind.IMAGE)
 #: facets of a kind, the most frequent first
 MOST_FACETS = 50
-PARQUET = "application/vnd.apache.parquet"
 
 
 @dataclass(frozen=True)

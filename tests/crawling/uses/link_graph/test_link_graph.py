@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from crawling.base.errors import WrongState
 from crawling.datasets.catch_up import catch_up
+from crawling.datasets.job_tables import JobTables
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.removal import remove_forgotten
 from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB
@@ -32,10 +33,8 @@ from crawling.models import BackgroundJob, Page, Run
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.scheduler.messages import resend_background
 from crawling.uses.link_graph import computation, edges
-from crawling.uses.link_graph.graphs import LinkGraph, computed_graph
-from crawling.uses.link_graph.jobs import LINK_GRAPH, request_graph
-from crawling.uses.link_graph.lists import HOSTS, PAGES
-from crawling.uses.link_graph.tables import TABLES, ask
+from crawling.uses.link_graph.jobs import LINK_GRAPH
+from crawling.uses.link_graph.lists import GRAPH, HOSTS, PAGES
 from crawling.uses.withdrawals.withdrawing import withdraw
 from serving.listing.row_list import BadListRequest
 from tests.crawling.pages import browser, soup
@@ -79,8 +78,8 @@ def run(crawled, db) -> Run:
 
 
 @pytest.fixture
-def graph(run) -> LinkGraph:
-    return computed_graph(run)
+def graph(run) -> JobTables:
+    return GRAPH.latest(run)
 
 
 @pytest.fixture
@@ -104,11 +103,11 @@ def background(bare):
 
 
 def list_pages(graph, wanted=None, *, most):
-    return PAGES.page(partial(ask, graph), wanted or {}, most=most)
+    return PAGES.page(graph.ask, wanted or {}, most=most)
 
 
 def list_hosts(graph, wanted=None, *, most):
-    return HOSTS.page(partial(ask, graph), wanted or {}, most=most)
+    return HOSTS.page(graph.ask, wanted or {}, most=most)
 
 
 def test_pages_have_the_ranks_and_components_of_their_definitions(site, run, graph):
@@ -139,8 +138,9 @@ def test_pages_have_the_ranks_and_components_of_their_definitions(site, run, gra
         strong.setdefault(row.strong, set()).add(path)
     assert sorted(map(sorted, strong.values())) == components(set(WEB), EDGES)
     assert strong[1] == {"/a", "/b"}
-    assert (graph.pages, graph.links, graph.hosts) == (5, 7, 2)
-    assert (graph.weak_components, graph.strong_components) == (1, 4)
+    counts = graph.counts
+    assert (counts["pages"], counts["links"], counts["hosts"]) == (5, 7, 2)
+    assert (counts["weak_components"], counts["strong_components"]) == (1, 4)
 
 
 def test_hosts_have_the_sums_of_their_pages_and_the_links_between_them(site, graph):
@@ -157,7 +157,7 @@ def test_hosts_have_the_sums_of_their_pages_and_the_links_between_them(site, gra
 
 def test_a_list_goes_on_behind_its_key(graph):
     for rows_of, sort in product((PAGES, HOSTS), PAGES.sorts):
-        ranked = partial(rows_of.page, partial(ask, graph), {}, sort=sort)
+        ranked = partial(rows_of.page, graph.ask, {}, sort=sort)
         whole, _ = ranked(most=10)
         values = [getattr(row, sort) for row in whole]
         assert values == sorted(values, reverse=True)
@@ -253,7 +253,7 @@ def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(bare,
     asked = background.fetch_job(f"job-{job.pk}")
     assert (asked.func_name, asked.args) == (RUN_JOB, [job.pk])
     work_here(job)
-    assert computed_graph(bare) == LinkGraph.of(BackgroundJob.objects.get())
+    assert GRAPH.latest(bare) == JobTables(GRAPH, BackgroundJob.objects.get())
     Page.objects.filter(url__url__endswith="/a").update(fetched_at=timezone.now())
     assert "1\n  page of the run is newer" in operator.get(address).content.decode()
 
@@ -268,15 +268,15 @@ def test_a_killed_job_continues_and_leaves_no_file_behind(bare, background, monk
         during.setattr(computation, "host_steps", killed)
         with pytest.raises(SystemExit):
             work_here(job)
-    assert computed_graph(bare) is None
+    assert GRAPH.latest(bare) is None
     resend_background()
     assert f"job-{job.pk}" in background.job_ids
 
     monkeypatch.setattr(edges, "_nodes", killed)  # what was done is not done again
     work_here(job)
 
-    assert computed_graph(bare).name == job.name
-    assert len(list(folder(bare).iterdir())) == len(TABLES)
+    assert GRAPH.latest(bare).job.name == job.name
+    assert len(list(folder(bare).iterdir())) == len(GRAPH.tables)
 
 
 def test_another_machine_computes_it_anew_and_of_the_pages_as_they_are_then(bare, background):
@@ -288,7 +288,7 @@ def test_another_machine_computes_it_anew_and_of_the_pages_as_they_are_then(bare
 
     told = browser("viewer").get(f"/api/v1/crawls/{bare.crawl_id}/graph").json()
     assert (told["state"], told["newer_pages"], told["behind"]) == ("computed", 0, 0)
-    assert computed_graph(bare).name != name
+    assert GRAPH.latest(bare).job.name != name
 
 
 def test_a_job_that_was_killed_again_and_again_is_given_up(bare, background):
@@ -300,15 +300,15 @@ def test_a_job_that_was_killed_again_and_again_is_given_up(bare, background):
 
     job.refresh_from_db()
     assert (job.state, job.trouble) == ("failed", LINK_GRAPH.broken_off)
-    assert request_graph(bare, by=None).pk != job.pk
+    assert GRAPH.ask(bare, by=None).pk != job.pk
 
 
 def test_a_new_graph_takes_the_place_of_the_old(run, graph):
     job = work_here(open_job(LINK_GRAPH, run, by=None))
 
-    assert (computed_graph(run).name, job.name != graph.name) == (job.name, True)
+    assert (GRAPH.latest(run).job.name, job.name != graph.job.name) == (job.name, True)
     assert BackgroundJob.objects.get() == job
-    assert len(list(folder(run).iterdir())) == len(TABLES)
+    assert len(list(folder(run).iterdir())) == len(GRAPH.tables)
 
 
 def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
@@ -316,13 +316,13 @@ def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
 
     withdraw(run.crawl, None, **asked)
 
-    assert computed_graph(run) is None
+    assert GRAPH.latest(run) is None
     viewer = browser("viewer")
     assert viewer.get(f"/api/v1/crawls/{run.crawl_id}/graph/pages").status_code == 404
     remove_forgotten()
     assert not folder(run).exists()
     work_here(open_job(LINK_GRAPH, run, by=None))
-    rows, _ = list_pages(computed_graph(run), most=10)
+    rows, _ = list_pages(GRAPH.latest(run), most=10)
     assert {row.url.removeprefix(site.url) for row in rows} == set(WEB) - {"/b"}
     assert "/b" not in str(rows)
 
@@ -339,7 +339,7 @@ def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, bar
     with pytest.raises(WrongState, match="no longer wanted"):
         work_here(open_job(LINK_GRAPH, bare, by=None))
 
-    assert computed_graph(bare) is None
+    assert GRAPH.latest(bare) is None
     assert not folder(bare).exists()
 
 
@@ -356,7 +356,7 @@ def test_a_run_of_one_page_without_links_has_a_graph(make_site, crawl_to_the_end
 
     work_here(open_job(LINK_GRAPH, run, by=None))
 
-    (row,) = list_pages(computed_graph(run), most=10)[0]
+    (row,) = list_pages(GRAPH.latest(run), most=10)[0]
     assert (row.pagerank, row.in_links, row.weak, row.strong) == (pytest.approx(1), 0, 1, 1)
 
 

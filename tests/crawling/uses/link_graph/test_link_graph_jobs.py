@@ -29,9 +29,8 @@ from crawling.machine.child_process import ChildLost
 from crawling.models import BackgroundJob
 from crawling.uses.link_graph import computation, drawing_steps
 from crawling.uses.link_graph.drawings import HostNodes
-from crawling.uses.link_graph.graphs import computed_graph
 from crawling.uses.link_graph.jobs import LEAST_MIB, LINK_GRAPH
-from crawling.uses.link_graph.tables import TABLES, ask
+from crawling.uses.link_graph.lists import GRAPH
 from tests.crawling.pages import browser
 from tests.stack import background_queue, wait_until
 
@@ -102,7 +101,7 @@ def test_it_waits_for_memory_that_no_crawl_needs_and_says_so(
     assert seen == {(IDLE, LEAST_MIB)}
     assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="job-").exists()
     job.refresh_from_db()
-    assert (job.waits, files(run)) == ("", len(TABLES))
+    assert (job.waits, files(run)) == ("", len(GRAPH.tables))
 
 
 def test_each_turn_does_a_step_although_others_want_the_memory_at_once(
@@ -127,8 +126,8 @@ def test_each_turn_does_a_step_although_others_want_the_memory_at_once(
     assert "continues then" in graph_page(run)
 
     assert run_job(job.pk) == "computed"
-    assert ask(computed_graph(run), "SELECT count(*) FROM links") == [(10,)]
-    assert files(run) == len(TABLES)
+    assert GRAPH.latest(run).ask("SELECT count(*) FROM links") == [(10,)]
+    assert files(run) == len(GRAPH.tables)
 
 
 def test_others_have_the_memory_within_5_s_whatever_a_step_is_at(
@@ -151,7 +150,7 @@ def test_others_have_the_memory_within_5_s_whatever_a_step_is_at(
     assert run_job(job.pk) == "computed"
     assert table_file(run, "links").stat().st_mtime_ns == kept
     job.refresh_from_db()
-    assert (job.attempts, job.breaks, job.waits, files(run)) == (0, 0, "", len(TABLES))
+    assert (job.attempts, job.breaks, job.waits, files(run)) == (0, 0, "", len(GRAPH.tables))
 
 
 def test_what_leads_to_the_first_drawing_is_kept_although_each_turn_is_killed_in_it(
@@ -182,7 +181,7 @@ def test_what_leads_to_the_first_drawing_is_kept_although_each_turn_is_killed_in
 
     assert run_job(job.pk) == "computed"
     drawn = "SELECT count(*), sum(links) FROM drawn_lines"
-    assert ask(computed_graph(run), drawn) == [(3, 3)]
+    assert GRAPH.latest(run).ask(drawn) == [(3, 3)]
 
 
 def test_a_step_that_others_never_leave_the_time_for_is_given_up(run, job, background, monkeypatch):
@@ -233,7 +232,7 @@ def test_a_killed_job_takes_its_child_along_and_its_units_come_back(
 
     left.refresh_from_db()
     assert left.state == ProcessState.FINISHED
-    assert files(run) == len(TABLES)
+    assert files(run) == len(GRAPH.tables)
 
 
 @contextmanager

@@ -1,0 +1,90 @@
+"""Pages of a run: buttons that ask for a job, the lists of tables that a job makes, and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import URLPattern, re_path
+from redis.exceptions import RedisError
+
+from crawling.base.errors import ArchiveTrouble, NotFound
+from crawling.dashboard.base.requests import address_of
+from crawling.dashboard.base.trouble import errors_told
+from crawling.datasets.job_tables import JobTables, TablesOfRun
+from crawling.datasets.parts import MOST_BEHIND
+from crawling.datasets.query import LinkSearchTookTooLong
+from crawling.models import Run
+from serving.access import AuthenticatedRequest, needs
+from serving.downloads import Download, send
+from serving.listing.row_list import BadListRequest
+from serving.requests import asked_text, render_framed
+
+#: kinds of files of rows, and the words of the links to them
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
+
+
+def file_route(
+    stem: str, endings: Iterable[str], view: Callable[..., HttpResponseBase]
+) -> URLPattern:
+    """The addresses of a crawl's files `stem.kind`, named `stem-file`."""
+    pattern = rf"^(?P<pk>[0-9]{{1,18}})/{stem}\.(?P<kind>{'|'.join(endings)})$"
+    return re_path(pattern, view, name=f"{stem}-file")
+
+
+@needs("crawling.change_crawljob")
+def ask_by_button(
+    request: AuthenticatedRequest,
+    ask: Callable[[], object],
+    *errors: type[Exception],
+    then: str,
+    said: str = "",
+) -> HttpResponse:
+    """Ask for a job and lead to the page `then`, with the sentence `said`, or the error."""
+    with errors_told(request, *errors):
+        ask()
+        if said:
+            messages.success(request, said)
+    return redirect(then)
+
+
+def tables_page(
+    request: AuthenticatedRequest,
+    run: Run,
+    of: TablesOfRun,
+    template: str,
+    facts: Callable[[JobTables], Mapping[str, Any]],
+    **here: Any,
+) -> HttpResponse:
+    """The page of tables that a job makes of a run; a POST asks for them.
+
+    template: it extends `crawling/tables.html`. facts: for it, once there are tables; raises
+    ArchiveTrouble, BadListRequest, LinkSearchTookTooLong. here: its other facts, with its `route`,
+    `title` and `tab`.
+    """
+    here["address"] = address_of(here["route"], run)
+    if request.method == "POST":
+        ask = partial(of.ask, run, by=request.user)
+        return ask_by_button(request, ask, RedisError, then=here["address"])
+    told = of.state(run)
+    here |= {"crawl": run.crawl, "run": run, "told": told, "most_behind": MOST_BEHIND}
+    here |= {"what": of.kind.label, "after": asked_text(request.GET, "after", most=5000)}
+    if told.tables:
+        try:
+            here |= facts(told.tables)
+        except (ArchiveTrouble, BadListRequest, LinkSearchTookTooLong) as trouble:
+            here["trouble"] = str(trouble)
+    return render_framed(request, template, here)
+
+
+def send_made(file: Callable[[], Download]) -> HttpResponseBase:
+    """A file of what a job makes; 404 where there is none."""
+    try:
+        return send(file())
+    except (NotFound, ArchiveTrouble, BadListRequest) as error:
+        raise Http404(str(error)) from error

@@ -1,0 +1,53 @@
+"""Commands about a run: the option that names it, and the tables that a job makes of it, which a
+command may make itself.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from crawling.base.errors import CrawlError
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.base.requests import get_run
+from crawling.datasets.job_tables import JobTables, TablesOfRun
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.running import work_here
+from crawling.models import Run
+
+
+def add_run_option(parser: ArgumentParser) -> None:
+    parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
+
+
+def add_compute_option(parser: ArgumentParser, what: str) -> None:
+    """what: as in *compute the graph now*."""
+    words = f"compute {what} now, in this process"
+    parser.add_argument("--compute", action="store_true", help=words)
+
+
+def run_of(options: Mapping[str, Any]) -> Run:
+    """Raises UnknownCrawl, UnknownRun."""
+    return get_run(find_crawl(options["crawl"]).pk, options["run"])
+
+
+def tables_of(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
+    """The tables of the run, computed now if `--compute` says so. Raises CommandError, CrawlError."""
+    run = run_of(options)
+    if options["compute"]:
+        _compute(run, of)
+    return of.wanted(run)
+
+
+def _compute(run: Run, of: TablesOfRun) -> None:
+    job = open_job(of.kind, run, by=None)
+    try:
+        work_here(job)
+    except CrawlError as error:
+        job.refresh_from_db()
+        if not job.trouble:  # a background job is at it
+            raise
+        raise CommandError(f"The {of.kind.label} could not be computed. {job.trouble}") from error

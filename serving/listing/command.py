@@ -1,0 +1,123 @@
+"""A list on the command line: the options that narrow and sort it, its rows as lines or as JSON,
+and a file of all rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.core.management.base import CommandError, OutputWrapper
+
+from serving.downloads import Download
+from serving.listing.row_list import BadListRequest, ListFilter, RowList
+
+Row = TypeVar("Row")
+Options = Mapping[str, Any]
+
+
+def add_list_options(parser: ArgumentParser, rows: RowList[Any]) -> None:
+    """The column that a list is sorted by, and its filters."""
+    if rows.first_sort:
+        parser.add_argument(
+            "--sort",
+            choices=rows.sorts,
+            default=rows.first_sort,
+            help="the column, the largest first (default: %(default)s)",
+        )
+    for one in rows.filters:
+        told: dict[str, Any] = {"choices": one.choices} if one.choices else {}
+        default = one.choices[0] if one.choices else ""
+        words = one.words or one.meaning
+        told["type"] = partial(_fitting, one)
+        parser.add_argument(one.option, dest=one.name, default=default, help=words, **told)
+
+
+def _fitting(one: ListFilter, text: str) -> str:
+    try:
+        return one.read(text)
+    except BadListRequest as error:
+        raise ArgumentTypeError(error.errors[one.name]) from error
+
+
+def add_row_options(
+    parser: ArgumentParser, noun: str = "rows", *, usual: int = 20, endings: Collection[str] = ()
+) -> None:
+    """How many rows are printed, and the file of all of them, if it may be had."""
+    parser.add_argument(
+        "--limit",
+        type=_positive,
+        default=usual,
+        metavar="ROWS",
+        help=f"{noun} to print (default: {usual})",
+    )
+    if endings:
+        words = f"write all {noun} to a file; its ending says how: {', '.join(endings)}"
+        parser.add_argument("--export", type=Path, metavar="FILE", help=words)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def rows_of(rows: RowList[Row], ask: Any, options: Options) -> list[Row]:
+    """The rows that the options of `add_list_options` ask for. Raises BadListRequest, and what
+    `ask` raises.
+    """
+    sort = options["sort"] if rows.first_sort else ""
+    return rows.page(ask, wanted_of(rows, options), sort=sort, most=options["limit"])[0]
+
+
+def wanted_of(rows: RowList[Any], options: Options) -> dict[str, str]:
+    """The values of its filters."""
+    return {one.name: options.get(one.name, "") for one in rows.filters}
+
+
+def print_rows(
+    rows: Iterable[Row], options: Options, out: OutputWrapper, line: Callable[[Row], str]
+) -> None:
+    """Data classes, as lines or as a JSON object each."""
+    for row in rows:
+        as_json = options["json"]
+        out.write(json.dumps(asdict(row), default=str) if as_json else line(row))  # type: ignore[call-overload]
+
+
+def export_rows(options: Options, endings: Collection[str], file: Callable[[str], Download]) -> str:
+    """Write the file that `--export` names and return what to print. file: of a kind, which the
+    ending of the name is. Raises CommandError, and what `file` raises.
+    """
+    place: Path = options["export"]
+    kind = place.suffix.removeprefix(".")
+    if kind not in endings:
+        raise CommandError(f"--export: the file must end with {', '.join(endings)}: {place}")
+    return write_rows(place, file(kind).pieces)
+
+
+def write_rows(place: Path, pieces: Iterable[bytes | str]) -> str:
+    """Write what `--export` asks for and return what to print. Raises CommandError."""
+    try:
+        write_whole(place, (one.encode() if isinstance(one, str) else one for one in pieces))
+    except OSError as error:
+        raise CommandError(f"--export: {error.strerror}: {place}") from error
+    return f"{place}: {place.stat().st_size:,} bytes"
+
+
+def write_whole(place: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file, which appears as a whole or not at all. Raises OSError."""
+    unfinished = place.with_name(place.name + ".unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            file.writelines(pieces)
+            os.fsync(file.fileno())
+        unfinished.rename(place)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,86 @@
+"""A declared list on the command line: its options, its lines and its file."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management.base import CommandError, CommandParser, OutputWrapper
+
+from serving.downloads import row_file
+from serving.listing.command import (
+    add_list_options,
+    add_row_options,
+    export_rows,
+    print_rows,
+    rows_of,
+)
+from tests.serving.listing.test_row_list import BY_NUMBER, FRUITS, asking
+
+ROWS = [("a", 1.5, 0), ("b", 70.0, 1), ("ab", 2.0, 2)]
+
+
+def options(rows, *words):
+    parser = CommandParser(called_from_command_line=False)
+    parser.add_argument("--json", action="store_true")
+    add_list_options(parser, rows)
+    add_row_options(parser, endings=("csv", "jsonl"))
+    return vars(parser.parse_args(list(words)))
+
+
+def names(rows, *words):
+    return [row.name for row in rows_of(rows, asking(ROWS), options(rows, *words))]
+
+
+def test_filters_and_sorts_of_a_list_are_options():
+    assert names(FRUITS) == ["b", "ab", "a"]
+    assert names(FRUITS, "--text", "a", "--sort", "places") == ["ab", "a"]
+    assert names(FRUITS, "--size", "60", "--limit", "1") == ["b"]
+    assert names(FRUITS, "--kind", "a") == ["a"]
+    assert names(BY_NUMBER) == ["a", "b", "ab"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--limit", "0"), "--limit: must be 1 or more"),
+        (("--size", "x"), "--size: must be like 50"),
+        (("--kind", "c"), "--kind: must be all or a or b"),
+        (("--sort", "name"), "invalid choice: 'name'"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_its_option(words, said):
+    with pytest.raises(CommandError, match=said):
+        options(FRUITS, *words)
+
+
+def test_rows_are_lines_or_an_object_each():
+    out = StringIO()
+    for given in ([], ["--json"]):
+        asked = options(BY_NUMBER, "--limit", "1", *given)
+        found = rows_of(BY_NUMBER, asking(ROWS), asked)
+        print_rows(found, asked, OutputWrapper(out), lambda row: f"{row.name}!")
+
+    line, as_json = out.getvalue().splitlines()
+    assert line == "a!"
+    assert json.loads(as_json) == {
+        "number": 0,
+        "name": "a",
+        "weight": 1.5,
+        "places": 0,
+        "note": None,
+    }
+
+
+def test_a_file_is_of_the_kind_that_its_name_ends_with(tmp_path):
+    def write(name):
+        asked = {"export": tmp_path / name}
+        return export_rows(asked, ("csv",), lambda kind: row_file("x", kind, [{"a": 1}]))
+
+    assert write("rows.csv").endswith("rows.csv: 6 bytes")
+    assert (tmp_path / "rows.csv").read_text() == "a\n1\n"
+    with pytest.raises(CommandError, match="must end with csv"):
+        write("rows.xml")
+    with pytest.raises(CommandError, match="No such file"):
+        write("gone/rows.csv")

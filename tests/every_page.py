@@ -30,10 +30,10 @@ from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.jobs import CHECKPOINT
-from crawling.uses.copies.asked import request_clusters, request_text_search
+from crawling.uses.copies.jobs import request_clusters, request_text_search
 from crawling.uses.copies.pages import ROWS
-from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
-from crawling.uses.exports.rows import request_export
+from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR
+from crawling.uses.exports.state import request_export
 from crawling.uses.extraction.asked import request_tables
 from crawling.uses.extraction.jobs import open_extraction
 from crawling.uses.imports.jobs import IMPORT

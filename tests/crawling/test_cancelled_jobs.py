@@ -28,8 +28,7 @@ from crawling.jobs.running import NOT_WANTED, run_job
 from crawling.models import BackgroundJob, CrawlJob, Inquiry
 from crawling.scheduler.messages import resend_background
 from crawling.uses.alerts.models import Notice
-from crawling.uses.exports.mirror.jobs import MIRROR
-from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.exports.jobs import MIRROR, WACZ
 from crawling.uses.imports.import_jobs import request_import
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from experiments import store

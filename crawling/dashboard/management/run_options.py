@@ -35,7 +35,10 @@ def run_of(options: Mapping[str, Any]) -> Run:
 
 
 def tables_of(options: Mapping[str, Any], of: TablesOfRun) -> JobTables:
-    """The tables of the run, computed now if `--compute` says so. Raises CommandError, CrawlError."""
+    """The tables of the run, computed now if `--compute` says so.
+
+    Raises CommandError, CrawlError.
+    """
     run = run_of(options)
     if options["compute"]:
         _compute(run, of)

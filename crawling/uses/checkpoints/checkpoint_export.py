@@ -1,4 +1,6 @@
-"""Write a run's state to a directory, as it was at one moment, while the run goes on."""
+"""Write a run's state to a directory, as it was at one moment, while the run goes on; and keep the
+last few of each run in CHECKPOINT_DIR.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from crawling.archive.adoption import FILES
 from crawling.archive.checkpoint_directory import SNAPSHOT, CheckpointManifest, CheckpointWriter
+from crawling.archive.files import this_machine
 from crawling.archive.reader import check_not_withdrawn
 from crawling.base.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.frontier import counts_of
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
-from crawling.models import ArchiveFile, Run
+from crawling.jobs.enqueue import jobs_of
+from crawling.jobs.kinds import JobKind, JobResult, kind_of
+from crawling.jobs.removal import forget
+from crawling.jobs.running_job import RunningJob
+from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.runs.crawls.creation import order_of
 
 
@@ -124,3 +132,48 @@ def _facts(run: Run) -> dict[str, Any]:
         "reason": run.reason,
         **{name: moment.isoformat() if moment else None for name, moment in times.items()},
     }
+
+
+def take(job: RunningJob) -> JobResult:
+    """Do the work of the job. Raises CheckpointTrouble, JobGone."""
+    folder = _folder_of(job.run, job.row)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        taken = take_checkpoint(job.run, folder, with_archive=False)
+    except OSError as error:
+        raise CheckpointTrouble(str(error)) from error
+    result = {
+        "taken_at": taken.at.isoformat(),
+        "machine": this_machine(),
+        "directory": str(taken.folder),
+        "bytes": taken.bytes,
+        "urls": taken.urls,
+    }
+    job.finish(result)  # before older ones go
+    _forget_old(kind_of(job.row), job.run)
+    return result
+
+
+def clear(job: BackgroundJob) -> None:
+    """Remove what a job has begun; a checkpoint that was taken stays."""
+    if job.result is None and job.run is not None and settings.CHECKPOINT_DIR is not None:
+        forget_unfinished(folder := _folder_of(job.run, job))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder_of(run: Run, job: BackgroundJob) -> Path:
+    """Where it is to be. Raises CheckpointTrouble without CHECKPOINT_DIR."""
+    if settings.CHECKPOINT_DIR is None:
+        raise CheckpointTrouble("There is no place for checkpoints: set CHECKPOINT_DIR.")
+    name = f"crawl{run.crawl_id}-run{run.number}-{job.asked_at:%Y%m%dT%H%M%SZ}"
+    return settings.CHECKPOINT_DIR / f"{name}-{job.pk}"
+
+
+def _forget_old(kind: JobKind, run: Run) -> None:
+    """Remove all but the last few of a run that are on this machine."""
+    here = jobs_of(kind, run).filter(result__machine=this_machine())
+    old = list(here[settings.CHECKPOINTS_KEPT :])
+    for job in old:
+        assert job.result is not None
+        shutil.rmtree(Path(job.result["directory"]), ignore_errors=True)
+    forget(BackgroundJob.objects.filter(pk__in=[job.pk for job in old]))

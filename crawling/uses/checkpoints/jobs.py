@@ -45,13 +45,13 @@ class Checkpoint:
 
 def _work(job: RunningJob) -> JobResult:
     # what reads all tables of a run is imported by those who need it
-    from crawling.uses.checkpoints.checkpoint_store import take
+    from crawling.uses.checkpoints.checkpoint_export import take
 
     return take(job)
 
 
 def _clear(job: BackgroundJob) -> None:
-    from crawling.uses.checkpoints.checkpoint_store import clear
+    from crawling.uses.checkpoints.checkpoint_export import clear
 
     clear(job)
 

@@ -18,7 +18,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.job_answers import InquiryOut, answer_of, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
-from crawling.uses.copies.asked import (
+from crawling.uses.copies.jobs import (
     any_page,
     clusters_in,
     pages_in,

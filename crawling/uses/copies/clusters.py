@@ -1,11 +1,12 @@
 """Clusters of pages with the same, or nearly the same, text, within a run and between two.
 
-The comparison uses only rows of pages: the digest of the content, and the simhash of the text.
+The comparison uses only rows of pages: the digest of the content, and the simhash of the text. Of a
+million simhashes, pairs are found without comparing each with each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -16,10 +17,14 @@ from scipy.sparse.csgraph import connected_components
 
 from crawling.base.errors import CrawlError
 from crawling.models import Page
-from crawling.uses.copies.near import near_pairs
 from crawling.uses.copies.results import Cluster, Clusters, PageInCluster
-from crawling.web.simhash import LEAST_BYTES
+from crawling.web.simhash import LEAST_BYTES, NEAR_BITS
 
+#: two simhashes that differ in NEAR_BITS bits share one of so many bands
+BANDS = NEAR_BITS + 1
+BAND_BITS = 64 // BANDS
+#: that share a band: each is compared, and more would take the job too long
+MOST_PAIRS = 100_000_000
 #: pages of all runs together, whose rows have to be in memory
 MOST_PAGES = 2_000_000
 #: memory that finding them takes: what SciPy and any run take, and bytes of a page
@@ -37,6 +42,46 @@ WHERE p.run_id = ANY(%s) AND p.status BETWEEN 200 AND 299 AND p.digest IS NOT NU
     AND p.bytes >= %s AND (p.simhash IS NOT NULL OR NOT %s)
 LIMIT %s
 """
+
+
+class TooManyNearCopies(CrawlError):
+    """So many pages have nearly the same text that comparing them was not begun; choose smaller
+    runs, or exact copies.
+    """
+
+
+def near_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The places of both simhashes of each pair that differs in NEAR_BITS bits or fewer, some pairs
+    more than once.
+
+    simhashes: each once, as int64. Raises TooManyNearCopies.
+    """
+    ones, others = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    bands = [_band(simhashes, number) for number in range(BANDS)]
+    sizes = [np.unique(band, return_counts=True)[1].astype(np.int64) for band in bands]
+    if sum(int((size * (size - 1) // 2).sum()) for size in sizes) > MOST_PAIRS:
+        raise TooManyNearCopies
+    for band in bands:
+        for one, other in _pairs(band):
+            is_near = np.bitwise_count(simhashes[one] ^ simhashes[other]) <= NEAR_BITS
+            ones.append(one[is_near])
+            others.append(other[is_near])
+    return np.concatenate(ones), np.concatenate(others)
+
+
+def _pairs(band: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All pairs of places that have the same value."""
+    order = np.argsort(band, kind="stable")
+    ordered, first, apart = band[order], np.arange(len(band)), 1
+    while (first := first[first < len(band) - apart]).size:
+        first = first[ordered[first + apart] == ordered[first]]
+        yield order[first], order[first + apart]
+        apart += 1
+
+
+def _band(simhashes: np.ndarray, number: int) -> np.ndarray:
+    found: np.ndarray = (simhashes >> (BAND_BITS * number)) & ((1 << BAND_BITS) - 1)
+    return found
 
 
 class TooManyPages(CrawlError):

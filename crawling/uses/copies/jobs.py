@@ -1,15 +1,31 @@
-"""The background jobs that search for copies, and compare texts."""
+"""The background jobs that search for copies, and compare texts: questions, and their answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from django.contrib.auth.models import User
+from pydantic import TypeAdapter
+
+from crawling.base.encrypted_text import SealBroken
+from crawling.base.errors import BadOrder, NotFound
 from crawling.jobs.temporary_grant import temporary_grant
+from crawling.models import Inquiry, Page, Run
+from crawling.previews.inquiries import ask, ask_once, question_of
 from crawling.previews.jobs import question_kind
+from crawling.previews.run_comparison import moment_of
+from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
 #: a user waits, so no longer; a shift that others wait for ends within its slice of a minute
 GRANT_SECONDS = 45.0
+#: of a supplied text
+MOST_BYTES = 1024 * 1024
+LEAST_WORDS = 5
+CLUSTERS = TypeAdapter(Clusters)
+PAGES = TypeAdapter(list[PageWithText])
+SHARED = TypeAdapter(SharedText)
+
 
 # SciPy and the search index would slow the start of all other jobs: they are imported here.
 
@@ -38,3 +54,76 @@ COPIES = question_kind("copies", "search for copies", _clusters)
 TEXT_COPIES = question_kind("text_copies", "search for copies of a text", _pages)
 PASSAGES = question_kind("passages", "comparison of passages", _passages)
 KINDS = (COPIES, TEXT_COPIES, PASSAGES)
+
+
+def ask_clusters(
+    run: Run, against: Run | None, *, near: bool, skip: int, most: int, by: User | None
+) -> Inquiry:
+    """Raises InquiriesBusy."""
+    question = {
+        "run": run.pk,
+        "against": against and against.pk,
+        "near": near,
+        "skip": skip,
+        "most": most,
+        "moments": [moment_of(one) for one in (run, against) if one],
+    }
+    return ask_once(COPIES.name, question, by=by, run=run)
+
+
+def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
+    """Raises BadOrder, InquiriesBusy."""
+    if len(text.encode(errors="replace")) > MOST_BYTES:
+        raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
+    if len(text.split()) < LEAST_WORDS:
+        raise BadOrder({"text": f"It must have {LEAST_WORDS} words or more."})
+    return ask(TEXT_COPIES.name, {"text": text, "run": run.pk}, by=by, run=run)
+
+
+def text_inquiry(number: int, crawl: int, *, by: User | None) -> Inquiry:
+    """That of a text that the user has supplied for a run of this crawl. Raises NotFound."""
+    inquiry = Inquiry.objects.filter(kind=TEXT_COPIES.name, by=by, pk=number).first()
+    runs = Run.objects.filter(crawl=crawl)
+    try:
+        if inquiry is None or not runs.filter(pk=question_of(inquiry)["run"]).exists():
+            raise NotFound("The text is not there any more, or another user has supplied it.")
+    except SealBroken as error:
+        raise NotFound(str(error)) from error
+    return inquiry
+
+
+def any_page(page_id: int) -> Page:
+    """A stored page of any crawl. Raises NotFound."""
+    pages = Page.objects.select_related("url", "run__crawl").filter(run__removal_asked_at=None)
+    page = pages.filter(pk=page_id).first()
+    if page is None:
+        raise NotFound(f"There is no page {page_id}.")
+    return page
+
+
+def ask_passages(
+    page: Page, other: Page | None, text: Inquiry | None, *, by: User | None
+) -> Inquiry:
+    """The text of another page, or a supplied one, side by side with that of a page.
+
+    Raises InquiriesBusy.
+    """
+    question = {
+        "page": page.pk,
+        "other": other and other.pk,
+        "text": question_of(text)["text"] if text else "",
+    }
+    return ask_once(PASSAGES.name, question, by=by, run=page.run)
+
+
+def clusters_in(inquiry: Inquiry) -> Clusters | None:
+    """None: there is no answer yet."""
+    return None if inquiry.answer is None else CLUSTERS.validate_python(inquiry.answer)
+
+
+def pages_in(inquiry: Inquiry) -> list[PageWithText] | None:
+    return None if inquiry.answer is None else PAGES.validate_python(inquiry.answer["pages"])
+
+
+def shared_in(inquiry: Inquiry) -> SharedText | None:
+    return None if inquiry.answer is None else SHARED.validate_python(inquiry.answer)

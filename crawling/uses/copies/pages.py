@@ -20,7 +20,7 @@ from crawling.dashboard.base.requests import (
 )
 from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Inquiry, Page, Run
-from crawling.uses.copies.asked import (
+from crawling.uses.copies.jobs import (
     MOST_BYTES,
     any_page,
     clusters_in,

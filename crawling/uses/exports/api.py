@@ -23,11 +23,9 @@ from crawling.dashboard.base.job_answers import (
 from crawling.dashboard.base.requests import get_run
 from crawling.jobs.kinds import JobKind
 from crawling.models import Run
-from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
 from crawling.uses.exports.pages import TYPES, export_file
-from crawling.uses.exports.rows import request_export
-from crawling.uses.exports.state import ExportState, state_of
-from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.exports.state import ExportState, request_export, state_of
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
 

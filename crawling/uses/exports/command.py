@@ -20,12 +20,10 @@ from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import run_of
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.running import work_here
-from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
 from crawling.uses.exports.reading import read
-from crawling.uses.exports.rows import open_export
 from crawling.uses.exports.run_export import RunExport
-from crawling.uses.exports.state import ExportState, state_of
-from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.exports.state import ExportState, open_export, state_of
 from serving.listing.command import write_whole
 
 OUTPUT = {

@@ -1,6 +1,102 @@
-"""The kinds of exports."""
+"""The background jobs that make a file of a run, or of all runs of a crawl, for other programs:
+WACZ files, mirrors of runs, and mirrors of the latest pages of crawls.
+"""
 
-from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
-from crawling.uses.exports.wacz.jobs import WACZ
+from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+from crawling.archive.files import deletions_held
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
+from crawling.jobs.running_job import RunningJob
+from crawling.models import Run
+from crawling.uses.exports.run_export import Layout, RunExport, result_of, stored_file
+
+
+class Package(Protocol):
+    """An export in the making: `pieces` returns what has to be stored; then the rest is known."""
+
+    layout: Layout
+    pages: int
+    size: int
+
+    def pieces(self) -> Iterator[bytes]:
+        """Raises ArchiveTrouble and OSError."""
+        ...
+
+
+#: of a run, or of the latest run of a crawl, and for when it was asked for
+PackageOf = Callable[[Run, datetime], Package]
+
+
+def export_kind(
+    name: str, label: str, package_of: PackageOf, *, scope: JobScope = JobScope.RUN
+) -> JobKind:
+    """Jobs that store what of such a package is not in the archive."""
+    return JobKind(
+        name=name,
+        label=label,
+        done="made",
+        work=partial(_work, package_of),
+        # a valid one is of the archive files and withdrawals that there are now; the stored part of
+        # it is in no back-up
+        effects={
+            JobEvent.DELETED: JobEffect.FORGET,
+            JobEvent.WITHDRAWN: JobEffect.CHECK,
+            JobEvent.RESTORED: JobEffect.FORGET,
+            JobEvent.REWRITTEN: JobEffect.CHECK,
+        },
+        seconds=6 * 60 * 60,
+        scope=scope,
+        # it begins at the beginning, and what is too much for one job would be for the next
+        attempts=1,
+        has_files=True,
+        keeps_latest_only=True,
+        is_valid=lambda job: RunExport.of(job).is_readable,
+    )
+
+
+def _work(package_of: PackageOf, job: RunningJob) -> JobResult:
+    package = package_of(job.run, job.row.asked_at)
+    try:
+        with deletions_held():
+            storage().put(stored_file(job.row), package.pieces())
+    except OSError as error:
+        raise ArchiveTrouble(f"The file cannot be written: {error.strerror}.") from error
+    return result_of(package.layout, pages=package.pages, size=package.size)
+
+
+def _package(run: Run, at: datetime) -> Package:
+    # what reads archive files is imported by those who need it
+    from crawling.uses.exports.wacz.packing import WaczPackage
+
+    return WaczPackage(run, at)
+
+
+WACZ = export_kind("wacz", "WACZ file", _package)
+
+
+def _of_run(run: Run, at: datetime) -> Package:
+    # what reads documents is imported by those who need it
+    from crawling.uses.exports.mirror.packing import MirrorPackage
+
+    return MirrorPackage(run, at, [run])
+
+
+def _of_crawl(run: Run, at: datetime) -> Package:
+    from crawling.uses.exports.mirror.packing import MirrorPackage
+    from crawling.uses.exports.state import archived_runs
+
+    return MirrorPackage(run, at, archived_runs(run), is_of_crawl=True)
+
+
+MIRROR = export_kind("mirror", "mirror", _of_run)
+LATEST_MIRROR = export_kind(
+    "latest-mirror", "mirror of the latest pages", _of_crawl, scope=JobScope.CRAWL
+)
 KINDS = (WACZ, MIRROR, LATEST_MIRROR)

@@ -20,13 +20,11 @@ from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.kinds import JobKind
 from crawling.models import Page, Run
-from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
+from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
 from crawling.uses.exports.reading import read
-from crawling.uses.exports.replay.player import no_player, player_address
-from crawling.uses.exports.rows import request_export
-from crawling.uses.exports.state import ExportState, state_of
+from crawling.uses.exports.state import ExportState, request_export, state_of
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
-from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.exports.wacz.origins import no_player, player_address
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
 from serving.requests import render_live

@@ -11,8 +11,7 @@ from crawling.archive.removed_records import TooNarrow, filler
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.models import ArchiveFile
-from crawling.uses.exports.layout import REST
-from crawling.uses.exports.run_export import RunExport
+from crawling.uses.exports.run_export import REST, RunExport
 
 
 def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:

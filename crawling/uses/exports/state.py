@@ -1,17 +1,73 @@
-"""The state of an export of a run."""
+"""The exports of a run: asked for, made, and their state."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from crawling.jobs.enqueue import jobs_of
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, QuerySet
+
+from crawling.archive.selection import files_here
+from crawling.jobs.enqueue import ask_job, jobs_of, open_job
+from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.removal import CHANGED
-from crawling.models import BackgroundJob, Run
-from crawling.uses.exports.rows import exported_runs, readable_export
+from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.uses.exports.run_export import RunExport
 
 ENDINGS = {"wacz": ".wacz", "mirror": "-mirror.zip", "latest-mirror": "-latest-mirror.zip"}
+
+
+def ask_export(run: Run, kind: JobKind, *, by: User | None = None) -> BackgroundJob:
+    """Let a background job make an export of a run, unless one is about to.
+
+    Raises ArchiveTrouble, also if the run has nothing archived.
+    """
+    _check_archived(run, kind)
+    return ask_job(kind, run, by=by)
+
+
+def open_export(run: Run, kind: JobKind) -> BackgroundJob:
+    """Begin an export for a command that makes it itself."""
+    _check_archived(run, kind)
+    return open_job(kind, run, by=None)
+
+
+def _check_archived(run: Run, kind: JobKind) -> None:
+    for one in exported_runs(run, kind):
+        files_here(one)
+
+
+def exported_runs(run: Run, kind: JobKind) -> list[Run]:
+    """The runs whose pages an export has, the latest first: the run, or, of a kind that a crawl has
+    one of, all its runs with archived pages.
+    """
+    return archived_runs(run) if kind.is_of_crawl else [run]
+
+
+def archived_runs(latest: Run) -> list[Run]:
+    """All runs of its crawl that have archived pages, the latest first."""
+    runs = Run.objects.filter(crawl=latest.crawl_id, removal_asked_at=None)
+    archived = ArchiveFile.objects.filter(run=OuterRef("pk"), committed_length__gt=0)
+    found = runs.filter(Exists(archived)).select_related("crawl").order_by("-number")
+    return list(found) or [latest]
+
+
+def readable_export(run: Run, kind: JobKind) -> RunExport | None:
+    """The latest that can be given out; None: there is none."""
+    return next((one for one in _made(jobs_of(kind, run)) if one.is_readable), None)
+
+
+def made_export(kind: JobKind, job: int) -> RunExport | None:
+    """The export that this job has made; None: nothing, or its run is deleted."""
+    return next(_made(seen_jobs().filter(kind=kind.name, pk=job)), None)
+
+
+def _made(jobs: QuerySet[BackgroundJob]) -> Iterator[RunExport]:
+    """The latest first."""
+    done = jobs.filter(trouble="").exclude(ended_at=None).order_by("-pk")
+    return map(RunExport.of, done.select_related("run__crawl"))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""`/api/v1/crawls/{id}/extract…`: rules tried on stored pages, and a run that is read again."""
+"""`/api/v1/crawls/{id}/extract…` and `/pages/{page}/tables`: rules tried on stored pages, a run
+that is read again, and the tables of a page.
+"""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -9,10 +11,12 @@ from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from ninja import Body, Query, Router, Status
+from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
+from crawling.base.errors import NotFound
 from crawling.dashboard.base.api_parameters import (
+    LARGEST,
     TEXT,
     CrawlId,
     RunNumber,
@@ -20,14 +24,14 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.job_answers import CancellableOut, InquiryOut, answer_of, job_facts
-from crawling.dashboard.base.requests import get_crawl, get_run
+from crawling.dashboard.base.requests import get_crawl, get_page, get_run
 from crawling.jobs.job_rows import seen_jobs
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
-from crawling.uses.extraction.asked import preview_in, request_preview
+from crawling.uses.extraction.asked import request_preview, request_tables, preview_in, tables_in
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
+from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.rule_previews import checked_rules, read_rules
-from crawling.uses.extraction.tables_api import page_tables
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import listed
 from serving.listing.sources import QueryList
@@ -43,6 +47,7 @@ Rules = Annotated[
         description="rules, one a line: a name, =, and a CSS selector, like price = span.price",
     ),
 ]
+PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]
 
 
 class RuleMatchesOut(Schema):
@@ -151,7 +156,51 @@ def create_extraction(
     return Status(202, _facts(request_extraction(get_run(crawl_id, run), rules, by=request.user)))
 
 
-ROUTERS = (
-    ("/crawls", extraction, "results"),
-    ("/crawls", page_tables, "results"),
+class TableOut(Schema):
+    number: int = Field(description="its place among the tables of the page, from 1")
+    caption: str
+    columns: int
+    rows: list[list[str]] = Field(
+        description="all of the same length; a cell that spans others is in each of them"
+    )
+    is_cut: bool = Field(description="it has more rows or longer texts than are read")
+
+
+class TableList(Schema):
+    url: str = Field(description="of the page")
+    items: list[TableOut]
+    more: int = Field(description="tables of the page behind these")
+    unread: str = Field(description="why tables may be missing, a sentence; empty: all was read")
+
+
+@extraction.get(
+    "/{crawl_id}/pages/{page_id}/tables",
+    response={200: TableList, 202: InquiryOut},
+    summary="Get the tables of a stored page as rows",
 )
+@may_view
+def get_page_tables(
+    request: AuthenticatedRequest, response: HttpResponse, crawl_id: CrawlId, page_id: PageId
+) -> Status:
+    """A background job reads the page in the archive; until it is done the answer is 202 with
+    `Retry-After`. A page that is no HTML has none.
+    """
+    page = get_page(crawl_id, page_id)
+    inquiry = request_tables(page, by=request.user)
+    found, told = tables_in(inquiry), None
+    if found is not None:
+        items = [_out(table) for table in found.tables]
+        told = {"url": page.url.url, "more": found.more, "unread": found.unread, "items": items}
+    return answer_of(request, response, inquiry, told, failure=_unreadable)
+
+
+def _unreadable(why: str) -> NotFound:
+    return NotFound(f"The tables cannot be read. {why}")
+
+
+def _out(table: StoredTable) -> dict[str, Any]:
+    names = ("number", "caption", "columns", "rows", "is_cut")
+    return {name: getattr(table, name) for name in names}
+
+
+ROUTERS = (("/crawls", extraction, "results"),)

@@ -1,5 +1,5 @@
 """Extraction from a run's pages by rules: rows, a preview of other rules, and the same run read
-again for them.
+again for them; and the tables of a stored page as CSV files.
 """
 
 from __future__ import annotations
@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, re_path
 
@@ -18,19 +19,20 @@ from crawling.dashboard.base.requests import (
     asked_number,
     asked_run,
     of_run,
+    wanted_page,
     wanted_run,
 )
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of, extracted_rows_file
 from crawling.jobs.enqueue import jobs_of
-from crawling.models import CrawlJob, Run
-from crawling.uses.extraction import tables_pages
-from crawling.uses.extraction.asked import preview_in, request_preview
+from crawling.models import CrawlJob, Page, Run
+from crawling.uses.extraction.asked import request_preview, request_tables, preview_in, tables_in
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
+from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.rule_previews import read_rules
 from serving.access import AuthenticatedRequest, authenticated, needs
-from serving.downloads import send
+from serving.downloads import Download, cell_file, send
 from serving.requests import asked_text, render_live
 
 ROWS = 200
@@ -38,6 +40,38 @@ ROWS = 200
 LONGEST = 5_000
 #: why a crawl that was never started has nothing here
 HAS_NO_PAGES = "nothing was taken out of its pages yet"
+
+
+@authenticated(needs="crawling.view_crawljob")
+def table(
+    request: AuthenticatedRequest, pk: int, url: int, number: int, kind: str
+) -> HttpResponseBase:
+    """One table, once a background job has read it; until then the stored page says so."""
+    page = wanted_page(pk, url)
+    with errors_told(request, InquiriesBusy):
+        inquiry = request_tables(page, by=request.user)
+        found = tables_in(inquiry)
+        if found is not None:
+            one = found.table(int(number))
+            if one is None:
+                raise Http404(f"The page has no table {number}.")
+            return send(table_file(page, one))
+        if inquiry.why_failed:
+            messages.error(request, f"The tables cannot be read. {inquiry.why_failed}")
+        else:
+            messages.info(
+                request,
+                "A background job reads the tables of this page; ask for the file again in some "
+                "seconds.",
+            )
+    return redirect("crawling:page", pk, url)
+
+
+def table_file(page: Page, table: StoredTable) -> Download:
+    """A table as CSV, without names of columns of our own."""
+    first, *others = table.rows or [[]]
+    stem = f"crawl-{page.run.crawl_id}-page-{page.pk}-table-{table.number}"
+    return cell_file(stem, first, others)
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
@@ -98,7 +132,7 @@ urlpatterns = [
     re_path(
         r"^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
         r"\.(?P<kind>csv)$",
-        tables_pages.file,
+        table,
         name="page-table",
     ),
     path("<int:pk>/extracted/", extracted, name="extracted"),

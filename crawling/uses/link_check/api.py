@@ -25,9 +25,13 @@ from crawling.datasets.progress import DatasetState, dataset_states
 from crawling.models import Run
 from crawling.uses.link_check.link_changes import PageLinkChanges
 from crawling.uses.link_check.link_changes import list_link_changes as link_changes
-from crawling.uses.link_check.link_check import SLOW_SECONDS, list_problems
+from crawling.uses.link_check.link_check import (
+    SLOW_SECONDS,
+    ProblemChange,
+    list_changed,
+    list_problems,
+)
 from crawling.uses.link_check.link_sources import LinkSource
-from crawling.uses.link_check.problem_changes import ProblemChange, list_changed
 from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import (

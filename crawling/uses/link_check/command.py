@@ -29,8 +29,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import EDITABLE, edit_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
-from crawling.uses.link_check.junit import junit_lines
-from crawling.uses.link_check.link_check import SLOW_SECONDS, problem_rows
+from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
 
 WORDS = (

@@ -1,10 +1,12 @@
 """Problems that the links dataset tells, with what became of the addresses: broken links, plain
-HTTP on pages that came by HTTPS, and languages.
+HTTP on pages that came by HTTPS, and languages: tags (BCP 47) whose parts the IANA registry has.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -12,11 +14,14 @@ from django.db import connection
 from crawling.base.errors import BadOrder
 from crawling.datasets.query import ask
 from crawling.models import Run, Url, UrlState
-from crawling.uses.link_check.language_tags import is_language
 from crawling.uses.link_check.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
 
+#: RFC 5646, section 4.4.1
+LONGEST = 35
+#: The parts behind the language, in their order (section 2.1); there may be several variants.
+PARTS = ("extlang", "script", "region", "variant")
 #: The index has them by status, and then by id: of each status the first are read, not all. By the
 #: bare id PostgreSQL may look for those without one along the primary key, through all runs.
 FAILED = f"""
@@ -70,6 +75,44 @@ WRONG_PLAIN = {
     ProblemKind.MIXED_CONTENT: "A page that came by HTTPS needs it; browsers refuse it.",
     ProblemKind.PLAIN_HTTP: "It leads from HTTPS to plain HTTP.",
 }
+
+
+def is_language(tag: str) -> bool:
+    """In any case of its letters. A tag that begins with `x-`, or is registered as a whole, counts;
+    the part behind a single letter (an extension, or private use) is not looked at.
+    """
+    if not tag.isascii() or len(tag) > LONGEST:
+        return False
+    known, subtags = _registry(), tag.lower().split("-")
+    if tag.lower() in known["grandfathered"] or (subtags[0] == "x" and len(subtags) > 1):
+        return True
+    if subtags[0] not in known["language"]:
+        return False
+    kinds = list(PARTS)
+    for subtag in subtags[1:]:
+        if len(subtag) == 1 and subtag.isalnum():
+            return True
+        while kinds and subtag not in known[kinds[0]]:
+            del kinds[0]
+        if not kinds:
+            return False
+        if kinds[0] != "variant":
+            del kinds[0]
+    return True
+
+
+@cache
+def _registry() -> Mapping[str, frozenset[str]]:
+    """Subtags by their type, once in a process: that takes a tenth of a second, and so does the
+    import, which not each command is to wait for.
+    """
+    from langcodes.registry_parser import parse_registry
+
+    known = defaultdict[str, set[str]](set)
+    for record in parse_registry():  # type: ignore[no-untyped-call]
+        name = str(record.get("Subtag") or record.get("Tag") or "").lower()
+        known[str(record["Type"])].add(name)
+    return defaultdict(frozenset, {kind: frozenset(names) for kind, names in known.items()})
 
 
 class UrlFailure(NamedTuple):

@@ -1,15 +1,22 @@
-"""The problems of a run's links and pages, as lists and as files."""
+"""The problems of a run's links and pages, as lists and as files, and compared with another run.
+
+A JUnit report, which CI servers read, has a suite for each kind, and a failed case for each
+problem, under the page that is to be mended.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
+from itertools import groupby, islice
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
+from crawling.base.errors import BadOrder, CrawlError
 from crawling.models import Run
-from crawling.uses.link_check.certificate_problems import find_certificates
 from crawling.uses.link_check.dataset_problems import find_broken, find_insecure, find_languages
-from crawling.uses.link_check.fragment_problems import find_missing_fragments
 from crawling.uses.link_check.link_sources import (
     LinkSource,
     each_source,
@@ -19,6 +26,7 @@ from crawling.uses.link_check.link_sources import (
 )
 from crawling.uses.link_check.page_problems import (
     find_canonical,
+    find_certificates,
     find_orphans,
     find_redirected,
     find_repeated,
@@ -26,7 +34,11 @@ from crawling.uses.link_check.page_problems import (
     find_unread,
 )
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
-from crawling.uses.link_check.reading_problems import find_malformed, find_markup_errors
+from crawling.uses.link_check.reading_problems import (
+    find_malformed,
+    find_markup_errors,
+    find_missing_fragments,
+)
 
 #: seconds of an answer
 SLOW_SECONDS = 3.0
@@ -44,6 +56,10 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.MALFORMED: find_malformed,
     ProblemKind.HTML: find_markup_errors,
 }
+#: of a kind and run
+MOST_COMPARED = 20_000
+#: XML 1.0 has no place for these
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def list_problems(
@@ -133,3 +149,76 @@ def problem_rows(
             if not kind.is_of_links:
                 link = {**link, "page": problem.url}
             yield {**facts, **link}
+
+
+class ProblemChange(StrEnum):
+    """Between an earlier run and a later one."""
+
+    NEW = "new"
+    MENDED = "mended"
+
+
+class TooManyProblems(CrawlError):
+    """A run has more than 20,000 problems of this kind, too many to be compared; compare the files
+    of both runs instead.
+    """
+
+
+def list_changed(
+    old: Run, new: Run, kind: ProblemKind, change: ProblemChange, *, after: str = "", most: int
+) -> Found:
+    """Problems of a kind that only the new run has, or only the old one, by their addresses, with
+    the first links to each. An address that the new run did not meet any more counts as mended.
+
+    Reads all problems of the kind of both runs. Raises BadOrder for what is no key, TooManyProblems
+    and LinkSearchTookTooLong.
+    """
+    has, lacks = (new, old) if change is ProblemChange.NEW else (old, new)
+    known = {problem.url for problem in _all(lacks, kind)}
+    changed = [problem for problem in _all(has, kind) if problem.url not in known]
+    begin = _number(after)
+    shown, end = changed[begin : begin + most], begin + most
+    return with_sources(has, kind, shown), str(end) if len(changed) > end else None
+
+
+def _all(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
+    yield from islice(found := each_found(run, kind), MOST_COMPARED)
+    if next(found, None) is not None:
+        raise TooManyProblems
+
+
+def _number(after: str) -> int:
+    if after and not after.isdecimal():
+        raise BadOrder({"cursor": "It is no `next` of a page before."})
+    return int(after or 0)
+
+
+def junit_lines(kinds: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """rows: those of `problem_rows`, by kinds. A kind without any has a case that passed."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="link check">\n'
+    by_kind, clean = groupby(rows, lambda row: row["kind"]), list(kinds)
+    for kind, problems in by_kind:
+        while clean and (first := clean.pop(0)) != kind:
+            yield _clean(first)
+        yield f"<testsuite name={_attribute(kind)}>\n"
+        yield from map(_case, problems)
+        yield "</testsuite>\n"
+    yield from map(_clean, clean)
+    yield "</testsuites>\n"
+
+
+def _clean(kind: str) -> str:
+    name = _attribute(kind)
+    return f'<testsuite name={name}><testcase classname="all pages" name={name}/></testsuite>\n'
+
+
+def _case(row: Mapping[str, Any]) -> str:
+    page = _attribute(row["page"] or row["url"])
+    anchor = row["anchor"] and f"“{row['anchor']}”"
+    name = _attribute(" ".join(filter(None, (row["url"], anchor))))
+    failure = f"<failure type={_attribute(row['kind'])} message={_attribute(row['detail'])}/>"
+    return f"<testcase classname={page} name={name}>{failure}</testcase>\n"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(NO_XML.sub("\ufffd", text))

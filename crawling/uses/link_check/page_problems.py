@@ -1,20 +1,21 @@
-"""Problems that the rows of a run's pages tell: redirects, slow answers, canonical addresses,
-titles and descriptions, and pages to which no link leads.
+"""Problems that the rows of a run's pages and hosts tell: redirects, slow answers, canonical
+addresses, titles and descriptions, pages to which no link leads, and certificates that end soon.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from crawling.base.errors import BadOrder
 from crawling.base.timed import time_limit
 from crawling.datasets.query import LinkSearchTookTooLong, each_row
-from crawling.models import Page, Run, Url
+from crawling.models import HostQueue, Page, Run, Url
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
 from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
@@ -51,6 +52,8 @@ SELECT id, url, words, pages FROM (
 HTML = ("text/html", "application/xhtml+xml")
 #: of one page, in its place in the list
 Judged = tuple[Page, LinkProblem]
+#: ACME clients renew a certificate of 90 days when a third of them is left
+SOON = timedelta(days=30)
 
 
 def find_redirected(run: Run, after: str, most: int) -> Found:
@@ -270,3 +273,40 @@ def _read_key(after: str) -> tuple[datetime, int] | None:
 
 def _no_key() -> BadOrder:
     return BadOrder({"cursor": "It is no `next` of a page before."})
+
+
+def find_certificates(run: Run, after: str, most: int) -> Found:
+    """The first to end first; what has ended since the run is among them."""
+    now = timezone.now()
+    queues = HostQueue.objects.filter(run=run, certificate_ends_at__lt=now + SOON)
+    if after:
+        ends_at, pk = _read_ends(after)
+        same = Q(certificate_ends_at=ends_at, pk__gt=pk)
+        queues = queues.filter(Q(certificate_ends_at__gt=ends_at) | same)
+    rows = queues.order_by("certificate_ends_at", "pk").values_list(
+        "certificate_ends_at", "pk", "host__name"
+    )
+    found = list(rows[: most + 1])
+    problems = [
+        LinkProblem(ProblemKind.CERTIFICATE, f"https://{host}/", _ending(ends_at, now))
+        for ends_at, _, host in found[:most]
+        if ends_at
+    ]
+    if len(found) <= most or not (last := found[most - 1])[0]:
+        return problems, None
+    return problems, f"{last[0].isoformat()} {last[1]}"
+
+
+def _ending(ends_at: datetime, now: datetime) -> str:
+    day, days = f"{ends_at:%Y-%m-%d}", (ends_at - now).days
+    if ends_at <= now:
+        return f"Its certificate ended on {day}, unless it was renewed since."
+    return f"Its certificate ends on {day}, in {days} day{'' if days == 1 else 's'}."
+
+
+def _read_ends(after: str) -> tuple[datetime, int]:
+    moment, _, pk = after.partition(" ")
+    try:
+        return datetime.fromisoformat(moment), int(pk)
+    except ValueError as error:
+        raise BadOrder({"cursor": "It is no `next` of a page before."}) from error

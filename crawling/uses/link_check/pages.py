@@ -25,19 +25,21 @@ from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
-from crawling.uses.link_check.certificate_problems import SOON
-from crawling.uses.link_check.junit import junit_lines
 from crawling.uses.link_check.link_changes import (
     CHANGE_COLUMNS,
     each_link_change,
     list_link_changes,
 )
-from crawling.uses.link_check.link_check import SLOW_SECONDS, list_problems, problem_rows
-from crawling.uses.link_check.problem_changes import (
+from crawling.uses.link_check.link_check import (
+    SLOW_SECONDS,
     ProblemChange,
     TooManyProblems,
+    junit_lines,
     list_changed,
+    list_problems,
+    problem_rows,
 )
+from crawling.uses.link_check.page_problems import SOON
 from crawling.uses.link_check.problem_counts import counts_of
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.uses.link_check.reports import list_hosts, list_links, list_media

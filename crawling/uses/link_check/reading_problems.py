@@ -1,14 +1,22 @@
-"""Problems that a second reading tells of a page: links that are no URLs, and errors of markup, by
-their names in the standard.
+"""Problems that a second reading tells of a page: links that are no URLs, errors of markup, by
+their names in the standard, and links whose fragments name no place of the page that they lead to,
+also behind redirects.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
 from crawling.base.errors import BadOrder
-from crawling.datasets.query import ask
+from crawling.datasets.query import ask, each_row
 from crawling.datasets.second_reading import BAD_LINK, ERROR, HAS_BAD_LINKS, READ
 from crawling.models import Run
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
+from crawling.web.addresses import fingerprint
+from crawling.web.statuses import MOST_REDIRECTS
 
 #: text, count and line of an error
 OneError = dict[str, str | int]
@@ -22,6 +30,63 @@ WHERE tells IN ($page, $error) AND page_id IN (
 )
 GROUP BY page_id ORDER BY page_id
 """
+#: pages whose places are in memory together, and redirects that are followed together
+SLICE = 2_000
+#: how a key begins behind which links to redirects follow
+REDIRECTED = "redirected "
+SLICE_OF_PAGES = """
+SELECT fingerprint FROM findings WHERE tells = 'read' AND fingerprint >= $first
+ORDER BY fingerprint LIMIT $most
+"""
+#: every page has a top; others name a place of a script's own, or a text
+NAMES_PLACE = """fragment <> '' AND lower(fragment) <> 'top' AND fragment[1] NOT IN ('!', '/')
+    AND NOT contains(fragment, ':~:')"""
+#: By fingerprint alone: to read the targets as well would take three times as long.
+MISSING = f"""
+WITH named AS (
+    SELECT target_fingerprint AS known, fragment FROM links
+    WHERE target_fingerprint BETWEEN $first AND $last AND {NAMES_PLACE} GROUP BY ALL
+), pages AS (
+    SELECT fingerprint, text FROM findings
+    WHERE tells = 'read' AND fingerprint BETWEEN $first AND $last
+), places AS (
+    SELECT fingerprint, text FROM findings
+    WHERE tells = 'place' AND fingerprint BETWEEN $first AND $last
+)
+SELECT known, pages.text, fragment FROM named JOIN pages ON pages.fingerprint = known
+ANTI JOIN places ON places.fingerprint = known AND places.text = fragment
+ANTI JOIN places AS decoded
+    ON decoded.fingerprint = known AND decoded.text = TRY(url_decode(fragment))
+WHERE known > $first OR fragment > $behind ORDER BY known, fragment LIMIT $most
+"""  # noqa: S608  # constants
+#: A redirect hands the fragment of a link on, unless its Location has one of its own, which then
+#: counts (RFC 9110, section 10.2.2).
+IS_HANDED_ON = "element = '' AND attribute = 'location' AND fragment = ''"
+SLICE_OF_REDIRECTS = f"""
+SELECT page_id, page, target FROM links WHERE {IS_HANDED_ON} AND page_id >= $first
+ORDER BY page_id LIMIT $most
+"""  # noqa: S608  # constants
+NEXT_REDIRECTS = f"""
+SELECT page, target FROM links WHERE {IS_HANDED_ON} AND page IN (SELECT unnest($pages))
+"""  # noqa: S608  # constants
+MISSING_BEHIND = f"""
+WITH named AS (
+    SELECT DISTINCT page_id, url, leads_to, leads_to_url, fragment, behind FROM (
+        SELECT wanted.*, links.fragment FROM links
+        JOIN wanted ON wanted.known = links.target_fingerprint WHERE {NAMES_PLACE}
+    )
+), places AS (
+    SELECT fingerprint, text FROM findings
+    WHERE tells = 'place' AND fingerprint IN (SELECT leads_to FROM wanted)
+)
+SELECT page_id, url, leads_to_url, fragment FROM named
+SEMI JOIN (SELECT fingerprint FROM findings WHERE tells = 'read') pages
+    ON pages.fingerprint = leads_to
+ANTI JOIN places ON places.fingerprint = leads_to AND places.text = fragment
+ANTI JOIN places AS decoded
+    ON decoded.fingerprint = leads_to AND decoded.text = TRY(url_decode(fragment))
+WHERE fragment > behind ORDER BY page_id, fragment
+"""  # noqa: S608  # constants
 
 
 def find_markup_errors(run: Run, after: str, most: int) -> Found:
@@ -63,3 +128,97 @@ def _number(text: str) -> int:
         return int(text)
     except ValueError as error:
         raise BadOrder({"cursor": "It is no `next` of a page before."}) from error
+
+
+class _Redirect(NamedTuple):
+    page_id: int
+    url: str
+    leads_to: str
+
+
+def find_missing_fragments(run: Run, after: str, most: int) -> Found:
+    """Of links to pages, then of links to redirects. A list may be short although there are
+    more.
+    """
+    if after.startswith(REDIRECTED):
+        return _behind_redirects(run, after.removeprefix(REDIRECTED), most)
+    found, following = _on_pages(run, after, most)
+    if following is not None or len(found) >= most:
+        return found, following or f"{REDIRECTED}0 "
+    further, following = _behind_redirects(run, "0 ", most - len(found))
+    return found + further, following
+
+
+def _on_pages(run: Run, after: str, most: int) -> Found:
+    known, _, behind = after.partition(" ")
+    first = _number(known) if after else -(2**63)
+    some = [one for (one,) in ask(run, SLICE_OF_PAGES, {"first": first, "most": SLICE})]
+    if not some:
+        return [], None
+    values = {"first": first, "last": some[-1], "behind": behind, "most": most + 1}
+    rows = ask(run, MISSING, values)
+    problems = [
+        LinkProblem(
+            ProblemKind.FRAGMENT, f"{target}#{fragment}", f"The page has no id “{fragment}”."
+        )
+        for _, target, fragment in rows[:most]
+    ]
+    if len(rows) > most:
+        return problems, f"{rows[most - 1][0]} {rows[most - 1][2]}"
+    return problems, f"{some[-1] + 1} " if len(some) == SLICE else None
+
+
+def _behind_redirects(run: Run, after: str, most: int) -> Found:
+    page_id, _, behind = after.partition(" ")
+    first = _number(page_id)
+    rows = ask(run, SLICE_OF_REDIRECTS, {"first": first, "most": SLICE})
+    some = _followed(run, [_Redirect(*row) for row in rows])
+    following = f"{REDIRECTED}{rows[-1][0] + 1} " if len(rows) == SLICE else None
+    if not some:
+        return [], following
+    missing = each_row(run, MISSING_BEHIND, _wanted(some, first, behind))
+    found = list(islice(missing, most + 1))
+    problems = [
+        LinkProblem(
+            ProblemKind.FRAGMENT,
+            f"{url}#{fragment}",
+            f"It redirects to {leads_to}, which has no id “{fragment}”.",
+        )
+        for _, url, leads_to, fragment in found[:most]
+    ]
+    if len(found) > most:
+        return problems, f"{REDIRECTED}{found[most - 1][0]} {found[most - 1][3]}"
+    return problems, following
+
+
+def _followed(run: Run, redirects: list[_Redirect]) -> list[_Redirect]:
+    """The same with the ends of their chains; a chain in which a Location has a fragment ends
+    there, and no page is at its end.
+    """
+    ended: list[_Redirect] = []
+    for _ in range(MOST_REDIRECTS):
+        if not redirects:
+            break
+        pages = list({one.leads_to for one in redirects})
+        targets: dict[str, str] = dict(ask(run, NEXT_REDIRECTS, {"pages": pages}))
+        ended += [one for one in redirects if one.leads_to not in targets]
+        redirects = [
+            one._replace(leads_to=targets[one.leads_to])
+            for one in redirects
+            if one.leads_to in targets
+        ]
+    return ended
+
+
+def _wanted(redirects: list[_Redirect], first: int, behind: str) -> dict[str, Any]:
+    """The columns of a table; behind: the fragment up to which those of the first are known."""
+    urls, ends = [one.url for one in redirects], [one.leads_to for one in redirects]
+    passed = [behind if one.page_id == first else "" for one in redirects]
+    return {
+        "page_id": np.array([one.page_id for one in redirects], dtype=np.int64),
+        "known": np.array([fingerprint(url) for url in urls], dtype=np.int64),
+        "url": np.array(urls, dtype=object),
+        "leads_to": np.array([fingerprint(url) for url in ends], dtype=np.int64),
+        "leads_to_url": np.array(ends, dtype=object),
+        "behind": np.array(passed, dtype=object),
+    }

@@ -9,12 +9,14 @@ from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, RunNumber, Text, may_view
-from crawling.uses.search.found import HitRow, ValueCount, labelled
 from crawling.uses.search.search import (
     LONGEST_QUERY,
     MOST_BEFORE,
     ROWS,
+    HitRow,
     SearchFilter,
+    ValueCount,
+    labelled,
     search_texts,
 )
 from serving.access import AuthenticatedRequest

@@ -12,8 +12,7 @@ from django.core.management.base import OutputWrapper
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.uses.search.found import HitRow
-from crawling.uses.search.search import SearchFilter, search_texts
+from crawling.uses.search.search import HitRow, SearchFilter, search_texts
 from serving.listing.columns import row_of
 
 WORDS = "search the texts of stored pages"

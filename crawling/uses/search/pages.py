@@ -11,15 +11,16 @@ from django.urls import path
 
 from allocation.wording import whole_number
 from crawling.base.errors import IndexBroken, UnknownCrawl, UnknownRun
-from crawling.uses.search.found import WORDS, labelled
 from crawling.uses.search.queries import BadQuery
 from crawling.uses.search.search import (
     LIMITS,
     LONGEST_QUERY,
     MOST_BEFORE,
     ROWS,
+    WORDS,
     SearchFilter,
     SearchResult,
+    labelled,
     search_texts,
 )
 from serving.access import AuthenticatedRequest, authenticated

@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated
 
 import tantivy
 from django.db.models import Max
@@ -22,6 +24,8 @@ from crawling.uses.search.queries import query_of, read_query
 from crawling.uses.search.snippets import SnippetPart, SnippetWriter
 from crawling.web.documents.base import MOST_TEXT as OF_OTHERS
 from crawling.web.documents.html_text import MOST_TEXT as OF_HTML
+from crawling.web.languages import NAMES
+from serving.listing.columns import Column
 
 ROWS = 20
 #: rows before these cost as much as those that are shown
@@ -35,6 +39,14 @@ LIMITS = (
 SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
 #: what the pages found are counted by, and the most values of each
 COUNTED = {"crawl": 10, "host": 10, "type": 10, "month": 12, "language": 10}
+#: what the pages found are counted by, and the words for it
+WORDS = {
+    "crawl": "Crawl",
+    "host": "Host",
+    "type": "Type",
+    "month": "Month",
+    "language": "Language",
+}
 
 
 @dataclass(frozen=True)
@@ -158,3 +170,45 @@ def _hits(
         if page is not None:  # else it was withdrawn or deleted while this was asked
             language = document.get_first("language") or ""
             yield Hit(page, score, snippets.snippet(document), language)
+
+
+@dataclass(frozen=True)
+class ValueCount:
+    value: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True)
+class HitRow:
+    """A page that was found."""
+
+    crawl: Annotated[int, Column(of="page.run.crawl_id")]
+    crawl_name: Annotated[str, Column(of="page.run.crawl.name")]
+    run: Annotated[int, Column(of="page.run.number")]
+    page: Annotated[int, Column("its id, as in `/crawls/{crawl_id}/pages`", of="page.pk")]
+    url: Annotated[str, Column(of="page.url.url")]
+    title: Annotated[str, Column(of="page.title")]
+    language: Annotated[str, Column("code; empty: not known")]
+    content_type: Annotated[str, Column(of="page.content_type")]
+    fetched_at: Annotated[datetime, Column(of="page.fetched_at")]
+    score: Annotated[float, Column(of="rounded_score")]
+    snippet: Sequence[SnippetPart]
+
+
+def labelled(result: SearchResult) -> dict[str, list[ValueCount]]:
+    """The counts of what is worth showing, with a label for each value. One query."""
+    crawls = [int(value) for value, _ in result.counts.get("crawl", ())]
+    names = dict(CrawlJob.objects.filter(pk__in=crawls).values_list("pk", "name"))
+    labels: Mapping[str, Mapping[str, str]] = {
+        "crawl": {str(pk): name for pk, name in names.items()},
+        "language": {**NAMES, "": "not known"},
+    }
+    return {
+        name: [
+            ValueCount(value, labels.get(name, {}).get(value, value), count)
+            for value, count in result.counts[name]
+        ]
+        for name in WORDS
+        if result.counts.get(name)
+    }

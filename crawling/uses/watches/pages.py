@@ -1,13 +1,17 @@
-"""The watches of a crawl: a list, a form that makes one, and the events that they found."""
+"""The watches of a crawl and their events as a page, and the feed of a watch, for feed readers,
+which have no account.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_safe
 
 from crawling.base.errors import CrawlError
 from crawling.dashboard.base.panels import Link, Place, form_with_page, page_of_crawl
@@ -18,7 +22,7 @@ from crawling.models import CrawlJob
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.runs.crawls.share_links import SharedKind
 from crawling.uses.watches.api import feed_address
-from crawling.uses.watches.feed_page import feed
+from crawling.uses.watches.feed import atom, watch_of
 from crawling.uses.watches.models import PageEvent, Watch
 from crawling.uses.watches.watching import (
     WatchFields,
@@ -30,13 +34,32 @@ from crawling.uses.watches.watching import (
     watches_by,
 )
 from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.secret_addresses import HEADERS, exceeds_shared_reports
+from serving.visitors import seconds_left
 
+TYPE = "application/atom+xml; charset=utf-8"
 SHOWN = 50
 KINDS = (
     (UrlRuleKind.PAGE, "one page", "https://example.org/prices"),
     (UrlRuleKind.PATTERN, "all addresses that hold this expression (RE2)", "/prices/[0-9]+$"),
     (UrlRuleKind.HOST, "one host", "www.example.org"),
 )
+
+
+@require_safe
+@sensitive_variables("token")
+def feed(request: HttpRequest, token: str) -> HttpResponse:
+    """The events of the watch that the token opens; an unknown token and one that was renewed are
+    answered alike.
+    """
+    if exceeds_shared_reports(request):
+        again = {"Retry-After": str(seconds_left())}
+        return HttpResponse("Too many requests; try again later.", status=429, headers=again)
+    watch = watch_of(token)
+    if watch is None:
+        return HttpResponse("This address opens no feed.", status=404, headers=HEADERS)
+    text = atom(watch, feed_address(watch))
+    return HttpResponse(text, headers=HEADERS, content_type=TYPE)
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))

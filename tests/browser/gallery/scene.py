@@ -27,8 +27,7 @@ from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, stop
-from crawling.uses.copies.asked import request_text_search
-from crawling.uses.copies.jobs import COPIES, PASSAGES, TEXT_COPIES
+from crawling.uses.copies.jobs import COPIES, PASSAGES, TEXT_COPIES, request_text_search
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.withdrawals.file_removal import remove_records

@@ -22,8 +22,7 @@ from crawling.jobs.rq_jobs import (
 )
 from crawling.previews.jobs import KINDS as QUESTIONS
 from crawling.uses.checkpoints.jobs import CHECKPOINT
-from crawling.uses.exports.mirror.jobs import MIRROR
-from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.exports.jobs import MIRROR, WACZ
 from crawling.uses.extraction.jobs import EXTRACTION
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_graph.jobs import LINK_GRAPH

@@ -155,7 +155,7 @@ PREFIXES = {
     "crawling.models.access:CONTACT": ["https://", "mailto:"],
     "crawling.models.access:PRODUCT_TOKEN": [],
     "crawling.dashboard.run.log:WORKER": [],
-    "crawling.uses.link_check.junit:NO_XML": [],
+    "crawling.uses.link_check.link_check:NO_XML": [],
     "crawling.dashboard.pages.filter:STATUS": ["1"],
     "crawling.web.addresses:PORT": ["a:1", ":"],
     "crawling.web.fetch.challenges:TOKEN": ["a"],

@@ -2,19 +2,22 @@
 runs of a crawl, with the newest stored document of each URL.
 
 To be called by a background job or a command: this reads foreign documents. In memory is one that
-is rewritten, or a piece of another.
+is rewritten, or a piece of another. `zipfile` keeps some 400 bytes of each file in memory until the
+end, where it writes the directory of them: they are kept in a file here.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from itertools import chain
 from pathlib import Path
 from sqlite3 import OperationalError
+from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from crawling.archive.selection import files_here, foreign_payloads
@@ -22,13 +25,16 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.stored_documents import stored_document
 from crawling.machine.work_folders import work_folder
 from crawling.models import ArchiveFile, Page, Run
-from crawling.uses.exports.layout import Layout, LayoutWriter
-from crawling.uses.exports.mirror.directory_on_disk import zip_file
 from crawling.uses.exports.mirror.file_paths import FilePaths, relative
 from crawling.uses.exports.mirror.rewriter import PAGES, Rewriter
-from crawling.uses.exports.run_export import pending_withdrawals
+from crawling.uses.exports.run_export import Layout, LayoutWriter, pending_withdrawals
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
+#: what the directory has of a file, beside its name and date
+KEPT = (
+    *("compress_type", "flag_bits", "CRC", "compress_size", "file_size", "header_offset"),
+    *("create_version", "extract_version", "external_attr"),
+)
 START = "index.html"
 #: pages that the start page names
 MOST_NAMED = 1000
@@ -40,6 +46,51 @@ MOVED = """<!doctype html><meta charset="utf-8">{refresh}<title>Moved</title>
 <p>This page has moved to <a href="{link}">{link}</a>.</p>
 """
 REFRESH = '<meta http-equiv="refresh" content="0; url={link}">'
+
+
+class DirectoryOnDisk(list[ZipInfo]):
+    def __init__(self, file: IO[str]) -> None:
+        super().__init__()
+        self._file, self._count = file, 0
+
+    def append(self, info: ZipInfo) -> None:
+        told = [info.filename, info.date_time, [getattr(info, name) for name in KEPT]]
+        self._file.write(json.dumps(told) + "\n")
+        self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[ZipInfo]:
+        self._file.seek(0)
+        for line in self._file:
+            name, (year, month, day, hour, minute, second), facts = json.loads(line)
+            info = ZipInfo(name, (year, month, day, hour, minute, second))
+            for fact, value in zip(KEPT, facts, strict=True):
+                setattr(info, fact, value)
+            yield info
+
+
+class _NoNames(dict[str, ZipInfo]):
+    """The names of a `ZipFile`, which warns of one that comes twice: here none does."""
+
+    def __setitem__(self, name: str, info: ZipInfo) -> None:
+        pass
+
+
+@contextmanager
+def zip_file(out: LayoutWriter, directory: Path) -> Iterator[ZipFile]:
+    """A ZIP file that is written to `out`; directory: a new file for what is known of its files.
+
+    At the end of the block the directory is in `out`.
+    """
+    with directory.open("x+") as file:
+        archive = ZipFile(cast(IO[bytes], out), "w", ZIP_DEFLATED)
+        archive.filelist, archive.NameToInfo = DirectoryOnDisk(file), _NoNames()
+        try:
+            yield archive
+        finally:
+            archive.close()
 
 
 @dataclass

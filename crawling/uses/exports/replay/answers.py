@@ -18,17 +18,19 @@ from django.db import close_old_connections
 
 from crawling.base.errors import NotFound
 from crawling.uses.exports.reading import read
-from crawling.uses.exports.replay.policies import (
+from crawling.uses.exports.run_export import RunExport
+from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
+from crawling.uses.exports.wacz.origins import (
     ALLOWS,
     SANDBOX,
     STYLE,
     frame_headers,
+    origin_of,
     player_headers,
     player_policy,
+    run_asked,
+    site,
 )
-from crawling.uses.exports.run_export import RunExport
-from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
-from crawling.uses.exports.wacz.origins import origin_of, run_asked, site
 
 StartResponse = Callable[..., Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]

@@ -13,9 +13,9 @@ from django.core.cache import cache
 
 from crawling.base.errors import NotFound
 from crawling.installation.permissions import may_act
-from crawling.uses.exports.rows import made_export
+from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.run_export import RunExport
-from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.exports.state import made_export
 
 #: as for a WARC file: answers are in it as they came, with the cookies that they set
 PERMISSION = "crawling.change_crawljob"

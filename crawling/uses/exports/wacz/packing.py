@@ -7,28 +7,28 @@ Each byte of the archive is read once, for its hashes; in memory is a piece at a
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
-from typing import IO, Any, cast
+from typing import IO, Any, BinaryIO, cast
 from uuid import uuid4
 from zipfile import ZipFile, ZipInfo
 
 from django.db.models import F, QuerySet
 
-from crawling.archive.reader import CommittedBytes, asked_facts, opened, packed_record, pieces
-from crawling.archive.records import packed, warcinfo
+from crawling.archive.reader import asked_facts
+from crawling.archive.reader import CommittedBytes, opened, packed_record, pieces
+from crawling.archive.records import END, packed, warcinfo
 from crawling.archive.rewriting import joined, ranges_of
 from crawling.archive.selection import FOREIGN, files_here, foreign_payloads
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
-from crawling.uses.exports.layout import Layout, LayoutWriter
 from crawling.uses.exports.reading import filled
-from crawling.uses.exports.run_export import pending_withdrawals
-from crawling.uses.exports.wacz.record_headers import header_at, header_of
+from crawling.uses.exports.run_export import Layout, LayoutWriter, pending_withdrawals
 from crawling.uses.exports.wacz.search_index import (
     BEGINNING,
     INDEX_NAME,
@@ -37,6 +37,10 @@ from crawling.uses.exports.wacz.search_index import (
     index_line,
 )
 
+#: of the record, compressed: almost all headers are shorter
+HEAD_BYTES = 16 * 1024
+#: with the longest of URLs, and that of the record to which a revisit refers
+MOST_HEADER = 256 * 1024
 VERSION = "1.1.1"
 #: a file with more records of withdrawn pages than that, apart from one another, is given out once
 #: it is rewritten
@@ -47,6 +51,42 @@ HTML = ("text/html", "application/xhtml+xml")
 COLUMNS = ("url__url", "url__depth", "status", "content_type", "title", "archive_offset")
 #: where a piece is: source and offset there, as of a segment
 Place = tuple[int, int]
+
+
+def header_at(file: BinaryIO, offset: int, length: int) -> Mapping[str, str]:
+    """The fields of the header of the record at a place of a file. Raises ArchiveTrouble."""
+    file.seek(offset)
+    start = file.read(min(length, HEAD_BYTES))
+    fields = _fields(start)
+    if fields is None:
+        fields = _fields(start + file.read(min(length, MOST_HEADER) - len(start)))
+    return _there(fields)
+
+
+def header_of(packed: bytes) -> Mapping[str, str]:
+    """The fields of a record's header, by their names in lower case, from the beginning of its gzip
+    member. Raises ArchiveTrouble.
+    """
+    return _there(_fields(packed))
+
+
+def _there(fields: Mapping[str, str] | None) -> Mapping[str, str]:
+    if fields is None:
+        raise ArchiveTrouble("A record has no header.")
+    return fields
+
+
+def _fields(packed: bytes) -> Mapping[str, str] | None:
+    try:
+        start = zlib.decompressobj(31).decompress(packed, MOST_HEADER)
+    except zlib.error as error:
+        raise ArchiveTrouble(f"A record cannot be unpacked: {error}.") from error
+    header, end, _ = start.partition(END)
+    if not end:
+        return None
+    lines = header.decode(errors="replace").split("\r\n")[1:]
+    fields = (line.partition(":") for line in lines)
+    return {name.strip().lower(): value.strip() for name, _, value in fields}
 
 
 @dataclass

@@ -15,12 +15,10 @@ from crawling.datasets.catch_up import catch_up
 from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, Page, Run
+from crawling.uses.copies import clusters
 from crawling.uses.copies import jobs as copies_jobs
-from crawling.uses.copies import near
-from crawling.uses.copies.clusters import find_clusters
-from crawling.uses.copies.near import TooManyNearCopies, near_pairs
-from crawling.uses.copies.passages import compare_texts
-from crawling.uses.copies.supplied import find_pages
+from crawling.uses.copies.clusters import TooManyNearCopies, find_clusters, near_pairs
+from crawling.uses.copies.supplied import compare_texts, find_pages
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -93,7 +91,7 @@ def test_pairs_of_near_simhashes_are_those_that_comparing_each_with_each_finds(m
     pairs = zip(*near_pairs(simhashes), strict=True)
 
     assert {frozenset(map(int, pair)) for pair in pairs} == {p for p in expected if len(p) == 2}
-    monkeypatch.setattr(near, "MOST_PAIRS", 10)
+    monkeypatch.setattr(clusters, "MOST_PAIRS", 10)
     with pytest.raises(TooManyNearCopies):
         near_pairs(simhashes)
 

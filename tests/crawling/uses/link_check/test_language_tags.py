@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.uses.link_check.language_tags import is_language
+from crawling.uses.link_check.dataset_problems import is_language
 
 KNOWN = ["en", "en-gb", "zh-Hant-TW", "es-419", "de-de-1996", "sl-rozaj-biske", "zh-yue-hk", "iw"]
 WHOLE = ["en-us-u-islamcal", "i-klingon", "x-mine"]

@@ -20,8 +20,7 @@ from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, LogLine, Page, Run, Url, UrlState
 from crawling.uses.link_check import page_problems
 from crawling.uses.link_check.dataset_problems import failed_urls
-from crawling.uses.link_check.junit import junit_lines
-from crawling.uses.link_check.link_check import list_problems, problem_rows
+from crawling.uses.link_check.link_check import junit_lines, list_problems, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup

@@ -14,7 +14,7 @@ from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.start import start_run
-from crawling.uses.link_check import problem_changes, problem_counts
+from crawling.uses.link_check import link_check, problem_counts
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_check.link_check import list_problems
 from crawling.uses.link_check.problem_counts import counts_of
@@ -124,7 +124,7 @@ def test_two_runs_show_which_problems_are_new_and_which_were_mended(runs, queue,
     (compared,) = [link["href"] for link in links if link.text == "Problems compared"]
     assert shown_of(viewer.get(compared)) == [f"{site.url}/away"]
 
-    monkeypatch.setattr(problem_changes, "MOST_COMPARED", 1)
+    monkeypatch.setattr(link_check, "MOST_COMPARED", 1)
     assert "too many to be compared" in viewer.get(page, {"change": "new"}).content.decode()
     answer = viewer.get(f"/api/v1/crawls/{new.crawl_id}/reports/problems", {"against": 1})
     assert answer.status_code == 409

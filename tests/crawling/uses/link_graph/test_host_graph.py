@@ -15,6 +15,7 @@ from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import work_here
 from crawling.models import Run
 from crawling.uses.link_graph import drawings
+from crawling.uses.link_graph.drawing_steps import positions
 from crawling.uses.link_graph.drawings import (
     MOST_NODES,
     HostNodes,
@@ -25,7 +26,6 @@ from crawling.uses.link_graph.drawings import (
     lines_of,
 )
 from crawling.uses.link_graph.jobs import LINK_GRAPH
-from crawling.uses.link_graph.layout import positions
 from tests.crawling.pages import browser, soup
 
 

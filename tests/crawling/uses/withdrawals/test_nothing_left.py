@@ -30,9 +30,8 @@ from crawling.models import Inquiry, InquiryKind, Page
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.start import start_run
 from crawling.uses.alerts.listeners import save_listener
-from crawling.uses.exports.mirror.jobs import LATEST_MIRROR, MIRROR
-from crawling.uses.exports.rows import request_export
-from crawling.uses.exports.wacz.jobs import WACZ
+from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
+from crawling.uses.exports.state import request_export
 from crawling.uses.extraction.jobs import request_extraction
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_graph.jobs import LINK_GRAPH

@@ -17,8 +17,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.parts import MOST_BEHIND, clear, pages_behind
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run
-from crawling.uses.link_check.junit import junit_lines
-from crawling.uses.link_check.link_check import SLOW_SECONDS, problem_rows
+from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import list_links
 

@@ -47,24 +47,8 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W021",  # nor is a place on the browsers' preload list
 ]
 
-#: of crawls: `crawling/uses/`
-USES = (
-    "alerts",
-    "checkpoints",
-    "copies",
-    "exports",
-    "extraction",
-    "imports",
-    "link_check",
-    "link_graph",
-    "planner",
-    "revisits",
-    "search",
-    "seed_sources",
-    "structured_data",
-    "watches",
-    "withdrawals",
-)
+#: of crawls: each folder is one
+USES = sorted(path.parent.name for path in (BASE_DIR / "crawling" / "uses").glob("*/__init__.py"))
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",

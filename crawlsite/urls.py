@@ -5,7 +5,7 @@ from django.contrib.auth import views as auth_views
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from crawling.base.use import offered, uses
+from crawling.base.use import address_of, offered, uses
 from crawling.dashboard.hosts.urls import names
 from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.administration.passwords import own_password
@@ -31,7 +31,7 @@ urlpatterns = [
     path("resources/", include("allocation.urls")),
     path("dns/", include(names)),
     path("dns/", include("dnscache.urls")),
-    *(path(use.address, include(f"{use.name}.pages")) for use in uses() if use.address),
+    *(path(at, include(f"{use.name}.pages")) for use in uses() if (at := address_of(use))),
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("shared/<slug:token>/", report, name="shared-report"),

@@ -16,6 +16,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
+from crawling.jobs.kinds import OF_TABLES, kinds_of_runs
 from crawling.jobs.running import run_job, work_here
 from crawling.models import ArchiveFile, BackgroundJob, CrawlJob, Host, Page, Run, Team
 from crawling.models.inquiries import InquiryKind
@@ -37,7 +38,6 @@ from crawling.uses.exports.state import request_export
 from crawling.uses.extraction.asked import request_tables
 from crawling.uses.extraction.jobs import open_extraction
 from crawling.uses.imports.jobs import IMPORT
-from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
 from crawling.uses.watches.watching import WatchFields, create_watch
@@ -156,7 +156,9 @@ def furnish(site, *, by: User, data: str = "") -> dict[str, object]:
     second = do_shifts(start_run(crawl, by=by))
     catch_up(second.pk)
     read_again(second.pk)
-    work_here(open_job(LINK_GRAPH, second, by=None))
+    for kind in kinds_of_runs().values():
+        if kind.effects is OF_TABLES:
+            work_here(open_job(kind, second, by=None))
     plan_crawl(crawl.pk)
     edit_crawl(crawl, {"max_pages": 100}, by=by)
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)

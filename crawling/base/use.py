@@ -1,5 +1,5 @@
-"""How a use of crawls (`crawling/uses/`) adds to the product. Its folder is a Django app; the rooms
-of the crawler find what it offers by the names of its modules, each of which may be missing.
+"""How a use of crawls adds to the product. Its folder in `crawling/uses/` is a Django app; the
+rooms of the crawler find what it offers by the names of its modules, each of which may be missing.
 
 `jobs`      `KINDS` of background jobs, `FUNCTIONS` that workers call beside them, `DUTIES` of the
             scheduler
@@ -9,7 +9,9 @@ of the crawler find what it offers by the names of its modules, each of which ma
 `api`       `ROUTERS`: endpoints, by the beginning of their addresses and their group
 `command`   `COMMANDS` of `./crawl` (`crawling.dashboard.management.command_words`)
 
-Its app connects receivers to events of crawls (`crawling.installation.events`) as it is ready.
+A use has an `apps.py` with a Use if its pages have an address of their own, if administrators need
+permissions for it, or if its receivers are connected to events of crawls
+(`crawling.installation.events`) as it is ready; otherwise Django's plain app will do.
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ from typing import Any
 from django.apps import AppConfig, apps
 from django.utils.module_loading import module_has_submodule
 
+#: of the uses; another app is one if its configuration is a Use
+PACKAGE = "crawling.uses."
+
 
 class Use(AppConfig):
-    """The app of a use."""
+    """The app of a use that says more than its modules do."""
 
     # Django takes the only class of an `apps.py` that is not marked so
     default = False
@@ -36,22 +41,29 @@ class Use(AppConfig):
     def __init_subclass__(cls) -> None:
         cls.default = True
 
-    @cache  # noqa: B019  # there are as many as apps, for as long as the process
-    def part(self, name: str) -> Any:
-        """The module of that name, or None."""
-        if self.module is None or not module_has_submodule(self.module, name):
-            return None
-        return import_module(f"{self.name}.{name}")
+
+@cache
+def uses() -> list[AppConfig]:
+    """The installed uses, by name."""
+    found = apps.get_app_configs()
+    of_crawls = (app for app in found if isinstance(app, Use) or app.name.startswith(PACKAGE))
+    return sorted(of_crawls, key=lambda use: use.label)
+
+
+def address_of(use: AppConfig) -> str:
+    """Empty: its pages are among those of crawls."""
+    return use.address if isinstance(use, Use) else ""
 
 
 @cache
-def uses() -> list[Use]:
-    """The installed uses, by name."""
-    found = (app for app in apps.get_app_configs() if isinstance(app, Use))
-    return sorted(found, key=lambda use: use.label)
+def part(use: AppConfig, name: str) -> Any:
+    """The module of that name in a use, or None."""
+    if use.module is None or not module_has_submodule(use.module, name):
+        return None
+    return import_module(f"{use.name}.{name}")
 
 
 def offered(module: str, name: str) -> Iterator[Any]:
     """All that uses offer under a name in their modules of one name."""
     for use in uses():
-        yield from getattr(use.part(module), name, ())
+        yield from getattr(part(use, module), name, ())

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.base.use import uses
+from crawling.base.use import address_of, part, uses
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.crawls import cancel_views
 from crawling.dashboard.crawls import views as crawls
@@ -103,5 +103,5 @@ urlpatterns = [
     ),
 ]
 for use in uses():
-    if not use.address:
-        urlpatterns += getattr(use.part("pages"), "urlpatterns", [])
+    if not address_of(use):
+        urlpatterns += getattr(part(use, "pages"), "urlpatterns", [])

@@ -56,7 +56,15 @@ OF_ROWS = {
     JobEvent.RESTORED: JobEffect.KEEP,
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
-#: what a job that no user asks for has done is of interest for this long
+#: of jobs whose results quote pages, in their rows or files; a rewriting comes after the withdrawal
+#: of what it removes, which has forgotten them
+OF_TABLES = {
+    JobEvent.DELETED: JobEffect.FORGET,
+    JobEvent.WITHDRAWN: JobEffect.FORGET,
+    JobEvent.RESTORED: JobEffect.FORGET,
+    JobEvent.REWRITTEN: JobEffect.KEEP,
+}
+#: what a job that no user asks for has done is of interest for so long
 KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 
 

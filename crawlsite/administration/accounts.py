@@ -20,10 +20,7 @@ from django.db.models import Prefetch, QuerySet
 
 from allocation.wording import some
 from crawling.base.audit import note
-from crawling.base.use import uses
-from crawling.installation.permissions import may_act
-from crawling.runs.crawls.share_links import SharedItem, shared_items
-from crawling.runs.crawls.teams import steering_user
+from crawling.base.use import Use, uses
 from crawlsite.administration.passwords import give_password
 from crawlsite.models import ApiToken
 from crawlsite.refusal_pages import ADMINISTRATOR
@@ -58,7 +55,7 @@ ADMINISTER = (
     "auth.change_user",
     "auth.view_group",
     "admin.view_logentry",
-    *(permission for use in uses() for permission in use.administrators_may),
+    *(one for use in uses() if isinstance(use, Use) for one in use.administrators_may),
 )
 ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPERATE + ADMINISTER}
 #: no role: the user can log in and see nothing

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
 from wsgiref.headers import Headers
 
 import django
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from whitenoise import WhiteNoise
 
+from crawling.base.use import part
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.private_files import keep_private
 
@@ -27,8 +27,7 @@ def make_application() -> Callable[..., Iterable[bytes]]:
     keep_private()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
-    exports: Any = apps.get_app_config("exports")
-    answers = exports.part("replay.answers")
+    answers = part(apps.get_app_config("exports"), "replay.answers")
 
     def add_headers(headers: Headers, path: str, url: str) -> None:
         for name, value in answers.player_headers().items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from crawling.datasets.parts import links_written
 from crawling.installation.pools import memory_to_hold
-from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
+from crawling.jobs.kinds import OF_TABLES, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob
 
@@ -38,14 +38,7 @@ LINK_GRAPH = JobKind(
     in_child=True,
     has_files=True,
     keeps_latest_only=True,
-    # its tables have addresses and titles of pages; a rewriting comes after the withdrawal of what
-    # it removes, which has forgotten them
-    effects={
-        JobEvent.DELETED: JobEffect.FORGET,
-        JobEvent.WITHDRAWN: JobEffect.FORGET,
-        JobEvent.RESTORED: JobEffect.FORGET,
-        JobEvent.REWRITTEN: JobEffect.KEEP,
-    },
+    effects=OF_TABLES,
 )
 
 

@@ -1,6 +1,0 @@
-from crawling.base.use import Use
-
-
-class ExtractionConfig(Use):
-    name = "crawling.uses.extraction"
-    verbose_name = "Extraction"

@@ -12,6 +12,8 @@ from django.http import StreamingHttpResponse
 from serving.row_lines import csv_lines, lines_of
 
 PARQUET = "application/vnd.apache.parquet"
+#: kinds of files of rows, and the words of the links to them
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
 #: by the ending of a file its type
 TYPES = {
     "csv": "text/csv; charset=utf-8",

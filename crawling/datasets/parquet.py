@@ -142,22 +142,31 @@ def _opened(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection
 
 def put_part(name: str, rows: Sequence[LinkRow]) -> int:
     """Store a part; returns its size in bytes. Raises OSError."""
-    return put_query(name, STORED, _columns(COLUMNS, rows))[1]
+    return put_rows(name, STORED, COLUMNS, rows)[1]
 
 
 def put_findings(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store what was found on a part's pages, of the columns FINDINGS. Raises OSError."""
-    return put_query(name, STORED_FINDINGS, _columns(FINDINGS, rows))[1]
+    return put_rows(name, STORED_FINDINGS, FINDINGS, rows)[1]
 
 
 def put_texts(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store the texts of a part's pages, of the columns TEXTS. Raises OSError."""
-    return put_query(name, "SELECT * FROM given ORDER BY page_id", _columns(TEXTS, rows))[1]
+    return put_rows(name, "SELECT * FROM given ORDER BY page_id", TEXTS, rows)[1]
 
 
 def put_structured(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store the structured data of a part's pages, of the columns STRUCTURED. Raises OSError."""
-    return put_query(name, STORED_STRUCTURED, _columns(STRUCTURED, rows))[1]
+    return put_rows(name, STORED_STRUCTURED, STRUCTURED, rows)[1]
+
+
+def put_rows(
+    name: str, query: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> tuple[int, int]:
+    """Store rows of these columns, of which NUMBERS are numbers and others texts, as the query has
+    them; returns how many they are, and the size in bytes. Raises OSError.
+    """
+    return put_query(name, query, _columns(columns, rows))
 
 
 def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from django.core.management.base import CommandError, OutputWrapper
 
-from serving.downloads import Download
+from serving.downloads import ENDINGS, Download
 from serving.listing.row_list import BadListRequest, ListFilter, RowList
 
 Row = TypeVar("Row")
@@ -47,7 +47,11 @@ def _fitting(one: ListFilter, text: str) -> str:
 
 
 def add_row_options(
-    parser: ArgumentParser, noun: str = "rows", *, usual: int = 20, endings: Collection[str] = ()
+    parser: ArgumentParser,
+    noun: str = "rows",
+    *,
+    usual: int = 20,
+    endings: Collection[str] = ENDINGS,
 ) -> None:
     """How many rows are printed, and the file of all of them, if it may be had."""
     parser.add_argument(
@@ -91,7 +95,9 @@ def print_rows(
         out.write(json.dumps(asdict(row), default=str) if as_json else line(row))  # type: ignore[call-overload]
 
 
-def export_rows(options: Options, endings: Collection[str], file: Callable[[str], Download]) -> str:
+def export_rows(
+    options: Options, file: Callable[[str], Download], *, endings: Collection[str] = ENDINGS
+) -> str:
     """Write the file that `--export` names and return what to print. file: of a kind, which the
     ending of the name is. Raises CommandError, and what `file` raises.
     """

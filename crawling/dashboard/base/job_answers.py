@@ -7,6 +7,7 @@ how far a job of a run is, and ask for it.
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -106,12 +107,13 @@ class TablesOut(CancellableOut):
     )
 
 
-def tables_facts(of: TablesOfRun, run: Run) -> dict[str, Any]:
-    """The counts of the job, where it has made tables, come with those of a TablesOut."""
-    told = of.state(run)
+def _of_tables(of: TablesOfRun, out: type[TablesOut], run: Run) -> dict[str, Any]:
+    """With the counts of the job; they are 0 where it has made no tables."""
+    told, none = of.state(run), dict.fromkeys(out.model_fields, 0)
     names = ("state", "trouble", "waits", "computed_at", "newer_pages")
     facts = {name: getattr(told, name) for name in names}
-    return {**(told.tables.counts if told.tables else {}), **facts, **cancelled_facts(told.job)}
+    counts = told.tables.counts if told.tables else {}
+    return {**none, **counts, **facts, **cancelled_facts(told.job)}
 
 
 class Operation(NamedTuple):
@@ -156,3 +158,27 @@ def job_endpoints(
             vars(view)["__signature__"] = signature(view).replace(parameters=parameters)
     router.get(path, response=out, summary=told.summary)(may_view(get))
     router.post(path + ask_path, response={202: out}, summary=asked.summary)(may_change(post))
+
+
+def tables_endpoints(
+    router: Router,
+    path: str,
+    of: TablesOfRun,
+    out: type[TablesOut] = TablesOut,
+    *,
+    told: Operation,
+    asked: Operation,
+) -> None:
+    """The same for tables that a job makes, which are asked for where they say. out: with the
+    counts of the job, if it tells some.
+    """
+    job_endpoints(
+        router,
+        path,
+        out,
+        partial(_of_tables, of, out),
+        lambda run, user: of.ask(run, by=user),
+        told=told,
+        asked=asked,
+        ask_path=f"/{{crawl_id}}/{of.ask_at}".removeprefix(path),
+    )

@@ -21,12 +21,9 @@ from crawling.datasets.parts import MOST_BEHIND
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, needs
-from serving.downloads import Download, send
+from serving.downloads import ENDINGS, Download, send
 from serving.listing.row_list import BadListRequest
 from serving.requests import asked_text, render_framed
-
-#: kinds of files of rows, and the words of the links to them
-ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
 
 
 def file_route(
@@ -73,7 +70,8 @@ def tables_page(
         return ask_by_button(request, ask, RedisError, then=here["address"])
     told = of.state(run)
     here |= {"crawl": run.crawl, "run": run, "told": told, "most_behind": MOST_BEHIND}
-    here |= {"what": of.kind.label, "after": asked_text(request.GET, "after", most=5000)}
+    here = {"endings": ENDINGS, "what": of.kind.label} | here
+    here["after"] = asked_text(request.GET, "after", most=5000)
     if told.tables:
         try:
             here |= facts(told.tables)

@@ -32,7 +32,7 @@ def add_copies_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--text", type=Path, metavar="FILE", help="list the pages with passages of this text"
     )
-    add_row_options(parser, "clusters")
+    add_row_options(parser, "clusters", endings=())
 
 
 def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:

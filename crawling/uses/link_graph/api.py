@@ -3,16 +3,15 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from ninja import Path, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_view
-from crawling.dashboard.base.job_answers import Operation, TablesOut, job_endpoints, tables_facts
+from crawling.dashboard.base.job_answers import Operation, TablesOut, tables_endpoints
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.parts import MOST_BEHIND
-from crawling.models import Run
 from crawling.uses.link_graph.drawing import HostDrawing, drawing_of
 from crawling.uses.link_graph.drawings import MOST_LINES, MOST_NODES
 from crawling.uses.link_graph.lists import GRAPH, LISTS
@@ -34,11 +33,6 @@ class LinkGraphOut(TablesOut):
         description="pages whose links were not in the dataset when it was computed; "
         f"{MOST_BEHIND:,}: so many or more"
     )
-
-
-def _told(run: Run) -> dict[str, Any]:
-    none = dict.fromkeys(LinkGraphOut.model_fields, 0)
-    return none | tables_facts(GRAPH, run)
 
 
 class DrawnNodeOut(Schema):
@@ -70,19 +64,17 @@ class HostDrawingOut(Schema):
     within: int | None = Field(description="the drawing that has its hosts as one node")
 
 
-job_endpoints(
+tables_endpoints(
     graph,
     "/{crawl_id}/graph",
+    GRAPH,
     LinkGraphOut,
-    _told,
-    lambda run, user: GRAPH.ask(run, by=user),
     told=Operation("get_link_graph", "How far the link graph is"),
     asked=Operation(
         "compute_link_graph",
         "Compute the link graph of a run",
         "A background job does it; until it is done the lists show the graph before.",
     ),
-    ask_path="/compute",
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError, OutputWrapper
@@ -48,11 +49,8 @@ def show_graph(options: dict[str, Any], out: OutputWrapper) -> None:
             raise CommandError(
                 "--export: only pages and hosts are exported; give --show one of them"
             )
-        wanted = wanted_of(LISTS[shown], options)
-        file = export_rows(
-            options, ENDINGS, lambda kind: graph_file("graph", graph, shown, kind, wanted)
-        )
-        out.write(file)
+        file = partial(graph_file, "graph", graph, shown, wanted=wanted_of(LISTS[shown], options))
+        out.write(export_rows(options, file, endings=ENDINGS))
         return
     rows = LISTS["components" if shown in ("weak", "strong") else shown]
     print_rows(rows_of(rows, graph.ask, {**options, "kind": shown}), options, out, _line)

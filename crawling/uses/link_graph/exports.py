@@ -11,9 +11,9 @@ from typing import Any
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from crawling.dashboard.base.run_pages import ENDINGS as OF_LISTS
 from crawling.datasets.job_tables import JobTables
 from crawling.uses.link_graph.lists import LISTS
+from serving.downloads import ENDINGS as OF_LISTS
 from serving.downloads import Download
 
 #: by the ending of a file its words

@@ -34,7 +34,7 @@ def add_freshness_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--text", default="", help="only pages with this in the address")
     parser.add_argument("--host", default="", help="only pages of this host")
-    add_row_options(parser, "pages")
+    add_row_options(parser, "pages", endings=())
 
 
 def show_freshness(options: dict[str, Any], out: OutputWrapper) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.management.base import OutputWrapper
 
-from crawling.dashboard.base.run_pages import ENDINGS
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
 from crawling.uses.structured_data.structured_data import (
@@ -36,7 +35,7 @@ def add_structured_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--type", default="", help="only rows of this type")
     parser.add_argument("--name", default="", help="only rows of this name, as og:title")
     parser.add_argument("--page", default="", help="only rows of this page, by its URL")
-    add_row_options(parser, usual=50, endings=ENDINGS)
+    add_row_options(parser, usual=50)
 
 
 def show_structured(options: dict[str, Any], out: OutputWrapper) -> None:
@@ -45,7 +44,7 @@ def show_structured(options: dict[str, Any], out: OutputWrapper) -> None:
     wanted = DataFilter(options["kind"], options["type"], options["name"], options["page"])
     if options["export"]:
         stem = options["export"].stem
-        out.write(export_rows(options, ENDINGS, partial(structured_file, run, stem, wanted=wanted)))
+        out.write(export_rows(options, partial(structured_file, run, stem, wanted=wanted)))
     elif wanted == DataFilter():
         print_rows(count_kinds(run), options, out, _count_line)
     else:

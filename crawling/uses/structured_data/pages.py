@@ -13,7 +13,7 @@ from django.urls import path
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.panels import Link, Panel, Place, page_of_run
 from crawling.dashboard.base.requests import of_run
-from crawling.dashboard.base.run_pages import ENDINGS, file_route
+from crawling.dashboard.base.run_pages import file_route
 from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Page, Run, SeedSource, SeedSourceKind
@@ -30,7 +30,7 @@ from crawling.uses.structured_data.structured_data import (
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest
-from serving.downloads import send
+from serving.downloads import ENDINGS, send
 from serving.list_choices import choices_of
 from serving.requests import asked_text
 

@@ -76,7 +76,7 @@ def test_rows_are_lines_or_an_object_each():
 def test_a_file_is_of_the_kind_that_its_name_ends_with(tmp_path):
     def write(name):
         asked = {"export": tmp_path / name}
-        return export_rows(asked, ("csv",), lambda kind: row_file("x", kind, [{"a": 1}]))
+        return export_rows(asked, lambda kind: row_file("x", kind, [{"a": 1}]), endings=["csv"])
 
     assert write("rows.csv").endswith("rows.csv: 6 bytes")
     assert (tmp_path / "rows.csv").read_text() == "a\n1\n"

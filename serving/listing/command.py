@@ -16,14 +16,16 @@ from typing import Any, TypeVar
 from django.core.management.base import CommandError, OutputWrapper
 
 from serving.downloads import ENDINGS, Download
-from serving.listing.row_list import BadListRequest, ListFilter, RowList
+from serving.listing.row_list import Ask, BadListRequest, ListFilter, RowList
 
 Row = TypeVar("Row")
 Options = Mapping[str, Any]
 
 
-def add_list_options(parser: ArgumentParser, rows: RowList[Any]) -> None:
-    """The column that a list is sorted by, and its filters."""
+def add_list_options(
+    parser: ArgumentParser, rows: RowList[Any], *, endings: Collection[str] = ENDINGS
+) -> None:
+    """The column that a list is sorted by, its filters, and those of `add_row_options`."""
     if rows.first_sort:
         parser.add_argument(
             "--sort",
@@ -37,6 +39,7 @@ def add_list_options(parser: ArgumentParser, rows: RowList[Any]) -> None:
         words = one.words or one.meaning
         told["type"] = partial(_fitting, one)
         parser.add_argument(one.option, dest=one.name, default=default, help=words, **told)
+    add_row_options(parser, endings=endings)
 
 
 def _fitting(one: ListFilter, text: str) -> str:
@@ -73,17 +76,25 @@ def _positive(text: str) -> int:
     return number
 
 
-def rows_of(rows: RowList[Row], ask: Any, options: Options) -> list[Row]:
-    """The rows that the options of `add_list_options` ask for. Raises BadListRequest, and what
-    `ask` raises.
+def show_list(
+    rows: RowList[Row],
+    ask: Ask,
+    options: Options,
+    out: OutputWrapper,
+    *,
+    line: Callable[[Row], str],
+    file: Callable[..., Download],
+    endings: Collection[str] = ENDINGS,
+) -> None:
+    """Print the rows that the options of `add_list_options` ask for, or write the file that they
+    name. file: of a kind, with what is `wanted`. Raises CommandError, and what `ask` raises.
     """
+    wanted = {one.name: options.get(one.name, "") for one in rows.filters}
+    if options["export"]:
+        out.write(export_rows(options, partial(file, wanted=wanted), endings=endings))
+        return
     sort = options["sort"] if rows.first_sort else ""
-    return rows.page(ask, wanted_of(rows, options), sort=sort, most=options["limit"])[0]
-
-
-def wanted_of(rows: RowList[Any], options: Options) -> dict[str, str]:
-    """The values of its filters."""
-    return {one.name: options.get(one.name, "") for one in rows.filters}
+    print_rows(rows.page(ask, wanted, sort=sort, most=options["limit"])[0], options, out, line)
 
 
 def print_rows(

@@ -23,8 +23,9 @@ def add_run_option(parser: ArgumentParser) -> None:
     parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
 
 
-def add_compute_option(parser: ArgumentParser, what: str) -> None:
-    """what: as in *compute the graph now*."""
+def add_tables_options(parser: ArgumentParser, what: str) -> None:
+    """The run, and whether its tables are computed. what: as in *compute the graph now*."""
+    add_run_option(parser)
     words = f"compute {what} now, in this process"
     parser.add_argument("--compute", action="store_true", help=words)
 

@@ -9,51 +9,39 @@ from typing import Any
 from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.dashboard.management.run_options import (
-    add_compute_option,
-    add_run_option,
-    tables_of,
-)
+from crawling.dashboard.management.run_options import add_tables_options, tables_of
 from crawling.uses.link_graph.exports import ENDINGS, SHOWN, graph_file
 from crawling.uses.link_graph.lists import GRAPH, LISTS, PAGES, GraphComponent
-from serving.listing.command import (
-    add_list_options,
-    add_row_options,
-    export_rows,
-    print_rows,
-    rows_of,
-    wanted_of,
-)
+from serving.listing.command import add_list_options, show_list
 
 WORDS = "rank the pages and hosts of a run by their links, and list its connected components"
 
 
 def add_graph_arguments(parser: ArgumentParser) -> None:
-    add_run_option(parser)
-    add_compute_option(parser, "the graph")
+    add_tables_options(parser, "the graph")
     parser.add_argument(
         "--show",
         choices=("pages", "hosts", "weak", "strong"),
         default="pages",
         help="pages, hosts, or weakly or strongly connected components (default: pages)",
     )
-    add_list_options(parser, PAGES)
-    add_row_options(parser, endings=ENDINGS)
+    add_list_options(parser, PAGES, endings=ENDINGS)
 
 
 def show_graph(options: dict[str, Any], out: OutputWrapper) -> None:
-    """Raises CommandError, CrawlError, BadListRequest."""
+    """Raises CommandError, CrawlError."""
     graph, shown = tables_of(options, GRAPH), options["show"]
-    if options["export"]:
-        if shown not in SHOWN:
-            raise CommandError(
-                "--export: only pages and hosts are exported; give --show one of them"
-            )
-        file = partial(graph_file, "graph", graph, shown, wanted=wanted_of(LISTS[shown], options))
-        out.write(export_rows(options, file, endings=ENDINGS))
-        return
-    rows = LISTS["components" if shown in ("weak", "strong") else shown]
-    print_rows(rows_of(rows, graph.ask, {**options, "kind": shown}), options, out, _line)
+    if options["export"] and shown not in SHOWN:
+        raise CommandError("--export: only pages and hosts are exported; give --show one of them")
+    show_list(
+        LISTS["components" if shown in ("weak", "strong") else shown],
+        graph.ask,
+        {**options, "kind": shown},
+        out,
+        line=_line,
+        file=partial(graph_file, "graph", graph, shown),
+        endings=ENDINGS,
+    )
 
 
 def _line(row: Any) -> str:

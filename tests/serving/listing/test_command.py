@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from io import StringIO
 
 import pytest
@@ -11,10 +12,8 @@ from django.core.management.base import CommandError, CommandParser, OutputWrapp
 from serving.downloads import row_file
 from serving.listing.command import (
     add_list_options,
-    add_row_options,
     export_rows,
-    print_rows,
-    rows_of,
+    show_list,
 )
 from tests.serving.listing.test_row_list import BY_NUMBER, FRUITS, asking
 
@@ -25,12 +24,18 @@ def options(rows, *words):
     parser = CommandParser(called_from_command_line=False)
     parser.add_argument("--json", action="store_true")
     add_list_options(parser, rows)
-    add_row_options(parser, endings=("csv", "jsonl"))
     return vars(parser.parse_args(list(words)))
 
 
+def lines(rows, *words):
+    out = StringIO()
+    asked, file = options(rows, *words), partial(row_file, "x", rows=[])
+    show_list(rows, asking(ROWS), asked, OutputWrapper(out), line=lambda row: row.name, file=file)
+    return out.getvalue()
+
+
 def names(rows, *words):
-    return [row.name for row in rows_of(rows, asking(ROWS), options(rows, *words))]
+    return lines(rows, *words).split()
 
 
 def test_filters_and_sorts_of_a_list_are_options():
@@ -56,21 +61,10 @@ def test_a_value_that_does_not_fit_is_refused_with_its_option(words, said):
 
 
 def test_rows_are_lines_or_an_object_each():
-    out = StringIO()
-    for given in ([], ["--json"]):
-        asked = options(BY_NUMBER, "--limit", "1", *given)
-        found = rows_of(BY_NUMBER, asking(ROWS), asked)
-        print_rows(found, asked, OutputWrapper(out), lambda row: f"{row.name}!")
+    row = {"number": 0, "name": "a", "weight": 1.5, "places": 0, "note": None}
 
-    line, as_json = out.getvalue().splitlines()
-    assert line == "a!"
-    assert json.loads(as_json) == {
-        "number": 0,
-        "name": "a",
-        "weight": 1.5,
-        "places": 0,
-        "note": None,
-    }
+    assert lines(BY_NUMBER, "--limit", "1") == "a\n"
+    assert json.loads(lines(BY_NUMBER, "--limit", "1", "--json")) == row
 
 
 def test_a_file_is_of_the_kind_that_its_name_ends_with(tmp_path):

@@ -67,6 +67,20 @@ def test_rows_are_lines_or_an_object_each():
     assert json.loads(lines(BY_NUMBER, "--limit", "1", "--json")) == row
 
 
+def test_an_export_has_the_kind_and_the_filters_that_were_asked_for(tmp_path):
+    place = str(tmp_path / "rows.jsonl")
+    asked, out = options(FRUITS, "--text", "a", "--export", place), StringIO()
+
+    def file(kind, wanted):
+        return row_file("x", kind, [wanted])
+
+    show_list(FRUITS, asking(ROWS), asked, OutputWrapper(out), line=str, file=file)
+
+    found = json.loads((tmp_path / "rows.jsonl").read_text())
+    assert out.getvalue().startswith(f"{place}: ")
+    assert found == {"q": "a", "size": "", "kind": "all"}
+
+
 def test_a_file_is_of_the_kind_that_its_name_ends_with(tmp_path):
     def write(name):
         asked = {"export": tmp_path / name}

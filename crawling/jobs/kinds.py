@@ -64,7 +64,7 @@ OF_TABLES = {
     JobEvent.RESTORED: JobEffect.FORGET,
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
-#: what a job that no user asks for has done is of interest for so long
+#: what a job that no user asks for has done is of interest for this long
 KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 
 

@@ -21,6 +21,9 @@ from django.db.models import Prefetch, QuerySet
 from allocation.wording import some
 from crawling.base.audit import note
 from crawling.base.use import Use, uses
+from crawling.installation.permissions import may_act
+from crawling.runs.crawls.share_links import SharedItem, shared_items
+from crawling.runs.crawls.teams import steering_user
 from crawlsite.administration.passwords import give_password
 from crawlsite.models import ApiToken
 from crawlsite.refusal_pages import ADMINISTRATOR

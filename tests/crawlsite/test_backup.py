@@ -24,7 +24,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import shift_was_reaped
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
-from crawling.uses.checkpoints.jobs import Checkpoint, request_checkpoint, checkpoints_of
+from crawling.uses.checkpoints.jobs import Checkpoint, checkpoints_of, request_checkpoint
 from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.state import request_export, state_of
 from crawling.work.worker.jobs import run_shift

@@ -56,7 +56,7 @@ PASSAGES = question_kind("passages", "comparison of passages", _passages)
 KINDS = (COPIES, TEXT_COPIES, PASSAGES)
 
 
-def ask_clusters(
+def request_clusters(
     run: Run, against: Run | None, *, near: bool, skip: int, most: int, by: User | None
 ) -> Inquiry:
     """Raises InquiriesBusy."""
@@ -71,7 +71,7 @@ def ask_clusters(
     return ask_once(COPIES.name, question, by=by, run=run)
 
 
-def ask_text(text: str, run: Run, *, by: User | None) -> Inquiry:
+def request_text_search(text: str, run: Run, *, by: User | None) -> Inquiry:
     """Raises BadOrder, InquiriesBusy."""
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise BadOrder({"text": "It is longer than 1 MiB; give a part of it."})
@@ -101,7 +101,7 @@ def any_page(page_id: int) -> Page:
     return page
 
 
-def ask_passages(
+def request_passages(
     page: Page, other: Page | None, text: Inquiry | None, *, by: User | None
 ) -> Inquiry:
     """The text of another page, or a supplied one, side by side with that of a page.

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, QuerySet
 
 from crawling.archive.selection import files_here
-from crawling.jobs.enqueue import ask_job, jobs_of, open_job
+from crawling.jobs.enqueue import jobs_of, open_job, request_job
 from crawling.jobs.job_rows import seen_jobs
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.removal import CHANGED
@@ -19,13 +19,13 @@ from crawling.uses.exports.run_export import RunExport
 ENDINGS = {"wacz": ".wacz", "mirror": "-mirror.zip", "latest-mirror": "-latest-mirror.zip"}
 
 
-def ask_export(run: Run, kind: JobKind, *, by: User | None = None) -> BackgroundJob:
+def request_export(run: Run, kind: JobKind, *, by: User | None = None) -> BackgroundJob:
     """Let a background job make an export of a run, unless one is about to.
 
     Raises ArchiveTrouble, also if the run has nothing archived.
     """
     _check_archived(run, kind)
-    return ask_job(kind, run, by=by)
+    return request_job(kind, run, by=by)
 
 
 def open_export(run: Run, kind: JobKind) -> BackgroundJob:

@@ -28,7 +28,7 @@ from crawling.dashboard.base.requests import get_crawl, get_page, get_run
 from crawling.jobs.job_rows import seen_jobs
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
-from crawling.uses.extraction.asked import request_preview, request_tables, preview_in, tables_in
+from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
 from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.rule_previews import checked_rules, read_rules

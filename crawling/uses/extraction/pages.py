@@ -27,7 +27,7 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of, extracted_rows_file
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Page, Run
-from crawling.uses.extraction.asked import request_preview, request_tables, preview_in, tables_in
+from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
 from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.rule_previews import read_rules

@@ -34,8 +34,7 @@ from crawling.uses.watches.watching import (
     watches_by,
 )
 from serving.access import AuthenticatedRequest, authenticated, needs
-from serving.secret_addresses import HEADERS, exceeds_shared_reports
-from serving.visitors import seconds_left
+from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
 TYPE = "application/atom+xml; charset=utf-8"
 SHOWN = 50

@@ -20,8 +20,7 @@ from zipfile import ZipFile, ZipInfo
 
 from django.db.models import F, QuerySet
 
-from crawling.archive.reader import asked_facts
-from crawling.archive.reader import CommittedBytes, opened, packed_record, pieces
+from crawling.archive.reader import CommittedBytes, asked_facts, opened, packed_record, pieces
 from crawling.archive.records import END, packed, warcinfo
 from crawling.archive.rewriting import joined, ranges_of
 from crawling.archive.selection import FOREIGN, files_here, foreign_payloads

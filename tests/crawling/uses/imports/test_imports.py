@@ -45,7 +45,7 @@ from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.run_removal import remove_rows
 from crawling.uses.exports.jobs import MIRROR, WACZ
 from crawling.uses.exports.reading import read
-from crawling.uses.imports.import_jobs import request_import, cancel_import, offered_files
+from crawling.uses.imports.import_jobs import cancel_import, offered_files, request_import
 from crawling.uses.imports.importing import ImportTrouble, import_files
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from crawling.uses.withdrawals.file_removal import remove_records

@@ -16,7 +16,7 @@ from crawling.models import BackgroundJob
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
 from crawling.uses.exports.jobs import LATEST_MIRROR
-from crawling.uses.exports.state import request_export, readable_export, state_of
+from crawling.uses.exports.state import readable_export, request_export, state_of
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 

@@ -25,7 +25,7 @@ from crawling.uses.exports.mirror import packing
 from crawling.uses.exports.mirror.file_paths import FilePaths
 from crawling.uses.exports.mirror.rewriter import Rewriter
 from crawling.uses.exports.mirror.rewriting import DocumentLinks
-from crawling.uses.exports.state import request_export, open_export, readable_export, state_of
+from crawling.uses.exports.state import open_export, readable_export, request_export, state_of
 from crawling.uses.withdrawals.withdrawing import withdraw
 from crawling.web.document_stream import DocumentStream
 from tests.crawling.pages import browser, soup

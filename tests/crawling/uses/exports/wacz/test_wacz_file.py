@@ -25,7 +25,7 @@ from crawling.runs.start import start_run
 from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.reading import read
 from crawling.uses.exports.run_export import RunExport
-from crawling.uses.exports.state import request_export, readable_export, state_of
+from crawling.uses.exports.state import readable_export, request_export, state_of
 from crawling.uses.exports.wacz import search_index
 from crawling.uses.exports.wacz.search_index import SortedLines, blocks, search_key
 from crawling.uses.withdrawals.file_removal import remove_records

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from wsgiref.headers import Headers
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import django
 from django.apps import apps
@@ -21,12 +22,16 @@ from crawlsite.private_files import keep_private
 
 #: how long a thread keeps its connection to PostgreSQL
 KEPT_SECONDS = 60
+#: the use that has what is replayed
+EXPORTS = "crawling.uses.exports"
 
 
 def make_application() -> Callable[..., Iterable[bytes]]:
     keep_private()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
+    if not apps.is_installed(EXPORTS):
+        return answer_nothing
     answers = part(apps.get_app_config("exports"), "replay.answers")
 
     def add_headers(headers: Headers, path: str, url: str) -> None:
@@ -44,3 +49,8 @@ def make_application() -> Callable[..., Iterable[bytes]]:
         add_headers_function=add_headers,
     )
     return RequestBufferMiddleware(answers.with_player(player)).__call__
+
+
+def answer_nothing(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+    return [b"Nothing is replayed here: the exports of this installation are taken out.\n"]

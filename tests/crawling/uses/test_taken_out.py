@@ -18,6 +18,7 @@ from allocation.services import create_pool
 from crawling.base.use import uses
 from crawling.models import AllowedNetwork
 from crawlsite.env import BASE_DIR
+from crawlsite.replay import origin
 from crawlsite.settings import USES
 from tests.crawling.conftest import CLASSES
 from tests.every_page import addresses, furnish
@@ -54,6 +55,17 @@ def failing_without(names: list[str], pages: list[str]) -> list[str]:
     assert done.returncode == 0, done.stderr[-3000:]
     found: list[str] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def test_the_server_of_the_replay_answers_without_the_exports(settings, monkeypatch):
+    monkeypatch.setattr(origin, "keep_private", lambda: None)  # the mask is the whole process's
+    settings.INSTALLED_APPS = [app for app in settings.INSTALLED_APPS if app != origin.EXPORTS]
+    told = []
+
+    body = b"".join(origin.make_application()({}, lambda status, headers: told.append(status)))
+
+    assert told == ["404 Not Found"]
+    assert b"the exports of this installation are taken out" in body
 
 
 def test_every_page_of_the_crawler_is_there_without_any_use(pages):

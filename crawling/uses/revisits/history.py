@@ -16,9 +16,9 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from crawling.frontier import is_complete
-from crawling.frontier.rules.change_rate import Visits
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.uses.revisits.change_rate import Visits
 
 #: of a crawl, the latest
 MOST_RUNS = 1000

@@ -11,8 +11,12 @@ import numpy as np
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from crawling.frontier.rules.change_rate import Prior, Visits, estimate_rates
-from crawling.frontier.rules.visit_rates import (
+from crawling.models import CrawlJob, RevisitPlan, Run
+from crawling.orders.sections.reuse import MOST_DAYS
+from crawling.uses.revisits.change_rate import Prior, Visits, estimate_rates
+from crawling.uses.revisits.history import VisitHistory, ended_runs, read_history
+from crawling.uses.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
+from crawling.uses.revisits.visit_rates import (
     POLICIES,
     age,
     age_after,
@@ -20,16 +24,12 @@ from crawling.frontier.rules.visit_rates import (
     freshness_after,
     rates_by,
 )
-from crawling.frontier.rules.visit_times import (
+from crawling.uses.revisits.visit_times import (
     shares_of_wait,
     spent_until,
     spread,
     visits_near,
 )
-from crawling.models import CrawlJob, RevisitPlan, Run
-from crawling.orders.sections.reuse import MOST_DAYS
-from crawling.uses.revisits.history import VisitHistory, ended_runs, read_history
-from crawling.uses.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals_of
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
-from crawling.datasets.structured_query import each_structured, query_structured, structured_parquet
 from crawling.models import LinksPart, Page, Run
+from crawling.uses.structured_data.structured_query import (
+    each_structured,
+    query_structured,
+    structured_parquet,
+)
 from crawling.web.structured_rows import DataKind
 from serving.downloads import PARQUET, Download, row_file
 from serving.listing.columns import Column, columns_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawling.frontier.rules.change_rate import Floats, Visits
+from crawling.uses.revisits.change_rate import Floats, Visits
 
 #: rates of change are lognormal: a site has news and pages that nobody edits
 MEDIAN_RATE = 0.1

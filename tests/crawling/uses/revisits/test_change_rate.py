@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.frontier.rules.change_rate import Prior, Visits, estimate_rates
+from crawling.uses.revisits.change_rate import Prior, Visits, estimate_rates
 from crawling.uses.revisits.planner import prior_of
 from tests.crawling.uses.revisits.simulated_visits import play
 

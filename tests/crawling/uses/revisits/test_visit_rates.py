@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crawling.frontier.rules.visit_rates import (
+from crawling.uses.revisits.visit_rates import (
     POLICIES,
     age,
     age_after,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crawling.frontier.rules.visit_times import (
+from crawling.uses.revisits.visit_times import (
     shares_of_wait,
     spent_until,
     spread,

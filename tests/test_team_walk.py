@@ -65,7 +65,6 @@ ELSEWHERE = {
     "POST crawls/jobs/<int:pk>/cancel/": BELOW,
     "POST crawls/jobs/<int:pk>/run-again/": BELOW,
     "POST crawls/imports/": NEW,
-    "POST crawls/imports/<int:pk>/cancel/": OWN,
     "POST crawls/inquiries/<int:inquiry_id>/cancel/": OWN,
     "POST crawls/inquiries/<int:inquiry_id>/ask-again/": OWN,
     "POST crawls/views/": OWN,

@@ -30,7 +30,6 @@ urlpatterns = [
     path("jobs/<int:pk>/run-again/", job_views.run_again, name="job-run-again"),
     path("inquiries/<int:inquiry_id>/cancel/", cancel_views.cancel_asked, name="cancel_inquiry"),
     path("inquiries/<int:inquiry_id>/ask-again/", cancel_views.ask_inquiry_again, name="ask-again"),
-    path("<int:pk>/jobs/<str:kind>/cancel/", cancel_views.cancel_job, name="cancel_job"),
     path("schedules/", schedule_views.schedules, name="schedules"),
     path("bulk/", crawls.bulk, name="bulk"),
     path("views/", crawls.keep_view, name="views"),

@@ -7,14 +7,11 @@ of one that works ends it within seconds. The files and rows that either has lef
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from redis.exceptions import RedisError
@@ -23,7 +20,7 @@ from crawling.base.audit import note
 from crawling.base.errors import WrongState
 from crawling.installation.permissions import is_administrator, require_act, require_own
 from crawling.jobs.enqueue import jobs_of, request_job
-from crawling.jobs.kinds import JobKind, job_kinds, kind_of, state_of
+from crawling.jobs.kinds import JobKind, JobScope, job_kinds, kind_of, state_of
 from crawling.jobs.removal import LEAVING, clear_job_files
 from crawling.jobs.running import HELD_AS
 from crawling.jobs.temporary_grant import release_orphaned_grant
@@ -37,33 +34,41 @@ LOOKED_AFTER = timedelta(minutes=5)
 
 
 def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
-    """Cancel a job of any kind, for a user who may act on its crawl; of kinds that are of who has
-    asked, for that user or an administrator. Raises PermissionDenied, and WrongState if it has
-    ended.
+    """Cancel a job of any kind, with those that were asked for together with it, for a user who may
+    act on its crawl; of kinds that are of who has asked, for that user or an administrator. Raises
+    PermissionDenied, and WrongState if it has ended.
     """
     _require(job, by)
-    cancelled = cancel_jobs(BackgroundJob.objects.filter(pk=job.pk), by, tell_of(job, by))
+    jobs = BackgroundJob.objects.filter(pk__in={job.pk, *kind_of(job).asked_with(job)})
+    trouble = f"It was cancelled by {by or 'the command line'}."
+    with transaction.atomic():
+        rows = jobs.filter(ended_at=None, is_forgotten=False).order_by("pk")
+        found = [row.pk for row in rows.select_for_update(of=("self",))]
+        if found:
+            BackgroundJob.objects.filter(pk__in=found).update(
+                cancelled_at=Now(), cancelled_by=by, ended_at=Now(), trouble=trouble, waits=""
+            )
+            _tell(job, by)
+    for number in found:
+        clear_cancelled_job(number)
     job.refresh_from_db()
-    if not cancelled:
-        raise WrongState(f"Job {job.pk} is {state_of(job)} already.")
+    if not found:
+        raise WrongState(f"{_known_as(job)} is {state_of(job)} already.")
     return job
 
 
 def cancel_of_run(kind: JobKind, run: Run, *, by: User | None) -> BackgroundJob:
     """Cancel what a job of that kind is to make of a run, or of its crawl; the row that says so.
 
-    Raises WrongState if there is nothing to cancel.
+    Raises PermissionDenied, and WrongState if there is nothing to cancel.
     """
     job = jobs_of(kind, run).filter(ended_at=None).select_related("run__crawl", "by").first()
-    if job is None or not cancel_jobs(
-        BackgroundJob.objects.filter(pk=job.pk), by, tell_of(job, by)
-    ):
+    if job is None:
         raise WrongState(
             f"No job for the {kind.label} of run {run.number} waits or works: it has ended, or was "
             "cancelled before."
         )
-    job.refresh_from_db()
-    return job
+    return cancel_job(job, by=by)
 
 
 def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
@@ -94,33 +99,14 @@ def _run_of(kind: JobKind, job: BackgroundJob) -> Run | None:
     return Run.objects.filter(crawl=job.run.crawl_id, is_latest=True).first() or job.run
 
 
-def cancel_jobs(
-    jobs: QuerySet[BackgroundJob], by: User | None, tell: Callable[[], None]
-) -> list[BackgroundJob]:
-    """End those that are open, and take them off the queue; which those were.
-
-    tell: writes to the audit log, in the same transaction.
-    """
-    trouble = f"It was cancelled by {by or 'the command line'}."
-    with transaction.atomic():
-        rows = jobs.filter(ended_at=None, is_forgotten=False).order_by("pk")
-        found = list(rows.select_for_update(of=("self",)))
-        if found:
-            BackgroundJob.objects.filter(pk__in=[job.pk for job in found]).update(
-                cancelled_at=Now(), cancelled_by=by, ended_at=Now(), trouble=trouble, waits=""
-            )
-            tell()
-    for job in found:
-        clear_cancelled_job(job.pk)
-    return found
-
-
-def tell_of(job: BackgroundJob, by: User | None) -> Callable[[], None]:
-    """Writes to the audit log, of its crawl if it has one, that it was cancelled."""
-    if job.run is None or kind_of(job).is_of_asker:
-        return partial(note, by, job, "cancelled")
-    said = f"cancelled: {kind_of(job).label}"
-    return partial(note, by, job.run.crawl, said, {"run": (None, job.run.number)})
+def _tell(job: BackgroundJob, by: User | None) -> None:
+    """Write to the audit log, of its crawl if it has one, that it was cancelled."""
+    kind = kind_of(job)
+    if job.run is None or kind.is_of_asker:
+        note(by, kind.about(job), "cancelled")
+    else:
+        run = {"run": (None, job.run.number)}
+        note(by, job.run.crawl, f"cancelled: {kind.label}", run)
 
 
 def clear_cancelled_jobs() -> None:
@@ -157,12 +143,20 @@ def clear_cancelled_job(number: int) -> bool:
         return False
 
 
+def _known_as(job: BackgroundJob) -> str:
+    """Name of a job in sentences: as on its own page, if it has one."""
+    kind = kind_of(job)
+    own = kind.scope is JobScope.INSTALLATION or kind.is_of_asker
+    return f"{kind.label.capitalize()} {kind.about(job).pk}" if own else f"Job {job.pk}"
+
+
 def _require(job: BackgroundJob, by: User | None) -> None:
     """Raises PermissionDenied."""
-    if job.run is None and kind_of(job).is_upkeep:
+    kind = kind_of(job)
+    if job.run is None and kind.is_upkeep:
         if not is_administrator(by):
             raise PermissionDenied(UPKEEP)
-    elif job.run is None or kind_of(job).is_of_asker:
-        require_own(by, job.by, f"{kind_of(job).label} {job.pk}")
+    elif job.run is None or kind.is_of_asker:
+        require_own(by, job.by, f"{kind.label} {kind.about(job).pk}")
     else:
         require_act(by, job.run.crawl)

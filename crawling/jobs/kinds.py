@@ -12,6 +12,8 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from django.db.models import Model
+
 from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB, RowJob
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob
@@ -117,6 +119,12 @@ class JobKind:
     kept: timedelta | None = None
     #: whether who has asked, and administrators, cancel it; otherwise all who act on the crawl
     is_of_asker: bool = False
+    #: whether one that failed, or was cancelled, is run again from the list of jobs
+    is_run_again: bool = True
+    #: ids of the jobs that were asked for together with one, and are cancelled with it
+    asked_with: Callable[[BackgroundJob], Iterable[int]] = lambda job: ()
+    #: the row that a user knows it by, which the audit log names
+    about: Callable[[BackgroundJob], Model] = lambda job: job
     #: MiB that it holds of the pool, and gives back when others need them; None: it holds nothing
     memory: Callable[[BackgroundJob], int] | None = None
     #: whether a child process does the work, which is killed where it cannot end in time
@@ -149,11 +157,6 @@ class JobKind:
     @property
     def is_of_crawl(self) -> bool:
         return self.scope is JobScope.CRAWL
-
-    @property
-    def is_run_again(self) -> bool:
-        """Whether one that failed, or was cancelled, is run again from the list of jobs."""
-        return not self.is_of_asker
 
     @property
     def is_upkeep(self) -> bool:

@@ -20,7 +20,7 @@ from crawling.base.errors import InquiriesBusy
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.kinds import job_kinds, kind_of
-from crawling.models import Inquiry, Run
+from crawling.models import BackgroundJob, Inquiry, Run
 from crawling.models.inquiries import LONGEST
 
 #: finds the answer, as JSON, to a question, whose number is the second. Raises CrawlError.
@@ -80,7 +80,7 @@ def ask_again(inquiry: Inquiry, *, by: User | None) -> Inquiry:
     return ask(inquiry.kind, question_of(inquiry), by=by, key=inquiry.subject, run=inquiry.run)
 
 
-def question_of(inquiry: Inquiry) -> dict[str, Any]:
+def question_of(inquiry: BackgroundJob) -> dict[str, Any]:
     """Raises SealBroken."""
     question: dict[str, Any] = unseal(inquiry.spec["sealed"])
     return question

@@ -14,7 +14,7 @@ from typing import Any
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import release_orphaned_grant
-from crawling.models import BackgroundJob
+from crawling.models import BackgroundJob, Inquiry
 from crawling.models.inquiries import LATE, LONGEST, QUESTIONS, InquiryKind
 from crawling.previews.inquiries import Answer
 
@@ -55,6 +55,9 @@ def question_kind(
         kept=KEPT,
         clear=_clear,
         is_of_asker=True,
+        is_run_again=False,
+        asked_with=_asked_with,
+        about=lambda job: Inquiry(pk=job.pk, kind=job.kind),
     )
 
 
@@ -63,6 +66,12 @@ def _work(answer: Answer, job: RunningJob) -> JobResult:
     from crawling.previews.inquiry_answers import answered
 
     return answered(answer, job)
+
+
+def _asked_with(job: BackgroundJob) -> set[int]:
+    from crawling.previews.run_comparison import asked_together
+
+    return asked_together(job)
 
 
 def _clear(job: BackgroundJob) -> None:

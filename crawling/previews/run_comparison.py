@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import CrawlError
 from crawling.base.timed import time_limit
-from crawling.models import Inquiry, InquiryKind, Page, Run
+from crawling.models import BackgroundJob, Inquiry, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask_once, question_of
 from serving.paging import cut
@@ -214,7 +214,7 @@ def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None
     )
 
 
-def asked_together(inquiry: Inquiry) -> set[int]:
+def asked_together(inquiry: BackgroundJob) -> set[int]:
     """The ids of the questions that a page asks together with one: the summary of two runs and
     their differences; of any other kind just its own.
     """
@@ -224,7 +224,7 @@ def asked_together(inquiry: Inquiry) -> set[int]:
     return {inquiry.pk} | together
 
 
-def _runs_asked_for(inquiry: Inquiry) -> dict[str, Any] | None:
+def _runs_asked_for(inquiry: BackgroundJob) -> dict[str, Any] | None:
     """The two runs, each at a moment; None: no comparison, or its question cannot be read."""
     if inquiry.kind != InquiryKind.RUN_CHANGES:
         return None

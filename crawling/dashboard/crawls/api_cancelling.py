@@ -21,10 +21,9 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.job_answers import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.cancel_views import asked_again
-from crawling.jobs.cancel import cancel_of_run
+from crawling.jobs.cancel import cancel_job, cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
-from crawling.previews.cancel import cancel_inquiry
 from serving.access import AuthenticatedRequest
 
 run_jobs = Router()
@@ -75,7 +74,9 @@ def cancel_asked_question(request: AuthenticatedRequest, inquiry_id: InquiryId) 
     """Of a background job: a test fetch, a comparison, a search for copies, a preview of rules. The
     user who asked may do so, and administrators. 409 if it has ended.
     """
-    return _state(cancel_inquiry(get_object_or_404(Inquiry, pk=inquiry_id), by=request.user))
+    inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
+    cancel_job(inquiry, by=request.user)
+    return _state(inquiry)
 
 
 @inquiries.post(

@@ -1,45 +1,29 @@
-"""Buttons that cancel what a user asked a background job for, and that ask a question again."""
+"""Buttons that cancel a question of a page, and that ask it again."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import InquiriesBusy, WrongState
-from crawling.dashboard.base.requests import back, next_page, wanted_run
+from crawling.dashboard.base.requests import back, next_page
 from crawling.dashboard.base.trouble import errors_told
-from crawling.jobs.cancel import cancel_of_run
-from crawling.jobs.kinds import kinds_of_runs
+from crawling.jobs.cancel import cancel_job
 from crawling.models import Inquiry, InquiryKind
-from crawling.previews.cancel import cancel_inquiry
 from crawling.previews.inquiries import ask_again
 from crawling.previews.run_comparison import asked_together
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
-
-#: why a crawl that was never started has nothing to cancel
-HAS_NO_JOBS = "no job makes anything of it"
-
-
-@authenticated(needs="crawling.change_crawljob", methods=("POST",))
-def cancel_job(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponse:
-    found = kinds_of_runs().get(kind)
-    if found is None:
-        raise Http404(f"There are no jobs of the kind {kind}.")
-    run = wanted_run(request, pk, HAS_NO_JOBS)
-    with errors_told(request, WrongState):
-        cancel_of_run(found, run, by=request.user)
-    return back(request)
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def cancel_asked(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     try:
-        cancel_inquiry(inquiry, by=request.user)
+        cancel_job(inquiry, by=request.user)
     except WrongState as error:
         if not wants_fragment(request):  # there its state says so
             messages.error(request, str(error))

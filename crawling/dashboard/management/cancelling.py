@@ -13,10 +13,9 @@ from crawling.base.errors import NotFound
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.jobs.cancel import cancel_of_run
+from crawling.jobs.cancel import cancel_job, cancel_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
-from crawling.previews.cancel import cancel_inquiry
 
 
 def cancel_command(noun: str, words: str, shown: str, cancel: Callable[[int], str]) -> Subcommand:
@@ -54,7 +53,7 @@ def _inquiry(number: int) -> str:
     inquiry = Inquiry.objects.filter(pk=number).first()
     if inquiry is None:
         raise NotFound(f"There is no question {number}.")
-    return f"Question {cancel_inquiry(inquiry, by=None).pk}"
+    return f"Question {cancel_job(inquiry, by=None).pk}"
 
 
 COMMANDS = (

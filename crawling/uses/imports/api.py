@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.base.errors import NotFound
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.dashboard.base.job_answers import CancellableOut, job_facts
+from crawling.jobs.cancel import cancel_job
 from crawling.models import BackgroundJob
 from crawling.uses.imports.import_jobs import (
     MOST_FILES,
-    cancel_import,
+    find_import,
     offered_files,
     request_import,
 )
@@ -79,10 +79,7 @@ def list_imports(
 @imports.get("/{import_id}", response=ImportOut, summary="Get an import")
 @may_view
 def get_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
-    job = imports_asked_for().filter(pk=import_id).first()
-    if job is None:
-        raise NotFound(f"There is no import {import_id}.")
-    return import_row(job)
+    return import_row(find_import(import_id))
 
 
 @imports.post("", response={202: ImportOut}, summary="Import files by a background job")
@@ -97,7 +94,7 @@ def create_import(
 @may_add
 def cancel_archive_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
     """The import ends within seconds, and nothing is left of it; 409 if it has ended."""
-    return import_row(cancel_import(import_id, by=request.user))
+    return import_row(cancel_job(find_import(import_id), by=request.user))
 
 
 COPIED = (

@@ -12,7 +12,8 @@ from django.core.management.base import OutputWrapper
 
 from crawling.dashboard.management.cancelling import cancel_command
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.uses.imports.import_jobs import cancel_import, name_of
+from crawling.jobs.cancel import cancel_job
+from crawling.uses.imports.import_jobs import find_import, name_of
 from crawling.uses.imports.importing import describe, import_files
 from crawling.uses.imports.jobs import ArchiveImport
 
@@ -41,7 +42,7 @@ def import_archive(options: dict[str, Any], out: OutputWrapper) -> None:
 
 
 def _cancel(number: int) -> str:
-    job = cancel_import(number, by=None)
+    job = cancel_job(find_import(number), by=None)
     return f"Import {job.pk} of {', '.join(ArchiveImport.of(job).files)}"
 
 

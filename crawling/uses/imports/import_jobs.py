@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from crawling.base.audit import note
-from crawling.base.errors import BadOrder, NotFound, WrongState
-from crawling.installation.permissions import require_own
-from crawling.jobs.cancel import cancel_jobs
+from crawling.base.errors import BadOrder, NotFound
 from crawling.jobs.enqueue import request_job
-from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob
 from crawling.runs.crawls.creation import LONGEST_NAME
 from crawling.uses.imports.foreign_files import ARCHIVES, printable
@@ -76,22 +71,12 @@ def request_import(files: Sequence[str], name: str, *, by: User | None) -> Backg
     return request_job(IMPORT, None, asked, by=by)
 
 
-def cancel_import(import_id: int, *, by: User | None) -> BackgroundJob:
-    """Cancel an import, for the user who asked for it or an administrator.
-
-    Raises NotFound, PermissionDenied, and WrongState if it has ended.
-    """
-    row: BackgroundJob | None = imports_asked_for().filter(pk=import_id).first()
-    if row is None:
+def find_import(import_id: int) -> BackgroundJob:
+    """Raises NotFound."""
+    job: BackgroundJob | None = imports_asked_for().filter(pk=import_id).first()
+    if job is None:
         raise NotFound(f"There is no import {import_id}.")
-    require_own(by, row.by, f"import {import_id}")
-    jobs = BackgroundJob.objects.filter(pk=import_id)
-    cancelled = cancel_jobs(jobs, by, partial(note, by, row, "cancelled"))
-    row.refresh_from_db()
-    if not cancelled:
-        remedy = "delete its crawl" if row.run_id else "it makes no crawl"
-        raise WrongState(f"Import {import_id} is {state_of(row)} already; {remedy}.")
-    return row
+    return job
 
 
 def name_of(file: str) -> str:

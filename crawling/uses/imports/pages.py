@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 
-from crawling.base.errors import NotFound, WrongState
 from crawling.dashboard.base.requests import latest_asked
-from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.dashboard.base.trouble import mistakes_kept
 from crawling.installation.permissions import may_end
-from crawling.uses.imports.import_jobs import cancel_import, offered_files, request_import
+from crawling.uses.imports.import_jobs import offered_files, request_import
 from crawling.uses.imports.importing import describe
 from crawling.uses.imports.jobs import ArchiveImport, imports_asked_for
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -58,18 +57,6 @@ def _ask(request: AuthenticatedRequest) -> dict[str, str]:
     return errors
 
 
-@authenticated(needs="crawling.add_crawljob", methods=("POST",))
-def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Cancel an import."""
-    try:
-        with errors_told(request, WrongState):
-            cancel_import(pk, by=request.user)
-    except NotFound as error:
-        raise Http404(str(error)) from error
-    return redirect("crawling:imports")
-
-
 urlpatterns = [
     path("imports/", imports, name="imports"),
-    path("imports/<int:pk>/cancel/", cancel, name="cancel_import"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -103,6 +104,19 @@ def test_the_page_takes_one_and_shows_it(run, client):
     shown = client.get(page).content.decode()
     assert Checkpoint.of(BackgroundJob.objects.get()).directory in shown
     assert "olga" in shown
+
+
+def test_one_in_progress_is_cancelled_by_its_button(run, client):
+    client.force_login(User.objects.create_superuser("olga"))
+    job = request_checkpoint(run)
+    page = f"/crawls/{run.crawl_id}/checkpoints/"
+    (address,) = re.findall(r'formaction="([^"]*cancel/)"', client.get(page).text)
+
+    client.post(address)
+
+    job.refresh_from_db()
+    assert (job.state, str(job.cancelled_by)) == ("cancelled", "olga")
+    assert "Cancelled by olga" in client.get(page).text
 
 
 def test_one_whose_job_was_killed_is_given_up_and_leaves_nothing(run, settings):

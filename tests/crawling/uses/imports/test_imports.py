@@ -36,6 +36,7 @@ from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.parts import lost_parts, pages_behind
+from crawling.jobs.cancel import cancel_job
 from crawling.jobs.rq_jobs import BACKGROUND, IMPORTS
 from crawling.jobs.running import run_job
 from crawling.machine.work_folders import remove_abandoned_folders, work_folder
@@ -45,7 +46,7 @@ from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.run_removal import remove_rows
 from crawling.uses.exports.jobs import MIRROR, WACZ
 from crawling.uses.exports.reading import read
-from crawling.uses.imports.import_jobs import cancel_import, offered_files, request_import
+from crawling.uses.imports.import_jobs import offered_files, request_import
 from crawling.uses.imports.importing import ImportTrouble, import_files
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
 from crawling.uses.withdrawals.file_removal import remove_records
@@ -526,10 +527,10 @@ def test_only_the_user_who_asked_and_administrators_cancel_an_import(transaction
     log_in(another, other)
     asked = asking.post("/api/v1/imports", {"files": ["a.warc"]}, content_type="application/json")
     row = BackgroundJob.objects.get(pk=asked.json()["id"])
-    button = f'action="/crawls/imports/{row.pk}/cancel/"'
+    button = f'action="/crawls/jobs/{row.pk}/cancel/"'
 
     by_json = another.post(f"/api/v1/imports/{row.pk}/cancel")
-    by_page = another.post(f"/crawls/imports/{row.pk}/cancel/")
+    by_page = another.post(f"/crawls/jobs/{row.pk}/cancel/")
 
     row.refresh_from_db()
     assert (by_json.status_code, by_page.status_code, row.state) == (403, 403, "waiting")
@@ -562,7 +563,7 @@ def test_an_import_that_waits_is_cancelled_at_once_and_one_that_has_ended_is_not
     waiting, by_command, done = (request_import([f"{name}.warc"], "", by=None) for name in "abc")
     run_job(done.pk)
     operator, viewer = browser("operator"), browser("viewer")
-    address = f"/crawls/imports/{waiting.pk}/cancel/"
+    address = f"/crawls/jobs/{waiting.pk}/cancel/"
     assert viewer.post(address).status_code == 403
 
     operator.post(address)
@@ -587,7 +588,7 @@ def test_an_import_is_cancelled_in_the_midst_of_a_record(pool, loopback, place):
     thread.start()
     wait_until(lambda: BackgroundJob.objects.get().began_at and at_work(place))
 
-    cancelled = cancel_import(row.pk, by=None)
+    cancelled = cancel_job(row, by=None)
 
     assert cancelled.state == "cancelled"
     thread.join(timeout=60)

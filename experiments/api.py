@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.dashboard.base.job_answers import CancellableOut
-from experiments.cancel import cancel_experiment
+from crawling.jobs.cancel import cancel_job
 from experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
@@ -27,7 +27,7 @@ from experiments.form import (
     start_experiment,
 )
 from experiments.models import Experiment
-from experiments.report import as_dict, experiment_view, experiment_views
+from experiments.report import as_dict, experiment_view, experiment_views, listed_experiments
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
 from serving.schemas import Schema
@@ -154,7 +154,7 @@ class ExperimentPage(Schema):
 def list_experiments(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = Experiment.objects.select_related("by", "cancelled_by")
+    found = listed_experiments()
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     views = experiment_views(rows)
     return {"items": [as_dict(view, with_requests=False) for view in views], "next": following}
@@ -178,11 +178,7 @@ def create_experiment(
 @may_view
 def get_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:
     return as_dict(
-        experiment_view(
-            get_object_or_404(
-                Experiment.objects.select_related("by", "cancelled_by"), pk=experiment_id
-            )
-        ),
+        experiment_view(get_object_or_404(listed_experiments(), pk=experiment_id)),
         with_requests=True,
     )
 
@@ -199,8 +195,8 @@ def cancel_one_experiment(
     and administrators. 409 if it has ended.
     """
     experiment = get_object_or_404(Experiment, pk=experiment_id)
-    cancelled = cancel_experiment(experiment, by=request.user)
-    return as_dict(experiment_view(cancelled), with_requests=True)
+    cancel_job(experiment.job, by=request.user)
+    return as_dict(experiment_view(experiment), with_requests=True)
 
 
 ROUTERS = (("/experiments", experiments, "experiments"),)

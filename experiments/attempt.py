@@ -90,7 +90,7 @@ class WaitBoundExceeded(Exception):
 
 
 class ExperimentStopped(Exception):
-    """The experiment is being broken off."""
+    """The experiment is being ended."""
 
 
 class AttemptLost(Exception):

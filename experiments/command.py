@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawling.base.errors import NotFound
 from crawling.dashboard.management.cancelling import cancel_command
-from experiments.cancel import cancel_experiment
+from crawling.jobs.cancel import cancel_job
 from experiments.models import Experiment
 
 
@@ -12,7 +12,8 @@ def _cancel(number: int) -> str:
     experiment = Experiment.objects.filter(pk=number).first()
     if experiment is None:
         raise NotFound(f"There is no experiment {number}.")
-    return f"Experiment {cancel_experiment(experiment, by=None).pk}"
+    cancel_job(experiment.job, by=None)
+    return f"Experiment {number}"
 
 
 COMMANDS = (

@@ -9,7 +9,6 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 from django.db import transaction
-from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.scheduler.leader import is_somebody_leading
@@ -38,11 +37,6 @@ MOST_SEED = 2**31 - 1
 DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
 #: of an experiment on shifts
 DEFAULT_CRAWLS, MOST_CRAWLS = 8, 40
-
-
-class NoBackgroundWorker(CrawlError):
-    """Redis does not answer, so no worker can be told to run the experiment; try again once it is
-    back."""
 
 
 class NoScheduler(CrawlError):
@@ -93,12 +87,9 @@ def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, st
 
 
 def start_experiment(*, by: User, **asked: Any) -> Experiment:
-    """Make an experiment of what `make_checked` takes, and queue it.
-
-    Raises what that does, and NoBackgroundWorker.
-    """
+    """Make an experiment of what `make_checked` takes, and queue it. Raises what that does."""
     experiment = make_checked(by=by, **asked)
-    transaction.on_commit(partial(_enqueue, experiment))
+    transaction.on_commit(partial(EXPERIMENT.job.ask, experiment.job_id))
     return experiment
 
 
@@ -106,14 +97,6 @@ def choice_of(policies: Sequence[str]) -> str:
     """The choice that gives these policies; empty: none does."""
     given = tuple(policies)
     return next((name for name, means in CHOICES.items() if means == given), "")
-
-
-def _enqueue(experiment: Experiment) -> None:
-    try:
-        EXPERIMENT.enqueue(experiment.pk)
-    except RedisError as error:
-        store.break_off(experiment)
-        raise NoBackgroundWorker from error
 
 
 class ExperimentForm(forms.Form):

@@ -1,30 +1,48 @@
-"""The job of an experiment, which has a table of its own."""
+"""The background job that runs an experiment. It is begun once: waits depend on the moment, so what
+was tried before a kill is no half of an experiment.
+"""
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from django.db.models import Q
-from django.utils import timezone
-
-from crawling.jobs.rq_jobs import RowJob
-from experiments.models import Experiment, ExperimentState
-
-#: one that no worker took up after this is sent again: Redis may have lost it
-RESEND_AFTER = timedelta(seconds=30)
-EXPERIMENT = RowJob("experiment", "experiments.runner.run_queued", seconds=60 * 60)
-FUNCTIONS = (EXPERIMENT.function,)
+from crawling.base.errors import WrongState
+from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
+from crawling.jobs.running_job import RunningJob
+from crawling.models import BackgroundJob
+from experiments.models import Experiment
 
 
-def resend_experiments() -> None:
-    """Queue again those that no worker took up, and those whose worker was killed, which the job
-    ends. Raises RedisError.
-    """
-    late = timezone.now() - RESEND_AFTER
-    queued = Q(state=ExperimentState.QUEUED, created_at__lt=late)
-    silent = Q(state=ExperimentState.RUNNING, seen_at__lt=late)
-    experiments = Experiment.objects.filter(queued | silent).order_by("pk")
-    EXPERIMENT.enqueue_lost(experiments.values_list("pk", flat=True))
+def _work(job: RunningJob) -> JobResult:
+    # crawls and pages are fetched by the process only that does it
+    from experiments.runner import run_experiment
+
+    return run_experiment(job)
 
 
-DUTIES = ((resend_experiments, 10.0),)
+def _clear(job: BackgroundJob) -> None:
+    """Remove crawls of a job that was killed. Raises WrongState while one has not ended."""
+    from experiments.shift_run import clear_up
+
+    for experiment in Experiment.objects.filter(job=job):
+        if not clear_up(experiment, seconds=0):
+            raise WrongState(f"Crawls of {experiment} have not ended yet.")
+
+
+def _experiment(job: BackgroundJob) -> Experiment:
+    return Experiment.objects.get(job=job)
+
+
+EXPERIMENT = JobKind(
+    name="experiment",
+    label="experiment",
+    done="finished",
+    work=_work,
+    # its pages are of sites of its own, and its crawls go as it ends
+    effects=dict.fromkeys(JobEvent, JobEffect.KEEP),
+    scope=JobScope.INSTALLATION,
+    is_run_again=False,
+    ends_itself=True,
+    about=_experiment,
+    attempts=1,
+    clear=_clear,
+)
+KINDS = (EXPERIMENT,)

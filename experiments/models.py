@@ -1,16 +1,15 @@
 """Experiments with policies (SEEDS P4, P5) and what became of each of their requests.
 
-Written by `experiments.store` and `experiments.cancel`.
+Written by `experiments.store`.
 """
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.urls import reverse
 
-from crawling.models.cancelling import Cancellable
+from crawling.models import BackgroundJob
 
 
 class ExperimentPolicy(models.TextChoices):
@@ -48,9 +47,9 @@ class ExperimentState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-class Experiment(Cancellable):
+class Experiment(models.Model):
     """One experiment: the same requests under each of its policies, which take turns in rounds,
-    each with a pool of its own.
+    each with a pool of its own. Its job has its maker, and when it began and ended.
     """
 
     kind = models.CharField(
@@ -63,18 +62,7 @@ class Experiment(Cancellable):
     bound_seconds = models.FloatField(help_text="a request that has waited longer in all is locked")
     seed = models.PositiveBigIntegerField(help_text="the same seed makes the same requests")
     policies = ArrayField(models.CharField(max_length=20, choices=ExperimentPolicy))
-    state = models.CharField(max_length=20, choices=ExperimentState, default=ExperimentState.QUEUED)
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
-    seen_at = models.DateTimeField(null=True, help_text="last heartbeat of its process")
-    finished_at = models.DateTimeField(null=True)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.SET_NULL,
-        null=True,
-        related_name="+",
-        help_text="empty: the command line",
-    )
+    job = models.OneToOneField(BackgroundJob, models.PROTECT, related_name="+")
 
     class Meta:
         ordering = ["-id"]
@@ -84,6 +72,15 @@ class Experiment(Cancellable):
 
     def get_absolute_url(self) -> str:
         return reverse("experiments:experiment", args=[self.pk])
+
+    @property
+    def state(self) -> ExperimentState:
+        """As its job says; `experiments.report.state_of` recognises one that was killed."""
+        if self.job.cancelled_at:
+            return ExperimentState.CANCELLED
+        if self.job.ended_at:
+            return ExperimentState.BROKEN_OFF if self.job.trouble else ExperimentState.FINISHED
+        return ExperimentState.RUNNING if self.job.began_at else ExperimentState.QUEUED
 
     def pool_name(self, policy: str) -> str:
         return f"experiment {self.pk}: {policy}"

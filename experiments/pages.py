@@ -17,7 +17,7 @@ from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import latest_asked
 from crawling.dashboard.base.trouble import errors_told
 from crawling.installation.permissions import may_end
-from experiments.cancel import cancel_experiment
+from crawling.jobs.cancel import cancel_job
 from experiments.crawl_workload import WORKERS
 from experiments.figure import WaitingFigure, draw
 from experiments.form import ExperimentForm, choice_of, start_experiment
@@ -29,6 +29,7 @@ from experiments.report import (
     RequestResult,
     experiment_views,
     first_tries,
+    listed_experiments,
     request_results,
 )
 from experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS, WAITS_DEPEND
@@ -69,11 +70,11 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Tables 1, 2 and 3, figure 3, and what they mean; of tables 1 and 2 the requests of
     `?page=`.
     """
-    found = get_object_or_404(Experiment.objects.select_related("by", "cancelled_by"), pk=pk)
+    found = get_object_or_404(listed_experiments(), pk=pk)
     (view,), tries = experiment_views([found]), first_tries(found)
     context = {
         "view": view,
-        "may_cancel": may_end(request.user, found.by),
+        "may_cancel": may_end(request.user, found.job.by),
         "choice": choice_of(found.policies),
         "tables": _tables(view, tries, request.GET.get("page")),
         "figure": _figure(view, tries),
@@ -102,7 +103,7 @@ def _start(request: AuthenticatedRequest) -> HttpResponse:
 def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Experiment, pk=pk)
     with errors_told(request, CrawlError):
-        cancel_experiment(found, by=request.user)
+        cancel_job(found.job, by=request.user)
     return redirect(found)
 
 
@@ -114,7 +115,7 @@ def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
 
 
 def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> HttpResponse:
-    found = Experiment.objects.select_related("by", "cancelled_by")
+    found = listed_experiments()
     context = {**latest_asked(request, found, A_PAGE), "form": form}
     context["views"] = experiment_views(context["rows"])
     return render_live(

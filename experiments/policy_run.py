@@ -14,17 +14,18 @@ from django.db import OperationalError, connections
 
 from allocation.models import Policy
 from allocation.services import NewClass, create_pool, renew_lease
+from crawling.jobs.running_job import JobGone
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.http import fetch
-from experiments import store
 from experiments.attempt import (
     AttemptLost,
     ExperimentStopped,
     RequestAttempt,
     WaitRegistry,
 )
-from experiments.models import Experiment, ExperimentOutcome, ExperimentPolicy
+from experiments.models import ExperimentOutcome, ExperimentPolicy
 from experiments.pool_state import deadlocked_in, unsafe_grants
+from experiments.store import RunningExperiment, count_unsafe_grants
 from experiments.synthetic_web import HOST
 from experiments.workload import CLASSES, Workload, WorkloadJob
 
@@ -43,8 +44,10 @@ class PolicyRun:
     at.
     """
 
-    def __init__(self, experiment: Experiment, policy: str, workload: Workload, web: str) -> None:
-        self.experiment, self.policy = experiment, policy
+    def __init__(
+        self, running: RunningExperiment, policy: str, workload: Workload, web: str
+    ) -> None:
+        self._running, self.experiment, self.policy = running, running.experiment, policy
         self._at_a_time = workload.at_a_time
         classes = [
             NewClass(*one, capacity)
@@ -52,7 +55,7 @@ class PolicyRun:
         ]
         bank = Policy.NAIVE if policy in UNCHECKED else Policy(policy)
         self.pool = create_pool(
-            name=experiment.pool_name(policy), classes=classes, policy=bank, is_experiment=True
+            name=self.experiment.pool_name(policy), classes=classes, policy=bank, is_experiment=True
         )
         self.waits = WaitRegistry()
         #: process and epoch of every shift that is alive
@@ -68,8 +71,7 @@ class PolicyRun:
     def run(self, number: int, jobs: Sequence[WorkloadJob]) -> None:
         """Work the jobs of a round off, and count the unsafe grants so far.
 
-        Raises a thread's exception, and ExperimentStopped, after all threads have released their
-        units.
+        Raises a thread's exception, and JobGone, after all threads have released their units.
         """
         at_once = self.policy == ExperimentPolicy.ALL_AT_ONCE
         self._round, self.stopping = number, threading.Event()
@@ -86,9 +88,9 @@ class PolicyRun:
             over.set()
             keeping.join()
         if self._is_told_to_stop:
-            raise ExperimentStopped
+            raise JobGone
         unsafe = unsafe_grants(self.pool)
-        store.count_unsafe_grants(
+        count_unsafe_grants(
             self.experiment, self.policy, {self._tries[one]: n for one, n in unsafe.items()}
         )
 
@@ -128,7 +130,7 @@ class PolicyRun:
                 tried = trying.run()
                 if trying.process is not None:
                     self._tries[trying.process] = job.number, attempt
-                store.record(self.experiment, self.policy, replace(tried, round=self._round))
+                self._running.record(self.policy, replace(tried, round=self._round))
                 if tried.outcome == ExperimentOutcome.LOCKED and attempt < MOST_ATTEMPTS:
                     self._to_do.append((job, attempt + 1))
         except ExperimentStopped:
@@ -154,7 +156,7 @@ class PolicyRun:
         try:
             while not over.wait(min(SIGN_OF_LIFE_SECONDS, every)):
                 try:
-                    if not store.sign_of_life(self.experiment):
+                    if not self._running.goes_on():
                         self._is_told_to_stop = True
                         self.stopping.set()
                         self.waits.wake_all()

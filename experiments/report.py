@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Max, Min, Q, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
 from allocation.models import Pool
@@ -23,6 +23,8 @@ from experiments.models import (
 
 #: after this long without a heartbeat the experiment's process is dead
 SILENT = timedelta(seconds=30)
+#: one that is cancelled gives back what it holds in this time
+ENDS_WITHIN = timedelta(minutes=1)
 FIRST = Q(attempt=1)
 ENDED = (ExperimentState.FINISHED, ExperimentState.BROKEN_OFF, ExperimentState.CANCELLED)
 NUMBERS = {
@@ -127,6 +129,11 @@ SHOWN = (
 )
 
 
+def listed_experiments() -> QuerySet[Experiment]:
+    """All, with the users of their jobs."""
+    return Experiment.objects.select_related("job__by", "job__cancelled_by")
+
+
 def experiment_view(experiment: Experiment) -> ExperimentView:
     (view,) = experiment_views([experiment])
     entries = request_results(experiment)
@@ -225,18 +232,16 @@ def _durations(experiments: Sequence[Experiment]) -> dict[tuple[int, str], float
 
 def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, str]:
     """The state and its reason. A killed experiment is recognised by its missing heartbeat."""
-    if (
-        experiment.state == ExperimentState.RUNNING
-        and experiment.seen_at is not None
-        and experiment.seen_at < now - SILENT
-    ):
+    state, job = experiment.state, experiment.job
+    heard = job.heartbeat_at
+    if state == ExperimentState.RUNNING and heard is not None and heard < now - SILENT:
         return (
             ExperimentState.BROKEN_OFF,
             "Its process has ended unexpectedly; its units are released when its leases expire, "
             "and the background worker deletes crawls that it left.",
         )
-    if experiment.state == ExperimentState.RUNNING and experiment.cancelled_at:
-        return ExperimentState.RUNNING, "It ends within a minute, and releases what it holds."
+    if job.cancelled_at and job.began_at and job.cancelled_at > now - ENDS_WITHIN:
+        return state, "It ends within a minute, and releases what it holds."
     reasons = {
         ExperimentState.QUEUED: "It waits for the background worker.",
         ExperimentState.RUNNING: "Its requests are running.",
@@ -244,7 +249,7 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
         ExperimentState.BROKEN_OFF: "Its process was ended; its units are released.",
         ExperimentState.CANCELLED: "Its units are released; what it has tried is kept.",
     }
-    return ExperimentState(experiment.state), reasons[ExperimentState(experiment.state)]
+    return state, reasons[state]
 
 
 def _entry(tries: list[Any]) -> RequestResult:
@@ -267,6 +272,7 @@ def _entry(tries: list[Any]) -> RequestResult:
 def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
     """An experiment; its requests only where one experiment is asked for."""
     experiment = view.experiment
+    job = experiment.job
     return {
         "id": experiment.pk,
         "kind": str(experiment.kind),
@@ -276,11 +282,11 @@ def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
         "policies": list(experiment.policies),
         "state": str(view.state),
         "reason": view.reason,
-        "created_at": experiment.created_at,
-        "started_at": experiment.started_at,
-        "finished_at": experiment.finished_at,
-        "by": experiment.by.get_username() if experiment.by else None,
-        **cancelled_facts(experiment),
+        "created_at": job.asked_at,
+        "started_at": job.began_at,
+        "finished_at": job.ended_at,
+        "by": job.by.get_username() if job.by else None,
+        **cancelled_facts(job),
         "results": [_result(column, with_requests=with_requests) for column in view.columns],
     }
 

@@ -21,14 +21,13 @@ from crawling.base.errors import CrawlError, WrongState
 from crawling.frontier import counts_of
 from crawling.installation.identity import allow
 from crawling.installation.pools import default_classes
+from crawling.jobs.running_job import JobGone
 from crawling.models import AllowedNetwork, CrawlJob, Run, Shift
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort
-from experiments import store
-from experiments.attempt import ExperimentStopped
 from experiments.crawl_workload import (
     AT_A_TIME,
     WORKERS,
@@ -37,6 +36,7 @@ from experiments.crawl_workload import (
 )
 from experiments.models import Experiment, ExperimentOutcome
 from experiments.pool_state import BLOCKING, deadlocked_in, unsafe_grants
+from experiments.store import AttemptResult, RunningExperiment
 from experiments.synthetic_web import HOST, serve_sites
 
 #: how often the pool is looked at
@@ -56,18 +56,18 @@ class ShiftPolicyRun:
 
     def __init__(
         self,
-        experiment: Experiment,
+        running: RunningExperiment,
         policy: str,
         workload: CrawlWorkload,
         workers: Sequence[BaseProcess],
     ) -> None:
-        self._experiment, self._policy = experiment, policy
+        self._running, self._experiment, self._policy = running, running.experiment, policy
         self._workers = workers
         classes = [
             replace(one, capacity=workload.capacity[one.key]) for one in default_classes(WORKERS)
         ]
         self.pool = create_pool(
-            name=experiment.pool_name(policy),
+            name=self._experiment.pool_name(policy),
             classes=classes,
             policy=Policy(policy),
             is_experiment=True,
@@ -81,7 +81,7 @@ class ShiftPolicyRun:
     def run(self, round_: int, sites: Sequence[PlannedSite]) -> None:
         """Start the crawls of a round, wait for their ends, and store what became of each.
 
-        Raises ExperimentStopped, WorkersLost.
+        Raises JobGone, WorkersLost.
         """
         self._runs = {}
         with serve_sites(sites) as addresses:
@@ -96,12 +96,12 @@ class ShiftPolicyRun:
         unsafe = unsafe_grants(self.pool)
         for number, run in self._runs.items():
             result = replace(self._result(number, run, unsafe), round=round_)
-            store.record(self._experiment, self._policy, result)
+            self._running.record(self._policy, result)
 
     def _allow(self, port: int) -> None:
         note = note_of(self._experiment)
         network = AllowedNetwork(network=HOST, port_from=port, port_to=port, note=note)
-        allow(network, by=self._experiment.by)
+        allow(network, by=self._experiment.job.by)
 
     def _start(self, site: PlannedSite, address: str) -> Run:
         order = {
@@ -112,13 +112,13 @@ class ShiftPolicyRun:
             "max_seconds": MOST_SECONDS,
             "claim": site.claim,
         }
-        by = self._experiment.by
+        by = self._experiment.job.by
         return start_run(create_crawl(order, by=by, own_pool=self.pool), by=by)
 
     def _going_on(self) -> int:
         """How many crawls have not ended; judges the waits meanwhile."""
-        if not store.sign_of_life(self._experiment):
-            raise ExperimentStopped
+        if not self._running.goes_on():
+            raise JobGone
         if not all(worker.is_alive() for worker in self._workers):
             raise WorkersLost
         self._judge_waits()
@@ -139,7 +139,7 @@ class ShiftPolicyRun:
             self._judged.update(pk for pk, _ in late)
             self._deadlocked |= deadlocked_in(self.pool) & {process for _, process in late}
 
-    def _result(self, number: int, run: Run, unsafe: Counter[int]) -> store.AttemptResult:
+    def _result(self, number: int, run: Run, unsafe: Counter[int]) -> AttemptResult:
         run.refresh_from_db()
         processes = set(run.processes.values_list("bank_process", flat=True))
         waits = Request.objects.filter(process__in=processes, kind__in=BLOCKING).aggregate(
@@ -149,7 +149,7 @@ class ShiftPolicyRun:
         shifts = Shift.objects.filter(process__run=run)
         is_done = run.state == RunState.FINISHED
         is_late = waited > self._experiment.bound_seconds
-        return store.AttemptResult(
+        return AttemptResult(
             number,
             1,
             run.created_at,

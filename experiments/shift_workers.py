@@ -27,10 +27,9 @@ FORK = multiprocessing.get_context("fork")
 def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
     """Let so many workers run until the block ends.
 
-    To be called by the main thread while there is no other: it forks. If it dies, the kernel stops
-    them, and their shifts end in order.
+    To be called by the main thread: it forks. If it dies, the kernel stops them, and their shifts
+    end in order.
     """
-    connections.close_all()  # a connection from before the fork belongs to one process
     workers = tuple(FORK.Process(target=_work, name="experiment worker") for _ in range(count))
     try:
         for worker in workers:
@@ -49,6 +48,8 @@ def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
 
 def _work() -> None:
     stop_with_parent()
+    for connection in connections.all(initialized_only=True):
+        connection.connection = None  # it is the parent's, with the lock of the job
     queue = django_rq.get_queue(EXPERIMENT_SHIFTS)
     ShiftWorker(
         [queue],

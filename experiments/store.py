@@ -1,4 +1,4 @@
-"""The only writer of experiments and their requests; only `experiments.cancel` ends them, too."""
+"""The only writer of experiments and their requests."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Case, Value, When
-from django.utils import timezone
 
 from crawling.base.audit import note
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.running_job import JobGone, RunningJob
+from experiments.jobs import EXPERIMENT
 from experiments.models import (
     Experiment,
     ExperimentKind,
     ExperimentOutcome,
     ExperimentRequest,
-    ExperimentState,
 )
-
-GOING_ON = (ExperimentState.QUEUED, ExperimentState.RUNNING)
-CANCELLED = ExperimentState.CANCELLED
 
 
 @dataclass(frozen=True)
@@ -40,6 +37,26 @@ class AttemptResult:
     round: int = 1
 
 
+class RunningExperiment:
+    """An experiment whose job is at work."""
+
+    def __init__(self, experiment: Experiment, job: RunningJob) -> None:
+        self.experiment, self._job = experiment, job
+        self._done = 0
+
+    def goes_on(self) -> bool:
+        """Whether it may: no user has cancelled it. Its job says so, and how far it is."""
+        try:
+            self._job.note(done=self._done)
+        except JobGone:
+            return False
+        return True
+
+    def record(self, policy: str, tried: AttemptResult) -> None:
+        ExperimentRequest.objects.create(experiment=self.experiment, policy=policy, **asdict(tried))
+        self._done += tried.attempt == 1
+
+
 def make_experiment(
     *,
     requests: int,
@@ -56,33 +73,10 @@ def make_experiment(
             bound_seconds=bound_seconds,
             seed=seed,
             policies=list(policies),
-            by=by,
+            job=open_job(EXPERIMENT, None, by=by),
         )
         note(by, experiment, "start")
     return experiment
-
-
-def start_experiment_row(experiment: Experiment) -> bool:
-    """Take an experiment up. True for the first to do so; anyone else must not run it."""
-    now = timezone.now()
-    return (
-        Experiment.objects.filter(pk=experiment.pk, state=ExperimentState.QUEUED).update(
-            state=ExperimentState.RUNNING, started_at=now, seen_at=now
-        )
-        == 1
-    )
-
-
-def sign_of_life(experiment: Experiment) -> bool:
-    """Say that it goes on; whether it may: no user has cancelled it."""
-    going_on = Experiment.objects.filter(
-        pk=experiment.pk, state=ExperimentState.RUNNING, cancelled_at=None
-    )
-    return going_on.update(seen_at=timezone.now()) == 1
-
-
-def record(experiment: Experiment, policy: str, tried: AttemptResult) -> None:
-    ExperimentRequest.objects.create(experiment=experiment, policy=policy, **asdict(tried))
 
 
 def count_unsafe_grants(
@@ -95,21 +89,3 @@ def count_unsafe_grants(
         for (number, attempt), units in found.items():
             if units:
                 tries.filter(number=number, attempt=attempt).update(unsafe_grants=units)
-
-
-def finish(experiment: Experiment) -> None:
-    _end(experiment, ExperimentState.FINISHED)
-
-
-def break_off(experiment: Experiment) -> None:
-    """End an experiment that has not tried all. One that has ended stays as it is."""
-    _end(experiment, ExperimentState.BROKEN_OFF)
-
-
-def _end(experiment: Experiment, state: ExperimentState) -> None:
-    """One that a user has cancelled is cancelled, however far it came."""
-    ended = Case(When(cancelled_at=None, then=Value(state)), default=Value(CANCELLED))
-    Experiment.objects.filter(pk=experiment.pk, state__in=GOING_ON).update(
-        state=ended, finished_at=timezone.now()
-    )
-    experiment.refresh_from_db()

@@ -193,10 +193,12 @@ SELECT now() - make_interval(secs => n),
     (SELECT min(id) FROM auth_user) FROM generate_series(1, %(rows)s) n
 """,
     """
-INSERT INTO experiments_experiment (requests, bound_seconds, seed, policies, state, created_at,
-    started_at, seen_at, finished_at)
-SELECT 1000, 1, n, '{naive,banker}', 'finished', now(), now(), now(), now()
-FROM generate_series(1, 200) n
+WITH done AS (
+    INSERT INTO crawling_backgroundjob (kind, spec, asked_at, began_at, ended_at, progress, result)
+    SELECT 'experiment', '{}', now(), now(), now(), '{}', '{}' FROM generate_series(1, 200)
+    RETURNING id)
+INSERT INTO experiments_experiment (requests, bound_seconds, seed, policies, job_id)
+SELECT 1000, 1, id, '{naive,banker}', id FROM done
 """,
     """
 INSERT INTO experiments_experimentrequest (experiment_id, policy, number, attempt, started_at,

@@ -1,7 +1,8 @@
 """A user cancels a background job.
 
 The row ends at once, so its job stores nothing more. A job that waits leaves the queue; the worker
-of one that works ends it within seconds. The files and rows that either has left are removed.
+of one that works ends it within seconds, unless its kind ends itself. The files and rows that
+either has left are removed.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
     if job.state not in ("failed", "cancelled") or not kind.is_run_again:
         raise WrongState(
             f"Job {job.pk} is {job.state}: only a job that failed, or was cancelled, is run again, "
-            "and a question of a page is asked again on its page."
+            "and a question of a page, or an experiment, is started again on its page."
         )
     same = BackgroundJob.objects.filter(kind=kind.name, spec=job.spec, run=job.run)
     if found := same.filter(ended_at=None, is_forgotten=False).first():
@@ -117,9 +118,10 @@ def clear_cancelled_jobs() -> None:
         clear_cancelled_job(number)
 
 
-def is_cancelled(number: int) -> bool:
-    """Whether a user has cancelled the job with that id."""
-    return BackgroundJob.objects.filter(pk=number, cancelled_at__isnull=False).exists()
+def is_to_be_ended(number: int) -> bool:
+    """Whether a user has cancelled the job with that id, and its worker is to end it."""
+    job = BackgroundJob.objects.filter(pk=number, cancelled_at__isnull=False).first()
+    return job is not None and not kind_of(job).ends_itself
 
 
 def clear_cancelled_job(number: int) -> bool:

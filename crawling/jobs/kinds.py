@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB, RowJob
+from crawling.jobs.rq_jobs import BACKGROUND, RowJob
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob
 
@@ -121,6 +121,9 @@ class JobKind:
     is_of_asker: bool = False
     #: whether one that failed, or was cancelled, is run again from the list of jobs
     is_run_again: bool = True
+    #: whether one that is cancelled looks itself, and ends in order, which may take a minute;
+    #: otherwise its worker ends it
+    ends_itself: bool = False
     #: ids of the jobs that were asked for together with one, and are cancelled with it
     asked_with: Callable[[BackgroundJob], Iterable[int]] = lambda job: ()
     #: the row that a user knows it by, which the audit log names
@@ -150,9 +153,7 @@ class JobKind:
 
     @property
     def job(self) -> RowJob:
-        return RowJob(
-            "job", RUN_JOB, seconds=self.seconds, queue=self.queue, at_front=self.at_front
-        )
+        return RowJob(self.seconds, self.queue, self.at_front)
 
     @property
     def is_of_crawl(self) -> bool:

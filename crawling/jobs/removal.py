@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
-from crawling.base.errors import ArchiveTrouble
+from crawling.base.errors import ArchiveTrouble, WrongState
 from crawling.base.storage import storage
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobScope, job_kinds, kind_of
 from crawling.models import BackgroundJob, Run
@@ -19,7 +19,7 @@ from crawling.models import BackgroundJob, Run
 logger = logging.getLogger(__name__)
 
 #: what keeps what a job has left from being removed for now
-LEAVING = (OSError, ArchiveTrouble, AllocationError)
+LEAVING = (OSError, ArchiveTrouble, AllocationError, WrongState)
 CHANGED = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
 
 

@@ -35,6 +35,8 @@ BACKGROUND = "background"
 IDLE = "idle"
 IMPORTS = "imports"
 RUN_JOB = "crawling.jobs.running.run_job"
+#: what the ids of its jobs, and the names of their locks, begin with
+JOB = "job"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
 SILENT_WORKER = timedelta(seconds=90)
@@ -45,14 +47,8 @@ ON_ITS_WAY = timedelta(seconds=5)
 
 @dataclass(frozen=True)
 class RowJob:
-    """A kind of background job; each job does the work of one row. It must be harmless when run
-    twice.
-    """
+    """Jobs of RQ that do the work of a row each, by RUN_JOB."""
 
-    #: what the ids of its jobs begin with
-    name: str
-    #: what RQ calls with the row's key, as a dotted path
-    function: str
     #: RQ ends one that runs this long
     seconds: int
     #: BACKGROUND; IDLE if no user asks for it
@@ -63,7 +59,7 @@ class RowJob:
     def enqueue(self, pk: int, *, at_front: bool = False) -> None:
         """Raises RedisError."""
         self._queue().enqueue_call(
-            self.function,
+            RUN_JOB,
             args=(pk,),
             job_id=self._id(pk),
             timeout=self.seconds,
@@ -78,7 +74,8 @@ class RowJob:
         try:
             self.enqueue_if_lost(pk)
         except RedisError as error:
-            logger.warning("a job cannot be queued", extra={"job": self.name, "error": str(error)})
+            facts = {"job": self._id(pk), "error": str(error)}
+            logger.warning("a job cannot be queued", extra=facts)
 
     def enqueue_if_lost(self, pk: int) -> bool:
         """Queue the job again unless a worker will come to it, or is at it: in front of others, if
@@ -121,14 +118,14 @@ class RowJob:
         """Whether no other process does the work of the row; none begins to until the block
         ends.
         """
-        with alone_at(self.name, pk) as is_alone:
+        with alone_at(JOB, pk) as is_alone:
             yield is_alone
 
     def _queue(self) -> Queue:
         return django_rq.get_queue(self.queue)
 
     def _id(self, pk: int) -> str:
-        return f"{self.name}-{pk}"
+        return f"{JOB}-{pk}"
 
 
 @contextmanager

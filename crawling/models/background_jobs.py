@@ -7,14 +7,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from crawling.models.cancelling import Cancellable
 from crawling.models.jobs import Run
 
 #: of files in the storage: a folder of the kind and its run, and a name that is never used again
 NAME = r"^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"
 
 
-class BackgroundJob(Cancellable):
+class BackgroundJob(models.Model):
     """Work that a user, or the scheduler, asks for, and that a background worker does.
 
     It may be killed at any moment and continues behind `bookmark`. It has ended once it has
@@ -63,6 +62,14 @@ class BackgroundJob(Cancellable):
     result = models.JSONField(null=True)
     trouble = models.TextField(blank=True, db_default="", help_text="why there is no result")
     ended_at = models.DateTimeField(null=True)
+    cancelled_at = models.DateTimeField(null=True, help_text="when a user cancelled it")
+    cancelled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the command line, if it was cancelled",
+    )
     is_forgotten = models.BooleanField(
         db_default=False, default=False, help_text="no one sees it; its files are to be removed"
     )

@@ -17,10 +17,12 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
 from allocation.models import Process, ProcessState
 from crawling.base.errors import WrongState
-from crawling.jobs.cancel import cancel_of_run, clear_cancelled_jobs
+from crawling.jobs.cancel import cancel_job, cancel_of_run, clear_cancelled_jobs
+from crawling.jobs.job_rows import end_job
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
 from crawling.jobs.rq_jobs import IMPORTS, remove
@@ -31,8 +33,6 @@ from crawling.uses.alerts.models import Notice
 from crawling.uses.exports.jobs import MIRROR, WACZ
 from crawling.uses.imports.import_jobs import request_import
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport
-from experiments import store
-from experiments.cancel import cancel_experiment
 from experiments.models import Experiment, ExperimentState
 from tests.crawling.pages import browser, log_in, soup
 from tests.crawling.uses.imports.warc_files import answer, warc
@@ -464,7 +464,7 @@ def test_an_experiment_that_waits_leaves_the_queue_once_it_is_cancelled(queue):
     experiment = start_experiment(ada)
     address = f"/api/v1/experiments/{experiment.pk}/cancel"
     assert another("operator").post(address).status_code == 403
-    assert jobs_in_redis() == [f"experiment-{experiment.pk}"]
+    assert jobs_in_redis() == [f"job-{experiment.job_id}"]
 
     told = ada.post(address)
 
@@ -493,17 +493,18 @@ def test_an_experiment_at_work_gives_back_its_units_and_keeps_what_it_has_tried(
     assert "Cancelled by the command line" in shown
     assert 0 < experiment.tries.count() < 100
     assert not Process.objects.filter(state=ProcessState.ACTIVE).exists()
-    with pytest.raises(CommandError, match="cancelled before"):
+    with pytest.raises(CommandError, match="is cancelled already"):
         call_command("crawl", "cancel-experiment", str(experiment.pk))
 
 
 def test_an_experiment_that_is_cancelled_at_its_last_moment_is_not_shown_as_finished(queue):
     experiment = start_experiment(browser("operator"))
-    assert store.start_experiment_row(experiment)
-    cancel_experiment(experiment, by=None)
+    BackgroundJob.objects.update(began_at=timezone.now())
+    cancel_job(experiment.job, by=None)
 
-    store.finish(experiment)
+    assert not end_job(experiment.job, {})
 
+    experiment.refresh_from_db()
     assert experiment.state == ExperimentState.CANCELLED
 
 

@@ -93,9 +93,9 @@ def test_a_killed_experiment_is_shown_as_broken_off_and_its_units_come_back_when
         process.send_signal(signal.SIGKILL)
         process.wait()
     experiment = Experiment.objects.get()
-    assert state_of(experiment, experiment.seen_at)[0] == ExperimentState.RUNNING
+    assert state_of(experiment, experiment.job.heartbeat_at)[0] == ExperimentState.RUNNING
     assert (
-        state_of(experiment, experiment.seen_at + SILENT + timedelta(seconds=1))[0]
+        state_of(experiment, experiment.job.heartbeat_at + SILENT + timedelta(seconds=1))[0]
         == ExperimentState.BROKEN_OFF
     )
 

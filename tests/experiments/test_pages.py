@@ -10,7 +10,11 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from crawling.jobs.job_rows import end_job
+from crawling.jobs.running_job import RunningJob
+from crawling.models import BackgroundJob
 from experiments import pages, store
 from experiments.figure import draw
 from experiments.models import Experiment, ExperimentOutcome, ExperimentState
@@ -32,19 +36,23 @@ def experiment():
     experiment = store.make_experiment(
         requests=2, bound_seconds=5, seed=9, policies=["naive", "banker"]
     )
-    store.start_experiment_row(experiment)
+    BackgroundJob.objects.update(began_at=timezone.now())
     tries = {
         "naive": [(1, 1, 1.0, False), (2, 1, 5.0, True), (2, 2, 0.25, False)],
         "banker": [(1, 1, 1.5, False), (2, 1, 3.0, False)],
     }
     for policy, rows in tries.items():
         for number, attempt, waited, is_locked in rows:
-            store.record(
-                experiment, policy, tried(number, attempt, number, waited, is_locked=is_locked)
-            )
+            record(experiment, policy, tried(number, attempt, number, waited, is_locked=is_locked))
     store.count_unsafe_grants(experiment, "naive", {(2, 1): 2, (1, 1): 0})
-    store.finish(experiment)
+    assert end_job(experiment.job, {})
+    experiment.refresh_from_db()
     return experiment
+
+
+def record(experiment, policy, result):
+    job = RunningJob(experiment.job, lambda: True)
+    store.RunningExperiment(experiment, job).record(policy, result)
 
 
 def tried(number, attempt, began, waited, *, is_locked=False, round=1):
@@ -98,7 +106,7 @@ def test_no_more_is_claimed_than_unsafe_grants_and_deadlocks_show(experiment):
 
 
 def test_a_policy_took_as_long_as_its_rounds(experiment):
-    store.record(experiment, "naive", tried(3, 1, 100.0, 1.0, round=2))
+    record(experiment, "naive", tried(3, 1, 100.0, 1.0, round=2))
 
     plain = experiment_view(experiment).columns[0]
     assert plain.seconds == 7.0 + 2.0, "from 1 to 8 s, and from 100 to 102 s"
@@ -195,10 +203,10 @@ def test_an_operator_starts_an_experiment_and_the_background_worker_runs_it(tmp_
         stack.start(["rqworker", "background", "--burst", "--serializer", "json"])
         wait_until(lambda: Experiment.objects.get().state == ExperimentState.FINISHED)
     experiment = Experiment.objects.get()
-    assert experiment.by.get_username() == "operator"
+    assert experiment.job.by.get_username() == "operator"
     assert (
         LogEntry.objects.get(object_id=str(experiment.pk), content_type__model="experiment").user
-        == experiment.by
+        == experiment.job.by
     )
     assert experiment_view(experiment).done == 6
 
@@ -220,4 +228,4 @@ def test_an_operator_cancels_an_experiment_on_its_page_and_runs_it_again():
     another = Experiment.objects.first()
     same = ("kind", "policies", "requests", "bound_seconds", "seed")
     assert [getattr(another, name) for name in same] == [getattr(experiment, name) for name in same]
-    assert (another.state, another.by.username) == ("queued", "operator")
+    assert (another.state, another.job.by.username) == ("queued", "operator")

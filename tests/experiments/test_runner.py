@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from django_rq import get_queue
 
 from allocation.models import Conservation, OutboxKind, Pool, Process, ProcessState
 from allocation.services import unsent_outbox
+from crawling.base.errors import WrongState
+from crawling.jobs.running import NOT_WANTED, run_job, work_here
 from crawling.scheduler.messages import deliver
-from experiments import store
+from experiments import runner, store
 from experiments.models import ExperimentOutcome, ExperimentRequest, ExperimentState
 from experiments.report import experiment_view
-from experiments.runner import run_experiment
 from experiments.workload import PAGES, Workload, WorkloadJob, WorkloadStep
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -38,7 +41,8 @@ def run(workload, *policies, bound_seconds=1.0):
     experiment = store.make_experiment(
         requests=len(workload.jobs), bound_seconds=bound_seconds, seed=1, policies=policies
     )
-    assert run_experiment(experiment, workload)
+    with patch.object(runner, "make_workload", return_value=workload):
+        work_here(experiment.job)
     columns = experiment_view(experiment).columns
     every_unit_is_back(columns)
     return columns
@@ -103,7 +107,7 @@ def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
         requests=10, bound_seconds=1.0, seed=7, policies=["naive", "banker"]
     )
 
-    assert run_experiment(experiment)
+    work_here(experiment.job)
 
     plain, banker = experiment_view(experiment).columns
     assert (
@@ -119,5 +123,8 @@ def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
 def test_an_experiment_is_run_once():
     experiment = store.make_experiment(requests=1, bound_seconds=1.0, seed=1, policies=["banker"])
 
-    assert run_experiment(experiment)
-    assert not run_experiment(experiment)
+    work_here(experiment.job)
+
+    assert run_job(experiment.job_id) == NOT_WANTED
+    with pytest.raises(WrongState):
+        work_here(experiment.job)

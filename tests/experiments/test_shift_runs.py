@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from unittest.mock import patch
 from uuid import uuid4
 
 import django_rq
@@ -15,21 +15,22 @@ from allocation.models import Pool, Process, RequestKind
 from allocation.services import create_pool, register_process, request_resources, take_lease
 from crawling.base.errors import BadOrder, WrongState
 from crawling.installation.pools import default_classes
-from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS, SHIFTS
-from crawling.models import AllowedNetwork, CrawlJob
+from crawling.jobs.cancel import cancel_job
+from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS, RUN_JOB, SHIFTS
+from crawling.jobs.running import GONE, NOT_WANTED, run_job, work_here
+from crawling.models import AllowedNetwork, BackgroundJob, CrawlJob
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.scheduler.messages import deliver
+from crawling.scheduler.messages import deliver, resend_background
 from crawling.uses.alerts.models import Delivery, Listener
-from experiments import store
-from experiments.cancel import cancel_experiment
+from experiments import runner, store
 from experiments.form import NoScheduler, make_checked
-from experiments.jobs import EXPERIMENT, resend_experiments
+from experiments.jobs import EXPERIMENT
 from experiments.models import Experiment, ExperimentState
 from experiments.pool_state import deadlocked_in, unsafe_grants
-from experiments.report import SILENT, experiment_view
-from experiments.runner import run_experiment, run_queued
+from experiments.report import experiment_view
+from experiments.runner import BEGUN
 from experiments.shift_run import note_of
 from tests.crawling.conftest import CLASSES
 from tests.experiments.test_runner import crossing
@@ -46,7 +47,7 @@ def test_crawls_run_under_each_policy_by_workers_of_their_own_and_are_deleted(tm
         stack.start(SCHEDULER)
         wait_until(is_somebody_leading)
         experiment = make_checked(**ASKED)
-        assert run_experiment(experiment)
+        work_here(experiment.job)
 
     columns = experiment_view(experiment).columns
     for column in columns:
@@ -79,7 +80,9 @@ def killed():
     experiment = store.make_experiment(
         kind="shifts", requests=1, bound_seconds=8, seed=1, policies=["banker"]
     )
-    store.start_experiment_row(experiment)
+    BackgroundJob.objects.update(
+        began_at=timezone.now(), heartbeat_at=timezone.now(), bookmark=BEGUN
+    )
     AllowedNetwork.objects.create(
         network="127.0.0.1", port_from=9, port_to=9, note=note_of(experiment)
     )
@@ -105,21 +108,33 @@ def test_shifts_of_an_experiment_wake_no_worker_of_crawls_and_alert_no_listener(
 def test_what_a_killed_experiment_has_left_is_removed_once_it_is_silent(killed):
     background = django_rq.get_queue("background")
     background.empty()
-    resend_experiments()
-    assert background.count == 0  # it may live
-    late = timezone.now() - SILENT - timedelta(seconds=1)
-    Experiment.objects.update(seen_at=late)
 
-    resend_experiments()
+    with EXPERIMENT.job.alone(killed.job_id):  # its process lives
+        assert in_another_session(run_job, killed.job_id) == NOT_WANTED
+    resend_background()
     (job,) = background.get_jobs()
-    assert (job.func_name, job.args) == (EXPERIMENT.function, [killed.pk])
-    run_queued(killed.pk)
+    assert (job.func_name, job.args) == (RUN_JOB, [killed.job_id])
+    run_job(killed.job_id)
 
     pool = Pool.objects.get(is_experiment=True)
-    assert Experiment.objects.get().state == ExperimentState.BROKEN_OFF
+    experiment = Experiment.objects.get()
+    assert experiment.state == ExperimentState.BROKEN_OFF
+    assert "ended unexpectedly" in experiment.job.trouble
     assert pool.available == pool.capacity
     assert not CrawlJob.all_objects.exists()
     assert not AllowedNetwork.objects.exists()
+
+
+def in_its_session(work, *arguments):
+    try:
+        return work(*arguments)
+    finally:
+        connections.close_all()
+
+
+def in_another_session(work, *arguments):
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(in_its_session, work, *arguments).result(30)
 
 
 def test_an_experiment_that_runs_and_one_that_waits_are_cancelled():
@@ -127,26 +142,23 @@ def test_an_experiment_that_runs_and_one_that_waits_are_cancelled():
         store.make_experiment(requests=2, bound_seconds=60, seed=1, policies=["naive", "banker"])
         for _ in range(2)
     )
-    cancel_experiment(waits, by=None)
-    assert not run_experiment(waits)
+    cancel_job(waits.job, by=None)
+    assert run_job(waits.job_id) == NOT_WANTED
 
-    def run() -> bool:
-        try:
-            return run_experiment(runs, crossing())
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as thread:
-        done = thread.submit(run)
+    with (
+        patch.object(runner, "make_workload", return_value=crossing()),
+        ThreadPoolExecutor(1) as thread,
+    ):
+        done = thread.submit(in_its_session, run_job, runs.job_id)
         wait_until(Process.objects.filter(is_waiting=True).exists)
-        assert cancel_experiment(runs, by=None).state == ExperimentState.RUNNING
-        assert not done.result(30)
+        cancel_job(runs.job, by=None)
+        assert done.result(30) == GONE
 
     pool = Pool.objects.get()  # the second policy was not begun
     assert pool.available == pool.capacity
     assert {row.state for row in Experiment.objects.all()} == {ExperimentState.CANCELLED}
-    with pytest.raises(WrongState, match="has ended"):
-        cancel_experiment(runs, by=None)
+    with pytest.raises(WrongState, match=f"Experiment {runs.pk} is cancelled already"):
+        cancel_job(runs.job, by=None)
 
 
 def test_unsafe_grants_are_counted_and_who_waits_for_growth_is_not_deadlocked():

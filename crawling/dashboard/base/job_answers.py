@@ -23,7 +23,6 @@ from crawling.datasets.job_tables import TablesOfRun
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob, Inquiry, Run
-from crawling.models.cancelling import Cancellable
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
@@ -38,7 +37,7 @@ class CancellableOut(Schema):
     cancelled_by: str = Field(description="user; empty: the command line, if it was cancelled")
 
 
-def cancelled_facts(row: Cancellable | None) -> dict[str, Any]:
+def cancelled_facts(row: BackgroundJob | None) -> dict[str, Any]:
     by = row and row.cancelled_by
     return {
         "cancelled_at": row and row.cancelled_at,

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from rq import Queue, Worker
 from rq.job import Job
 
-from crawling.jobs.cancel import clear_cancelled_job, is_cancelled
+from crawling.jobs.cancel import clear_cancelled_job, is_to_be_ended
 from crawling.jobs.rq_jobs import RUN_JOB, remove
 from crawling.machine.orphans import stop_with_parent
 from crawling.work.worker.own_jobs import OwnJob, OwnSpawnWorker
@@ -92,7 +92,7 @@ class _EndsCancelledJobs(Worker):
         if not (isinstance(job, OwnJob) and job.is_ours and job.func_name == RUN_JOB):
             return False
         try:
-            return is_cancelled(job.args[0])
+            return is_to_be_ended(job.args[0])
         except DatabaseError as error:  # it may be back at the next look
             self.log.warning("job %s: whether it is cancelled is not known: %s", job.id, error)
             connections.close_all()

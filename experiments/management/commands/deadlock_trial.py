@@ -5,14 +5,20 @@ algorithm (SEEDS P4, P5).
 from __future__ import annotations
 
 import json
+import signal
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.serializers.json import DjangoJSONEncoder
 from rich.console import Console
 
+from crawling.base.errors import WrongState
 from crawling.dashboard.management.command_errors import plain_errors
+from crawling.jobs.running import work_here
 from experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
@@ -24,7 +30,6 @@ from experiments.form import (
 )
 from experiments.models import ExperimentKind
 from experiments.report import ExperimentView, as_dict, experiment_view
-from experiments.runner import interrupted_by_sigterm, run_experiment
 from experiments.tables import WAITS_DEPEND, policy_table, request_table
 
 
@@ -94,10 +99,11 @@ class Command(BaseCommand):
             f"bound {experiment.bound_seconds:g} s …"
         )
         try:
-            with interrupted_by_sigterm():
-                run_experiment(experiment)
-        except KeyboardInterrupt as stopped:
-            raise CommandError(f"{experiment} was broken off; its units are released.") from stopped
+            with _interrupted_by_sigterm():
+                work_here(experiment.job)
+        except WrongState:
+            if not experiment.job.cancelled_at:
+                raise
         view = experiment_view(experiment)
         if as_json:
             self.stdout.write(
@@ -115,3 +121,19 @@ class Command(BaseCommand):
             console.print()
         console.print(policy_table(view))
         console.print(WAITS_DEPEND)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Handle SIGTERM like Ctrl-C: the experiment is broken off in order, and gives back what it
+    holds.
+    """
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

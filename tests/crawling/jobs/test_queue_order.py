@@ -54,10 +54,9 @@ def workers():
 
 
 def test_each_job_is_in_the_queue_of_those_who_ask_for_it(background):
-    made = (CHECKPOINT, EXTRACTION, LINK_GRAPH, MIRROR, WACZ, QUESTIONS[0])
-    asked = (*(kind.job for kind in made), EXPERIMENT)
+    asked = (CHECKPOINT, EXPERIMENT, EXTRACTION, LINK_GRAPH, MIRROR, WACZ, QUESTIONS[0])
     idle = (LINKS, SECOND_READING, PROBLEM_COUNTS, WATCHES, REVISITS, SEED_SOURCE)
-    assert {job.queue for job in (*asked, WITHDRAWAL.job)} == {BACKGROUND}
+    assert {kind.queue for kind in (*asked, WITHDRAWAL)} == {BACKGROUND}
     assert {job.queue for job in (*idle, FORGETTING, INDEX_REPAIR)} == {IDLE}
     for name, words in workers().items():
         assert [word for word in words if word in settings.RQ_QUEUES] == [name]

@@ -25,8 +25,6 @@ from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties
 from crawling.uses.checkpoints.jobs import request_checkpoint
 from experiments.form import start_experiment
-from experiments.jobs import resend_experiments
-from experiments.models import Experiment, ExperimentState
 from tests.crawling.runs.test_kill import ladder
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
@@ -61,7 +59,7 @@ def test_start_that_redis_lost_is_worked_within_a_minute(
 def test_an_open_grant_is_sent_again_within_a_minute_by_the_times_that_are_shipped():
     times = {duty.do.__name__: duty.every_seconds for duty in duties()}
 
-    for name in ("resend", "resend_background", "resend_experiments"):
+    for name in ("resend", "resend_background"):
         assert RESEND_AFTER + timedelta(seconds=times[name]) <= timedelta(seconds=60)
 
 
@@ -82,9 +80,8 @@ def background(transactional_db, pool, order, settings, tmp_path):
     )
     checkpoint = request_checkpoint(start_run(crawl), by=operator)
     ago = timezone.now() - timedelta(minutes=1)
-    Experiment.objects.update(created_at=ago)
     BackgroundJob.objects.update(asked_at=ago)
-    names = (f"experiment-{experiment.pk}", f"job-{inquiry.pk}", f"job-{checkpoint.pk}")
+    names = (f"job-{experiment.job_id}", f"job-{inquiry.pk}", f"job-{checkpoint.pk}")
     return sorted(names)
 
 
@@ -94,9 +91,7 @@ def test_background_jobs_that_redis_lost_are_queued_again_once(background):
     queue.connection.flushdb()
 
     resend_background()
-    resend_experiments()
     resend_background()
-    resend_experiments()
 
     assert sorted(queue.job_ids) == background
 
@@ -109,18 +104,15 @@ def test_background_jobs_that_failed_early_are_queued_again(background):
         job.set_status(JobStatus.FAILED)
 
     resend_background()
-    resend_experiments()
 
     assert sorted(queue.job_ids) == background
 
 
 def test_background_jobs_that_are_done_or_at_work_are_not_queued_again(background):
-    Experiment.objects.update(state=ExperimentState.RUNNING)
     BackgroundJob.objects.update(ended_at=timezone.now())
     queue = django_rq.get_queue(BACKGROUND)
     queue.connection.flushdb()
 
     resend_background()
-    resend_experiments()
 
     assert queue.job_ids == []

@@ -81,7 +81,6 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "remove_rows",
         "resend",
         "resend_background",
-        "resend_experiments",
         "sample_use",
         "settle_leftovers",
         "start_due_crawls",

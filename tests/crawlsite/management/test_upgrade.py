@@ -15,6 +15,8 @@ from django.core.management import call_command
 from django.db import connections
 from psycopg import sql
 
+from experiments.models import Experiment
+from experiments.runner import BEGUN
 from tests.crawlsite.management.release_database import FOLDER
 from tests.stack import database_url
 
@@ -74,17 +76,61 @@ def rows(database: str) -> dict[str, int]:
     return counts
 
 
+def has_column(database: str, table: str, column: str) -> bool:
+    with connections[database].cursor() as cursor:
+        there = connections[database].introspection.get_table_description(cursor, table)
+    return column in {one.name for one in there}
+
+
 def test_a_database_of_a_dated_version_is_upgraded_with_all_rows(older):
-    before = rows(older)
+    before, had_no_jobs = rows(older), has_column(older, "experiments_experiment", "state")
 
     call_command("migrate", database=older, verbosity=0)
 
     after = rows(older)
     kept = before.keys() & after.keys() - {"django_migrations", "django_content_type"}
+    if had_no_jobs:
+        before["crawling_backgroundjob"] += before["experiments_experiment"]
     assert {table: after[table] for table in kept} == {table: before[table] for table in kept}
     for model in (one for one in apps.get_models() if one._meta.managed):
         assert len(model._base_manager.using(older).all()) == after[model._meta.db_table], model
     assert sum(before[table] > 0 for table in before) > 40
+
+
+#: of an experiment of version 0.2: its columns there, and the state and the words of its job
+EXPERIMENTS = {
+    1001: ("'queued', NULL, NULL, NULL", ("failed", "not begun")),
+    1002: ("'running', now(), NULL, NULL", ("working", "")),
+    1003: ("'finished', now(), now(), NULL", ("done", "")),
+    1004: ("'broken_off', now(), now(), NULL", ("failed", "was ended")),
+    1005: ("'cancelled', now(), now(), now()", ("cancelled", "by the command line")),
+    1006: ("'running', now(), NULL, now()", ("cancelled", "by the command line")),
+}
+
+
+def test_experiments_without_jobs_get_jobs_that_say_how_they_ended(older):
+    if not has_column(older, "experiments_experiment", "state"):
+        pytest.skip("they have jobs")
+    with connections[older].cursor() as cursor:
+        for number, (columns, _) in EXPERIMENTS.items():
+            cursor.execute(
+                "INSERT INTO experiments_experiment (id, requests, bound_seconds, seed, policies,"
+                " created_at, state, started_at, finished_at, cancelled_at)"
+                f" VALUES ({number}, 2, 1, 1, '{{naive}}', '2026-11-01', {columns})"
+            )
+
+    call_command("migrate", database=older, verbosity=0)
+
+    made = Experiment.objects.using(older).filter(pk__in=EXPERIMENTS).select_related("job")
+    jobs = {experiment.pk: experiment.job for experiment in made}
+    assert {number: job.state for number, job in jobs.items()} == {
+        number: state for number, (_, (state, _)) in EXPERIMENTS.items()
+    }
+    for number, (_, (state, words)) in EXPERIMENTS.items():
+        assert words in jobs[number].trouble
+        assert (jobs[number].ended_at is None) == (state == "working")
+        assert jobs[number].asked_at.month == 11
+    assert jobs[1002].bookmark == BEGUN  # its job removes what it left
 
 
 def test_migrations_of_a_dated_version_stay_as_they_are():

@@ -8,7 +8,7 @@ from crawling.base.errors import WrongState
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob
-from experiments.models import Experiment
+from experiments.models import JOB_KIND, Experiment
 
 
 def _work(job: RunningJob) -> JobResult:
@@ -32,7 +32,7 @@ def _experiment(job: BackgroundJob) -> Experiment:
 
 
 EXPERIMENT = JobKind(
-    name="experiment",
+    name=JOB_KIND,
     label="experiment",
     done="finished",
     work=_work,

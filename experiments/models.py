@@ -11,6 +11,9 @@ from django.urls import reverse
 
 from crawling.models import BackgroundJob
 
+#: the kind of background job that runs one
+JOB_KIND = "experiment"
+
 
 class ExperimentPolicy(models.TextChoices):
     """How the pool of an experiment decides. all_at_once is a naive pool of which each request asks

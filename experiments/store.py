@@ -11,9 +11,10 @@ from django.db import transaction
 
 from crawling.base.audit import note
 from crawling.jobs.enqueue import open_job
+from crawling.jobs.kinds import job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
-from experiments.jobs import EXPERIMENT
 from experiments.models import (
+    JOB_KIND,
     Experiment,
     ExperimentKind,
     ExperimentOutcome,
@@ -73,7 +74,7 @@ def make_experiment(
             bound_seconds=bound_seconds,
             seed=seed,
             policies=list(policies),
-            job=open_job(EXPERIMENT, None, by=by),
+            job=open_job(job_kinds()[JOB_KIND], None, by=by),
         )
         note(by, experiment, "start")
     return experiment

@@ -1,8 +1,7 @@
 """How a use of crawls adds to the product. Its folder in `crawling/uses/` is a Django app; the
 rooms of the crawler find what it offers by the names of its modules, each of which may be missing.
 
-`jobs`      `KINDS` of background jobs, `FUNCTIONS` that workers call beside them, `DUTIES` of the
-            scheduler
+`jobs`      `KINDS` of background jobs, `DUTIES` of the scheduler
 `pages`     `urlpatterns`, among those of crawls or at the app's `address`; `open_urlpatterns` of
             pages that need no account; `TABS`, `LINKS`, `PANELS` and more on pages of the crawler
             (`crawling.dashboard.base.panels`)

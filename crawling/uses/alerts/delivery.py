@@ -15,7 +15,7 @@ from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
-from django.db import connections, transaction
+from django.db import transaction
 from django.utils import timezone
 from requests.exceptions import RequestException
 
@@ -135,12 +135,6 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:
         return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False
-
-
-def send_due_deliveries() -> int:
-    """RQ calls this function."""
-    connections.close_all()  # a connection from before the fork belongs to the parent
-    return send_due()
 
 
 def send_due() -> int:

@@ -1,45 +1,43 @@
-"""The job of a background worker that sends due deliveries. The scheduler wakes that worker, and
-finds lasting states to alert of.
+"""The background job that sends due deliveries. The scheduler asks for it, and finds lasting states
+to alert of.
 """
 
 from __future__ import annotations
 
-import django_rq
-from django.conf import settings
 from django.utils import timezone
-from rq.exceptions import DuplicateJobError
 
-from crawling.jobs.rq_jobs import BACKGROUND, is_in_hand, remove, waits
+from crawling.jobs.enqueue import request_job
+from crawling.jobs.kinds import KEPT_HOUR, JobEffect, JobEvent, JobKind, JobResult, JobScope
+from crawling.jobs.running_job import RunningJob
 from crawling.uses.alerts.models import Delivery
 from crawling.uses.alerts.notify import raise_ongoing_alerts
 
-SEND_DUE = "crawling.uses.alerts.delivery.send_due_deliveries"
-ALERT_JOB = "alerts"
-LONGEST_SECONDS = 15 * 60
-FUNCTIONS = (SEND_DUE,)
+
+def _work(job: RunningJob) -> JobResult:
+    # what speaks to servers is imported by those who need it
+    from crawling.uses.alerts.delivery import send_due
+
+    return {"tried": send_due()}
+
+
+SENDING = JobKind(
+    name="alerts",
+    label="sending of alerts",
+    done="done",
+    work=_work,
+    # it has a count; messages are rows of their own
+    effects=dict.fromkeys(JobEvent, JobEffect.KEEP),
+    seconds=15 * 60,
+    scope=JobScope.INSTALLATION,
+    kept=KEPT_HOUR,
+)
+KINDS = (SENDING,)
 
 
 def wake_courier() -> None:
-    """Queue one job for all that is due, if none waits or works already. Raises RedisError."""
-    if not Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__is_on=True).exists():
-        return
-    queue = django_rq.get_queue(BACKGROUND)
-    job = queue.fetch_job(ALERT_JOB)
-    if job is not None:
-        if waits(queue, job) or is_in_hand(job):
-            return
-        remove(job)  # left over from a worker that was killed
-    try:
-        queue.enqueue_call(
-            SEND_DUE,
-            job_id=ALERT_JOB,
-            unique=True,
-            timeout=LONGEST_SECONDS,
-            result_ttl=0,
-            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
-        )
-    except DuplicateJobError:
-        return  # another process was faster
+    """Ask for one job for all that is due, unless one is open."""
+    if Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__is_on=True).exists():
+        request_job(SENDING, None, by=None, subject="due")
 
 
 DUTIES = ((raise_ongoing_alerts, 10.0), (wake_courier, 5.0))

@@ -7,7 +7,6 @@ writes to Redis could so run anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from rq.exceptions import DeserializationError
@@ -15,7 +14,6 @@ from rq.job import Job
 from rq.queue import Queue
 from rq.worker import SpawnWorker
 
-from crawling.base.use import offered
 from crawling.jobs.rq_jobs import RUN_JOB
 
 REFUSED = "refused: Redis names a job that is none of crawlsite's"
@@ -24,12 +22,8 @@ REFUSED = "refused: Redis names a job that is none of crawlsite's"
 #: what RQ calls or asks beside the function of a job, in its hash in Redis
 BESIDE = ("success_callback_name", "failure_callback_name", "stopped_callback_name", "webhooks")
 RUN_SHIFT = "crawling.work.worker.jobs.run_shift"
-
-
-@cache
-def functions() -> frozenset[str]:
-    """All that workers call, as dotted paths."""
-    return frozenset({RUN_SHIFT, RUN_JOB, *offered("jobs", "FUNCTIONS")})
+#: all that workers call, as dotted paths
+FUNCTIONS = frozenset({RUN_SHIFT, RUN_JOB})
 
 
 class ForeignJob(Exception):
@@ -56,7 +50,7 @@ class OwnJob(Job):
             return False
         return (
             isinstance(function, str)
-            and function in functions()
+            and function in FUNCTIONS
             and instance is None
             and isinstance(arguments, list)
             and all(type(argument) is int for argument in arguments)

@@ -9,7 +9,9 @@ from threading import Event
 import django_rq
 import pytest
 from django.conf import settings
+from django.utils import timezone
 from rq import Worker
+from rq.executions import Execution
 from rq.job import JobStatus
 
 from crawling.datasets.jobs import LINKS, SECOND_READING
@@ -18,6 +20,7 @@ from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.rq_jobs import (
     BACKGROUND,
     IDLE,
+    SILENT_WORKER,
     RowJob,
 )
 from crawling.previews.jobs import KINDS as QUESTIONS
@@ -108,6 +111,25 @@ def test_an_idle_job_that_a_worker_has_just_taken_is_not_queued_again(background
     monkeypatch.setattr(rq_jobs, "ON_ITS_WAY", timedelta(0))
     assert LINKS.job.enqueue_if_lost(-1)
     assert queue.job_ids == ["job--1"]
+
+
+def test_a_job_is_queued_again_once_its_worker_was_killed(background):
+    WACZ.job.enqueue(-1)
+    job = background.fetch_job("job--1")
+    job.set_status(JobStatus.STARTED)
+    background.remove(job)
+
+    job.heartbeat(timezone.now() - SILENT_WORKER / 2, ttl=600)
+    assert not WACZ.job.enqueue_if_lost(-1)
+    job.heartbeat(timezone.now() - 2 * SILENT_WORKER, ttl=600)
+    with background.connection.pipeline() as pipeline:
+        execution = Execution.create(job, ttl=90, pipeline=pipeline)
+        pipeline.execute()
+    background.connection.delete(execution.key)  # as Redis does after 90 s
+    assert WACZ.job.enqueue_if_lost(-1)
+
+    assert background.job_ids == ["job--1"]
+    assert background.started_job_registry.count == 0
 
 
 def test_of_many_rows_only_those_are_looked_at_one_by_one_whose_job_waits_no_more(

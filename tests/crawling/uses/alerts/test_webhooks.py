@@ -10,18 +10,15 @@ import socket
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
-import django_rq
 import pytest
 from django.contrib.auth.models import Permission
 from django.db import transaction
 from django.urls import reverse, set_urlconf
 from django.utils import timezone
-from rq.executions import Execution
-from rq.job import JobStatus
 
 from crawling.base.errors import BadOrder
-from crawling.jobs.rq_jobs import BACKGROUND, SILENT_WORKER
-from crawling.models import AllowedNetwork
+from crawling.jobs.running import run_job
+from crawling.models import AllowedNetwork, BackgroundJob
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import new_run, start_run
 from crawling.runs.steering import stop
@@ -34,6 +31,7 @@ from crawling.uses.alerts.notify import CRAWL_PAGE, POOL_PAGE
 from crawling.uses.alerts.wording import WAITS, read_listener, signature, try_again_at
 from tests.crawling.pages import browser, soup
 from tests.crawling.raw import serve_raw
+from tests.stack import background_queue
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -227,37 +225,21 @@ def test_a_server_that_talks_nonsense_is_not_called_one_that_does_not_answer(sta
     assert outcome == "Not sent: The server's answer breaks the rules of HTTP."
 
 
-def test_the_scheduler_wakes_the_background_worker_again_once_it_was_killed(started):
-    queue = django_rq.get_queue(BACKGROUND)
-    queue.connection.flushdb()
-    wake_courier()
-    job = queue.fetch_job("alerts")
-    job.set_status(JobStatus.STARTED)
-    queue.remove(job)
+@pytest.mark.django_db(transaction=True)
+def test_the_scheduler_asks_for_one_job_at_a_time_which_sends_what_is_due(started):
+    with background_queue() as queue:
+        wake_courier()
+        wake_courier()
+        job = BackgroundJob.objects.get()
+        assert queue.job_ids == [f"job-{job.pk}"]
 
-    job.heartbeat(timezone.now() - SILENT_WORKER / 2, ttl=600)
-    wake_courier()
-    assert queue.job_ids == []
-    job.heartbeat(timezone.now() - 2 * SILENT_WORKER, ttl=600)
-    with queue.connection.pipeline() as pipeline:
-        execution = Execution.create(job, ttl=90, pipeline=pipeline)
-        pipeline.execute()
-    queue.connection.delete(execution.key)  # as Redis does after 90 s
-    wake_courier()
-    assert queue.job_ids == ["alerts"]
-    assert queue.started_job_registry.count == 0
-    queue.connection.flushdb()
+        run_job(job.pk)
+        wake_courier()
 
-
-def test_the_scheduler_wakes_the_background_worker_once(started):
-    queue = django_rq.get_queue(BACKGROUND)
-    queue.connection.flushdb()
-
-    wake_courier()
-    wake_courier()
-
-    assert queue.job_ids == ["alerts"]
-    queue.connection.flushdb()
+    job.refresh_from_db()
+    assert (job.state, job.result) == ("done", {"tried": 1})
+    assert Delivery.objects.get().delivered_at
+    assert BackgroundJob.objects.count() == 1, "nothing is due"
 
 
 def test_an_administrator_makes_changes_and_removes_a_webhook_in_the_browser(db):

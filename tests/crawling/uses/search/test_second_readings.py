@@ -25,7 +25,7 @@ from crawling.jobs import turns
 from crawling.jobs.due_jobs import ask_for_due_jobs
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import IDLE as IDLE_QUEUE
-from crawling.jobs.rq_jobs import alone_at
+from crawling.jobs.rq_jobs import RUN_JOB, alone_at
 from crawling.jobs.temporary_grant import IDLE, TEMPORARY_REF
 from crawling.jobs.turns import IdleTurn
 from crawling.models import BackgroundJob, LinksPart, Page, Run
@@ -139,7 +139,7 @@ def test_who_waits_for_something_else_is_not_given_way_to(
 
 
 def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, looks_after_each_page):
-    background.enqueue_call("crawling.uses.alerts.delivery.send_due_deliveries")
+    background.enqueue_call(RUN_JOB, args=(-1,))
 
     assert read_when_idle(run.pk) == "others wait"
 

@@ -13,8 +13,7 @@ from rq.job import Callback, Job, JobStatus
 from rq.serializers import JSONSerializer, PickleSerializer
 
 from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB
-from crawling.uses.alerts.jobs import SEND_DUE
-from crawling.work.worker.own_jobs import REFUSED, OwnSpawnWorker, functions
+from crawling.work.worker.own_jobs import FUNCTIONS, REFUSED, OwnSpawnWorker
 from tests.stack import background_queue
 
 
@@ -84,8 +83,8 @@ def work(worker_class=WorkerInPlace) -> None:
     [
         lambda queue, mark: planted(queue, "os.mkdir", str(mark)),
         lambda queue, mark: planted(queue, "os.getcwd"),
-        lambda queue, mark: planted(queue, f"{SEND_DUE}.__globals__", 1),
-        lambda queue, mark: planted(queue, SEND_DUE, kwargs={"seconds": 1}),
+        lambda queue, mark: planted(queue, f"{RUN_JOB}.__globals__", 1),
+        lambda queue, mark: planted(queue, RUN_JOB, kwargs={"job_id": 1}),
         lambda queue, mark: planted(queue, RUN_JOB, "1"),
         lambda queue, mark: planted(queue, "mkdir", str(mark), instance="os"),
         lambda queue, mark: planted(queue, "os.getcwd", Opened(mark), serializer=PickleSerializer),
@@ -93,7 +92,7 @@ def work(worker_class=WorkerInPlace) -> None:
 )
 def test_a_planted_job_fails_without_a_call(background, mark, plant, worker_class):
     job = plant(background, mark)
-    ours = background.enqueue_call(SEND_DUE)
+    ours = background.enqueue_call(RUN_JOB, args=(-1,))
 
     work(worker_class)
 
@@ -112,9 +111,9 @@ def test_a_planted_job_fails_without_a_call(background, mark, plant, worker_clas
         {"on_failure": Callback(leave_mark)},
     ],
 )
-@pytest.mark.parametrize("function", [SEND_DUE, "os.getcwd"])
+@pytest.mark.parametrize("function", [RUN_JOB, "os.getcwd"])
 def test_callbacks_that_redis_names_are_not_called(background, mark, options, function):
-    job = planted(background, function, meta={"mark": str(mark)}, **options)
+    job = planted(background, function, -1, meta={"mark": str(mark)}, **options)
 
     work()
 
@@ -122,11 +121,11 @@ def test_callbacks_that_redis_names_are_not_called(background, mark, options, fu
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("function", [SEND_DUE, "os.getcwd"])
+@pytest.mark.parametrize("function", [RUN_JOB, "os.getcwd"])
 def test_webhooks_that_redis_names_are_not_asked(background, make_site, function):
     site = make_site({"/": "x"})
     hooks = [Webhook(f"{site.url}/", status) for status in ("finished", "failed")]
-    job = planted(background, function, webhooks=hooks)
+    job = planted(background, function, -1, webhooks=hooks)
 
     work()
 
@@ -139,7 +138,8 @@ def test_a_process_that_is_not_forked_reads_neither_of_them_in_redis(background)
     called = Callback(leave_mark)
     job = planted(
         background,
-        SEND_DUE,
+        RUN_JOB,
+        -1,
         on_success=called,
         on_failure=called,
         on_stopped=called,
@@ -159,4 +159,4 @@ def test_every_function_of_ours_can_be_called():
     queue = django_rq.get_queue(BACKGROUND)
     create = partial(queue.job_class.create, connection=queue.connection, serializer=JSONSerializer)
 
-    assert all(callable(create(function, args=(1,)).func) for function in functions())
+    assert all(callable(create(function, args=(1,)).func) for function in FUNCTIONS)

@@ -27,8 +27,8 @@ FORK = multiprocessing.get_context("fork")
 def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
     """Let so many workers run until the block ends.
 
-    To be called by the main thread: it forks. If it dies, the kernel stops them, and their shifts
-    end in order.
+    To be called by the main thread while there is no other: it forks. If it dies, the kernel stops
+    them, and their shifts end in order.
     """
     workers = tuple(FORK.Process(target=_work, name="experiment worker") for _ in range(count))
     try:

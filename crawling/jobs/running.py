@@ -61,7 +61,7 @@ def run_job(job_id: int) -> str:
             return str(error)
         if trouble := _begin(kind, job_id):
             return trouble
-        stack.enter_context(_heartbeat(job_id))
+        stack.enter_context(_heartbeat(kind, job_id))
         return _result(kind, job_id, child, turn)
 
 
@@ -78,7 +78,7 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
         if trouble := _begin(kind, job.pk):
             raise WrongState(trouble)
         try:
-            with _heartbeat(job.pk):
+            with _heartbeat(kind, job.pk):
                 said = _work(job.pk, lambda: True)
         except KeyboardInterrupt:
             # as it is now: it may have another name here, or be done already
@@ -227,8 +227,13 @@ def _clear(kind: JobKind, job: BackgroundJob) -> None:
 
 
 @contextmanager
-def _heartbeat(job_id: int) -> Iterator[None]:
-    """Say that the process is at it, while the block lasts."""
+def _heartbeat(kind: JobKind, job_id: int) -> Iterator[None]:
+    """Say that the process is at it, while the block lasts. Work that looks at its row does so
+    itself, and may fork, so that no thread may be there.
+    """
+    if kind.ends_itself:
+        yield
+        return
     over = threading.Event()
 
     def beat() -> None:

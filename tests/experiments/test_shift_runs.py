@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 from uuid import uuid4
 
 import django_rq
+import psycopg
 import pytest
 from django.db import connections
 from django.utils import timezone
@@ -32,9 +34,10 @@ from experiments.pool_state import deadlocked_in, unsafe_grants
 from experiments.report import experiment_view
 from experiments.runner import BEGUN
 from experiments.shift_run import note_of
+from experiments.shift_workers import running_workers
 from tests.crawling.conftest import CLASSES
 from tests.experiments.test_runner import crossing
-from tests.stack import SCHEDULER, running_stack, wait_until
+from tests.stack import SCHEDULER, running_stack, test_database_url, wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -62,6 +65,26 @@ def test_crawls_run_under_each_policy_by_workers_of_their_own_and_are_deleted(tm
     assert columns[1].unsafe_grants == 0
     assert not CrawlJob.all_objects.exists()
     assert not AllowedNetwork.objects.exists()
+
+
+def test_no_other_process_takes_an_experiment_up_while_its_workers_run_and_after_them():
+    key = "SELECT pg_try_advisory_lock(hashtext('job'), 1)"
+    with EXPERIMENT.job.alone(1), psycopg.connect(test_database_url()) as other:
+        with running_workers(1):
+            assert other.execute(key).fetchone() == (False,)
+        assert other.execute(key).fetchone() == (False,)
+
+
+def test_workers_are_forked_while_no_other_thread_is_there():
+    experiment = store.make_experiment(
+        kind="shifts", requests=1, bound_seconds=8, seed=1, policies=["banker"]
+    )
+    before, seen = threading.active_count(), list[int]()
+
+    with patch.object(runner, "_run_shifts", lambda *_: seen.append(threading.active_count())):
+        work_here(experiment.job)
+
+    assert seen == [before]
 
 
 def test_without_a_scheduler_and_for_what_shifts_cannot_do_nothing_is_made():

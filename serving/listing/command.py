@@ -102,8 +102,11 @@ def print_rows(
 ) -> None:
     """Data classes, as lines or as a JSON object each."""
     for row in rows:
-        as_json = options["json"]
-        out.write(json.dumps(asdict(row), default=str) if as_json else line(row))  # type: ignore[call-overload]
+        if options["json"]:
+            facts = asdict(row)  # type: ignore[call-overload]
+            out.write(json.dumps(facts, default=str))
+        else:
+            out.write(line(row))
 
 
 def export_rows(

@@ -128,7 +128,8 @@ def acquire_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
     turn = context.port.ask(partial(take_turn, dial, gap))
     if turn is None or not turn.is_taken:
         # no secret
-        visit.clock.come_back_in((turn.seconds if turn else 0.0) + LATER_SECONDS * random.random())  # noqa: S311
+        later = LATER_SECONDS * random.random()  # noqa: S311 - no secret
+        visit.clock.come_back_in((turn.seconds if turn else 0.0) + later)
         return False
     if turn.seconds > 0:
         visit.route.turn = dial

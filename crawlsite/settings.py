@@ -139,7 +139,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 #: who can write to Redis can have our own jobs done again; with RQ's usual pickles and class of
 #: jobs, any code
 RQ_SERIALIZER = "rq.serializers.JSONSerializer"
-RQ = {"JOB_CLASS": "crawling.work.worker.own_jobs.OwnJob"}
+RQ = {"JOB_CLASS": "crawling.fetching.worker.own_jobs.OwnJob"}
 #: seconds for which Redis keeps jobs that failed; RQ's own year fills its memory
 RQ_FAILED_JOBS_SECONDS = 7 * 24 * 3600
 # redis-py 8 gives up reading after 5 s by default, which breaks a worker's blocking wait for a job.

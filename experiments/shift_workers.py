@@ -13,9 +13,9 @@ import django_rq
 from django.conf import settings
 from django.db import connections
 
+from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS
 from crawling.machine.orphans import stop_with_parent
-from crawling.work.worker.rq_worker import ShiftWorker
 
 #: a shift that is told to stop ends its fetches first
 LEAVE_SECONDS = 30.0

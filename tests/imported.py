@@ -13,4 +13,4 @@ django.setup()
 
 import crawling.dashboard.management.commands.resolve_ahead  # noqa: E402
 import crawling.dashboard.management.commands.scheduler  # noqa: E402
-import crawling.work.worker.rq_worker  # noqa: E402, F401
+import crawling.fetching.worker.rq_worker  # noqa: E402, F401

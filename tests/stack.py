@@ -25,13 +25,13 @@ WORKER = [
     "--skip-checks",
     "shifts",
     "--worker-class",
-    "crawling.work.worker.rq_worker.ShiftWorker",
+    "crawling.fetching.worker.rq_worker.ShiftWorker",
     "--serializer",
     "json",
     "--worker-ttl",
     "60",
 ]
-BACKGROUND_WORKER = "crawling.work.worker.background_worker.BackgroundWorker"
+BACKGROUND_WORKER = "crawling.fetching.worker.background_worker.BackgroundWorker"
 BACKGROUND = [
     *("rqworker", "--skip-checks", "background", "imports", "idle"),
     *("--worker-class", BACKGROUND_WORKER),

@@ -896,7 +896,7 @@ def waiting_job():
     """A job in the queue of shifts, which those who may not must not remove."""
     queue = Queue("shifts", connection=django_rq.get_connection("shifts"))
     queue.empty()
-    queue.enqueue("crawling.work.worker.jobs.run_shift", 1, 1)
+    queue.enqueue("crawling.fetching.worker.jobs.run_shift", 1, 1)
     yield queue
     queue.empty()
 

@@ -21,7 +21,7 @@ MOST_SIBLINGS = 3
 MOST_LINES = 400
 #: of a class of the rooms that fetch; models, orders and schemas have those of their tables
 MOST_FIELDS = 12
-FETCHING = ("crawling/web", "crawling/work/pipeline", "crawling/work/shift")
+FETCHING = ("crawling/web", "crawling/fetching/pipeline", "crawling/fetching/shift")
 
 
 def contracts() -> list[dict[str, Any]]:

@@ -38,10 +38,10 @@ from benchmarks.scene.crawls import (
 )
 from benchmarks.scene.sites import NOT_HERE, Asked, reply, served
 from benchmarks.timer import MIB, server_seconds, timed
+from crawling.fetching.worker.jobs import prepare_to_fork
 from crawling.installation.pools import default_classes
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.work.worker.jobs import prepare_to_fork
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
 #: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 from django.db import connection
 
-from crawling.work.worker.jobs import run_shift
+from crawling.fetching.worker.jobs import run_shift
 
 LOOK_SECONDS = 0.1
 #: a thread's name, up to its number -> what it does
@@ -34,16 +34,18 @@ DOES = {
 #: what is replaced: a module, and a function, or a class and its method, that is looked up there
 STAGES = {
     "begins and ends a step of a fetch thread": [
-        "crawling.work.shift.fetch_threads:FetchThreadPool._step"
+        "crawling.fetching.shift.fetch_threads:FetchThreadPool._step"
     ],
-    "decides on what is asked, and on what came": ["crawling.work.shift.fetch_threads:step"],
-    "the answer's head and body": ["crawling.work.pipeline.client:fetch"],
+    "decides on what is asked, and on what came": ["crawling.fetching.shift.fetch_threads:step"],
+    "the answer's head and body": ["crawling.fetching.pipeline.client:fetch"],
     "the request, the connection": ["crawling.web.fetch.adapter:PinnedSession.send"],
     "libcurl and its callbacks": ["crawling.web.fetch.transfer:Transfer.run"],
-    "hands over to the archive": ["crawling.work.shift.fetch_threads:FetchThreadPool._hand_in"],
-    "concludes": ["crawling.work.pipeline.stages:conclude"],
-    "digests of the content": ["crawling.work.pipeline.conclusion:_digests"],
-    "reads the page: title, text, metadata": ["crawling.work.pipeline.conclusion:read_document"],
+    "hands over to the archive": ["crawling.fetching.shift.fetch_threads:FetchThreadPool._hand_in"],
+    "concludes": ["crawling.fetching.pipeline.stages:conclude"],
+    "digests of the content": ["crawling.fetching.pipeline.conclusion:_digests"],
+    "reads the page: title, text, metadata": [
+        "crawling.fetching.pipeline.conclusion:read_document"
+    ],
     "parses": ["crawling.web.documents.html:parse_html"],
     "finds its encoding": ["crawling.web.documents.tree:encoding_of"],
     "finds and collects links": [
@@ -58,12 +60,12 @@ STAGES = {
         "crawling.web.content.text_facts:simhash",
     ],
     "abstract, own words": ["crawling.web.content.text_facts:TextFacts.compute"],
-    "judges links": ["crawling.work.pipeline.conclusion:links_of"],
-    "turns of the shift's thread": ["crawling.work.shift.work:ShiftWork._turn"],
-    "records outcomes": ["crawling.work.shift.recorder:OutcomeRecorder.write"],
+    "judges links": ["crawling.fetching.pipeline.conclusion:links_of"],
+    "turns of the shift's thread": ["crawling.fetching.shift.work:ShiftWork._turn"],
+    "records outcomes": ["crawling.fetching.shift.recorder:OutcomeRecorder.write"],
     "admits links": ["crawling.frontier.record.outcome_writer:_admit"],
     "writes pages": ["crawling.frontier.record.outcome_writer:_write_pages"],
-    "leases hosts, claims URLs": ["crawling.work.shift.host_leases:HostLeases.refill"],
+    "leases hosts, claims URLs": ["crawling.fetching.shift.host_leases:HostLeases.refill"],
 }
 
 

@@ -37,17 +37,17 @@ from benchmarks.scene.product import program
 from benchmarks.scene.sites import Asked, reply, served
 from benchmarks.timer import await_change, in_turn, seconds_of
 from crawling.base.errors import WrongState
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.stages import UnreadAnswer, step
+from crawling.fetching.pipeline.visit import Visit
+from crawling.fetching.preresolver.slots import SEAT_LOCK
+from crawling.fetching.shift import fetch_threads, name_thread
+from crawling.fetching.shift.name_thread import NameThread, host_of
+from crawling.fetching.worker.jobs import run_shift
 from crawling.frontier import UrlOutcome
 from crawling.installation.pools import default_classes
 from crawling.models import CrawlJob, Url
 from crawling.runs.steering import stop
-from crawling.work.pipeline.context import FetchContext
-from crawling.work.pipeline.stages import UnreadAnswer, step
-from crawling.work.pipeline.visit import Visit
-from crawling.work.preresolver.slots import SEAT_LOCK
-from crawling.work.shift import fetch_threads, name_thread
-from crawling.work.shift.name_thread import NameThread, host_of
-from crawling.work.worker.jobs import run_shift
 from dnscache.lookup import Server
 from dnscache.lookup_counter import LookupCounter
 from dnscache.preresolver.preresolver import RAMP_SECONDS, live_pre_resolvers

@@ -12,6 +12,7 @@ from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from benchmarks.scene.sites import served_webs
 from benchmarks.timer import await_change
+from crawling.fetching.worker.jobs import run_shift
 from crawling.installation.identity import set_identity
 from crawling.installation.pools import default_classes
 from crawling.models import AllowedNetwork, Run, RunTotal
@@ -19,7 +20,6 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
-from crawling.work.worker.jobs import run_shift
 from tests.webs.synthetic import SyntheticWeb
 
 WARM_PAGES, PATIENCE_SECONDS = 1_500, 60

@@ -35,7 +35,7 @@ KINDS = {
     "benchmarks.": "clients",
 }
 SCHEDULER = ("scheduler", "--skip-checks")
-WORKER_CLASS = "crawling.work.worker.rq_worker.ShiftWorker"
+WORKER_CLASS = "crawling.fetching.worker.rq_worker.ShiftWorker"
 WORKER = (
     *("rqworker", "--skip-checks", "shifts", "--worker-class", WORKER_CLASS),
     *("--serializer", "json", "--worker-ttl", "60"),

@@ -19,6 +19,9 @@ from django.contrib.auth.models import User
 from django.db import connections
 
 from crawling.base.errors import BadOrder
+from crawling.fetching.pipeline.client import Client, Egress, RequestPolicy
+from crawling.fetching.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
+from crawling.fetching.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.frontier.address_clock import BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.host_state import known_robots
 from crawling.installation.identity import dial_policy, identity, proxy_of
@@ -49,9 +52,6 @@ from crawling.web.politeness import delay_after
 from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import FetchStatus, explain, succeeded
-from crawling.work.pipeline.client import Client, Egress, RequestPolicy
-from crawling.work.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
-from crawling.work.pipeline.preconditions import address_to_dial, refusal_by_robots
 from dnscache.protocol.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
 

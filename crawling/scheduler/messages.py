@@ -20,6 +20,7 @@ from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.fetching.worker.own_jobs import RUN_SHIFT
 from crawling.jobs.cancel import clear_cancelled_jobs
 from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import job_kinds
@@ -32,7 +33,6 @@ from crawling.jobs.rq_jobs import (
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
-from crawling.work.worker.own_jobs import RUN_SHIFT
 
 #: a start that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)

@@ -10,7 +10,7 @@ from typing import Any
 from crawling.web.extensions import BadExtension, ExtensionPoint
 
 #: the schemes with a robots.txt, and to which alone a redirect or a page from the web may lead
-#: unasked; their fetcher takes headers, cookies and proxies (`crawling.work.pipeline.client`)
+#: unasked; their fetcher takes headers, cookies and proxies (`crawling.fetching.pipeline.client`)
 WEB_PORTS = {"http": 80, "https": 443}
 SCHEME = re.compile(r"[a-z][a-z0-9+.\-]{0,19}")
 MOST_PORT = 65_535

@@ -17,11 +17,11 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from allocation.checks import missing_units
+from crawling.fetching.preresolver.slots import is_any_taken
 from crawling.jobs.rq_jobs import SHIFTS, live_workers
 from crawling.runs.housekeeping.disk import disk_now, forecast_of
 from crawling.runs.housekeeping.disk_forecast import Forecast
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.work.preresolver.slots import is_any_taken
 from crawlsite.private_files import open_to_others
 from dnscache.selectors import are_servers_silent
 

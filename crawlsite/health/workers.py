@@ -15,9 +15,9 @@ from rq.job import Job
 from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
+from crawling.fetching.worker.own_jobs import RUN_SHIFT
 from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import RunProcess
-from crawling.work.worker.own_jobs import RUN_SHIFT
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ GUNICORN = "gunicorn"
 END_SECONDS = 4.0
 #: what the commands of the Procfile import beside the pages
 MODULES = (
-    "crawling.work.worker.rq_worker",
-    "crawling.work.worker.background_worker",
+    "crawling.fetching.worker.rq_worker",
+    "crawling.fetching.worker.background_worker",
     "crawling.dashboard.management.commands.scheduler",
     "crawling.dashboard.management.commands.resolve_ahead",
     "crawlsite.management.commands.release",

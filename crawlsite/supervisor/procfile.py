@@ -92,9 +92,8 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
         "DEMO_PORT": str(environment.demo_port),
         "REPLAY_PORT": str(environment.replay_port),
         # On macOS a fork without exec clashes with the Objective-C runtime.
-        "BACKGROUND_WORKER_CLASS": "crawling.work.worker.background_worker.BackgroundSpawnWorker"
-        if platform == "darwin"
-        else "crawling.work.worker.background_worker.BackgroundWorker",
+        "BACKGROUND_WORKER_CLASS": "crawling.fetching.worker.background_worker."
+        + ("BackgroundSpawnWorker" if platform == "darwin" else "BackgroundWorker"),
     }
 
 

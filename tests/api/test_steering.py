@@ -186,7 +186,7 @@ def edit_at(site, path, **changes):
 
 
 def test_a_shift_at_work_obeys_a_new_limit_and_a_new_depth(make_site, order, work_off, monkeypatch):
-    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
     site = make_site(endless(200))
     edit_at(site, "/5", max_pages=40, max_depth=1)
 
@@ -199,7 +199,7 @@ def test_a_shift_at_work_obeys_a_new_limit_and_a_new_depth(make_site, order, wor
 
 
 def test_a_shift_at_work_obeys_a_new_delay(make_site, order, work_off, monkeypatch):
-    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
     site = make_site(
         {
             "/": "".join(f'<a href="/{n}">x</a>' for n in range(20)),

@@ -12,6 +12,7 @@ from rq import Worker
 
 from allocation.models import OutboxKind, Pool
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
+from crawling.fetching.worker.jobs import run_shift
 from crawling.installation.identity import set_identity
 from crawling.jobs.rq_jobs import SHIFTS
 from crawling.models import AllowedNetwork, Run
@@ -20,7 +21,6 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
 from crawling.uses.checkpoints.checkpoint_export import take_checkpoint
-from crawling.work.worker.jobs import run_shift
 from tests.crawling.shared import Shared
 from tests.crawling.uses.alerts.mailserver import serve_mail
 

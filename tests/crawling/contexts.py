@@ -4,14 +4,20 @@ shift around.
 
 from ipaddress import ip_network
 
+from crawling.fetching.pipeline.client import Client, Egress, RequestPolicy
+from crawling.fetching.pipeline.context import (
+    CrawlPace,
+    FetchContext,
+    LinkJudge,
+    NoShift,
+    RobotsPolicy,
+)
 from crawling.orders.scope.filters import UrlFilters
 from crawling.orders.scope.scope import Reach, Scope
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.secret_headers import Recipients
 from crawling.web.vetting import AllowedRange, DialPolicy
-from crawling.work.pipeline.client import Client, Egress, RequestPolicy
-from crawling.work.pipeline.context import CrawlPace, FetchContext, LinkJudge, NoShift, RobotsPolicy
 
 HERE = AllowedRange(ip_network("127.0.0.0/8"), 1, 65535)
 

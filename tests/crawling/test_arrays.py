@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from psycopg.adapt import PyFormat
 
+from crawling.fetching.worker.jobs import run_shift
 from crawling.frontier.sql_rows import QuickListDumper, send_lists_quickly
-from crawling.work.worker.jobs import run_shift
 from tests.databases.kept_connections import KEPT
 
 

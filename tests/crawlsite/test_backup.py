@@ -17,6 +17,7 @@ from django.urls import reverse
 from allocation.models import Event, OutboxKind, ProcessState
 from allocation.services import create_pool, reap_expired, unsent_outbox
 from crawling.archive.files import deletions_held, remove_abandoned
+from crawling.fetching.worker.jobs import run_shift
 from crawling.jobs.running import run_job
 from crawling.models import ArchiveFile, CrawlJob, Page, Run, RunState
 from crawling.models.jobs import ENDED_STATES
@@ -27,7 +28,6 @@ from crawling.scheduler.duties import settle_leftovers, start_due_crawls
 from crawling.uses.checkpoints.jobs import Checkpoint, checkpoints_of, request_checkpoint
 from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.state import request_export, state_of
-from crawling.work.worker.jobs import run_shift
 from crawlsite.backup import back_up
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import CLASSES, granted_starts, loopback, order, pool, work_off  # noqa: F401

@@ -25,7 +25,7 @@ from tests.crawlsite.supervised import Supervisor
 
 PROCFILE = """
 worker: python manage.py rqworker --skip-checks shifts \
- --worker-class crawling.work.worker.rq_worker.ShiftWorker --serializer json --worker-ttl 60
+ --worker-class crawling.fetching.worker.rq_worker.ShiftWorker --serializer json --worker-ttl 60
 scheduler: python manage.py scheduler --skip-checks
 """
 #: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
+from crawling.fetching.preresolver.slots import is_any_taken
 from crawling.installation.identity import set_identity
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import open_jobs
@@ -32,7 +33,6 @@ from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.withdrawals.file_removal import remove_records
 from crawling.uses.withdrawals.withdrawing import withdraw
-from crawling.work.preresolver.slots import is_any_taken
 from tests.browser.house import MOST, make_crawl
 from tests.crawling.reading import read_when_idle
 from tests.every_page import furnish_others, use_pages

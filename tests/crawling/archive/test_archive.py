@@ -13,7 +13,7 @@ from crawling.frontier.host_state import keep_robots
 from crawling.models import ArchiveFile, Page
 from crawling.runs.start import start_run
 from tests.crawling.archive.judging import files_of, judge
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
 SAME = "the same, again and again; " * 10

@@ -10,6 +10,8 @@ import pytest
 from django.utils import timezone
 
 from allocation.services import take_lease
+from crawling.fetching.shift.archive_stage import OUTCOME_LOOKS, ArchiveStage
+from crawling.fetching.shift.grants import ShiftGrants
 from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.record.outcome_writer import record
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
@@ -19,8 +21,6 @@ from crawling.runs.start import start_run
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from crawling.web.statuses import FetchStatus
-from crawling.work.shift.archive_stage import OUTCOME_LOOKS, ArchiveStage
-from crawling.work.shift.grants import ShiftGrants
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier
 from tests.stack import wait_until

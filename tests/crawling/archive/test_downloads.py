@@ -21,8 +21,8 @@ from crawling.dashboard.pages.downloads import rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.models import Page, Run
 from tests.crawling.archive.judging import files_of
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.pages import browser
-from tests.crawling.work.pipeline.test_crawl_path import links
 
 SAME = "<title>=1+1</title>" + "the same, again and again; " * 10
 

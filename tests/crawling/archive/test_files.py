@@ -23,7 +23,7 @@ from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import settle_leftovers
 from tests.crawling.archive.judging import files_of, judge
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.archive.originals import Originals
 from crawling.archive.reader import original_of, originals_of
 from crawling.base.errors import WrongState
+from crawling.fetching.shift.archive_stage import sought_by
 from crawling.frontier import UrlOutcome, counts_of
 from crawling.frontier.record.page_rows import KnownContents, find_originals
 from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
@@ -24,11 +25,10 @@ from crawling.runs.housekeeping.retention_view import fates_of
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run, request_removal
 from crawling.runs.start import start_run
 from crawling.uses.withdrawals.withdrawing import CrawlCopies, preview
-from crawling.work.shift.archive_stage import sought_by
 from tests.crawling.archive.judging import files_of, judge
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.frontier.test_hostile_text import answer
 from tests.crawling.pages import browser, soup
-from tests.crawling.work.pipeline.test_crawl_path import links
 
 LONG = Random(5).randbytes(600).hex()
 COPIES = """

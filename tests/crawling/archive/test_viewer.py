@@ -17,9 +17,9 @@ from crawling.archive.unpacker import MOST_SHOWN
 from crawling.machine.sandbox import ProgramSandbox
 from crawling.models import Page, Run
 from tests.crawling.archive.judging import files_of
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.machine.test_sandbox import PROGRAM
 from tests.crawling.pages import browser, soup
-from tests.crawling.work.pipeline.test_crawl_path import links
 
 AGAIN = "again and again; " * 10
 EVIL = (

@@ -13,7 +13,7 @@ from crawling.archive.writer import ArchiveMode, ArchiveWriter
 from crawling.frontier import CapturedExchange, ServerAnswer
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
-from tests.crawling.work.shift.test_fetch_threads import wait_for
+from tests.crawling.fetching.shift.test_fetch_threads import wait_for
 
 MOST = 1024 * 1024
 ANSWER = ServerAnswer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from crawling.datasets.catch_up import catch_up
+from crawling.fetching.pipeline import host_clock
 from crawling.models import Page, Url
 from crawling.orders.scope.scope import Reach, Scope
 from crawling.runs.crawls.creation import create_crawl
@@ -13,8 +14,7 @@ from crawling.uses.link_check.link_check import list_problems
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.web.addresses import read_address
 from crawling.web.outages import read_outage
-from crawling.work.pipeline import host_clock
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 ELSEWHERE = {
     "/robots.txt": (200, {}, "User-agent: *\nDisallow: /private\nSitemap: /map.xml"),

@@ -17,7 +17,7 @@ from crawling.models import CrawlJob, Host, HostQueue
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.runs.crawls.creation import clone_crawl, create_crawl
 from crawling.runs.start import start_run
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 NOON = datetime(2026, 11, 22, 12, 0, 10, tzinfo=UTC)
 

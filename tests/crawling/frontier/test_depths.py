@@ -11,7 +11,7 @@ from django.db import connection
 from crawling.frontier.admit import depths as module
 from crawling.frontier.admit import schedule
 from crawling.models import Page, PageTargets, Url, Verdict
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 MAX_DEPTH = 3
 ORDERS = {

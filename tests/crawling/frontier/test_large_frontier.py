@@ -9,11 +9,11 @@ import time
 import pytest
 from django.db import connection
 
+from crawling.fetching.worker.jobs import run_shift
 from crawling.models import Run
 from crawling.runs import steering
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.work.worker.jobs import run_shift
 from tests.crawling.conftest import granted_starts
 
 ADD_HOSTS = (

@@ -12,8 +12,8 @@ from crawling.frontier.record.outcome_writer import RecordingState, record
 from crawling.frontier.record.page_rows import KnownContents
 from crawling.frontier.types import ServerAnswer
 from crawling.models import Page
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.frontiers import Frontier, outcome
-from tests.crawling.work.pipeline.test_crawl_path import links
 
 
 def answer(content, fingerprint=7):

@@ -8,7 +8,7 @@ import pytest
 
 from crawling.models import RunCount, Url
 from crawling.web.statuses import MOST_REDIRECTS, FetchStatus
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 LOOP, NOWHERE = FetchStatus.REDIRECT_LOOP, FetchStatus.REDIRECT_NOWHERE
 

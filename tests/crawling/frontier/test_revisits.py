@@ -11,7 +11,7 @@ from crawling.models import HotPage, Page, Schedule
 from crawling.orders.schedules import ScheduleTiming, next_pace
 from crawling.runs.crawls.schedules import follow_changes, set_schedule, start_scheduled
 from crawling.runs.start import start_run
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

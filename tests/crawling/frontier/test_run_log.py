@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from crawling.fetching.worker.jobs import run_shift
 from crawling.frontier.record import outcome_log
 from crawling.frontier.record.outcome_writer import RecordingState, record
 from crawling.models import Level, LogLine
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, shift_was_lost
 from crawling.runs.start import start_run
-from crawling.work.worker.jobs import run_shift
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier, outcome
 

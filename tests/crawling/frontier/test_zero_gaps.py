@@ -16,7 +16,7 @@ from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawlsite.programs import eventually_moving
 from tests.nameserver import serve_names
 from tests.servers import serve_site

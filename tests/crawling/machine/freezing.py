@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 
+from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.documents.registry import readers
-from crawling.work.worker.rq_worker import ShiftWorker
 
 FREEZES, BURNS, SWELLS = "application/x-freezes", "application/x-burns", "application/x-swells"
 

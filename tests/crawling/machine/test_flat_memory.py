@@ -18,13 +18,13 @@ import pytest
 
 from crawling.archive import records
 from crawling.archive.earlier_answers import EarlierAnswer, answer_of, stored_document
+from crawling.fetching.pipeline.conclusion import conclude
 from crawling.frontier import ClaimedUrl
 from crawling.machine.memory_limit import MIB, MemoryLimit
 from crawling.models import ArchiveFile, Page
 from crawling.web.addresses import read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.content_codings import zstd
-from crawling.work.pipeline.conclusion import conclude
 from tests.crawling.archive.test_records import CAPTURE
 from tests.crawling.contexts import make_client, make_fetch_context
 from tests.crawling.web.test_other_schemes import serve_ftp

@@ -76,8 +76,12 @@ class Lacking:
     [
         ("crawling.archive.records.zlib_ng.compress", MemoryError(), 1),
         ("crawling.archive.volumes.WarcVolume.keep", DatabaseError("out of memory"), 2),
-        ("crawling.work.shift.recorder.record_all", MemoryError(), 2),
-        ("crawling.work.shift.host_leases.HostLeases.refill", DatabaseError("out of memory\n"), 2),
+        ("crawling.fetching.shift.recorder.record_all", MemoryError(), 2),
+        (
+            "crawling.fetching.shift.host_leases.HostLeases.refill",
+            DatabaseError("out of memory\n"),
+            2,
+        ),
     ],
 )
 def test_a_thread_that_gets_no_memory_beside_a_document_loses_no_page(

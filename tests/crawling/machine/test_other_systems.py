@@ -19,6 +19,7 @@ import pytest
 
 from crawling.archive import unpacker
 from crawling.base import storage
+from crawling.fetching.shift import lease
 from crawling.machine import cpu_affinity, memory_limit
 from crawling.machine.sandbox_program import set_limits
 from crawling.machine.vitals import Vitals, examine
@@ -27,7 +28,6 @@ from crawling.web.documents import pdf, registry
 from crawling.web.documents.base import DocumentSource
 from crawling.web.fetch import transfer
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.work.shift import lease
 from tests.crawling.raw import get
 
 #: a C library without the functions of glibc and Linux

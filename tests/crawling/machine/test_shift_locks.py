@@ -17,13 +17,13 @@ from django.utils import timezone
 
 from allocation.models import Process
 from allocation.services import take_lease
+from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.jobs.rq_jobs import SHIFTS
 from crawling.machine.shift_locks import abandoned, hold
 from crawling.models import Host
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
-from crawling.work.worker.rq_worker import ShiftWorker
 from tests.stack import wait_until
 
 

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import BankVerdict, State, decide, granted
+from crawling.fetching.preresolver.slots import SHARE
 from crawling.installation.pools import default_classes
 from crawling.orders.claims import (
     MIB,
@@ -19,7 +20,6 @@ from crawling.orders.claims import (
     preset_claims,
     start_amounts,
 )
-from crawling.work.preresolver.slots import SHARE
 
 CAPACITY = {
     "worker": 4,

@@ -8,6 +8,8 @@ import pytest
 
 from allocation.models import Conservation, Process
 from crawling.base.errors import WrongState
+from crawling.fetching.shift import ending_policy, work
+from crawling.fetching.shift.workbench import Workbench
 from crawling.models import Host, Page, RunProcess, Shift, Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_run
@@ -16,8 +18,6 @@ from crawling.runs.steering import abort, stop
 from crawling.runs.waiting_urls import retry_failed
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.statuses import FetchStatus
-from crawling.work.shift import ending_policy, work
-from crawling.work.shift.workbench import Workbench
 from tests.crawling.acting import acting
 from tests.crawling.archive.judging import files_of
 from tests.crawling.raw import OK, get, read_request, serve_raw

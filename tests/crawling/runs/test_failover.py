@@ -10,11 +10,11 @@ from allocation.errors import StaleEpoch
 from allocation.models import Process, Request
 from allocation.selectors import holdings_of
 from allocation.services import take_lease
+from crawling.fetching.shift.grants import ShiftGrants
 from crawling.models import RunProcess, Shift
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, shift_was_lost
 from crawling.runs.start import start_run
-from crawling.work.shift.grants import ShiftGrants
 from tests.crawling.conftest import granted_starts
 
 

@@ -13,6 +13,7 @@ from allocation.models import Event, Process, Request, RequestState
 from allocation.services import set_capacity
 from crawling.base.errors import WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.fetching.shift import ending_policy, work
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import RunProcess, Shift, Url
 from crawling.runs.crawls.creation import create_crawl
@@ -21,9 +22,8 @@ from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_s
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from crawling.scheduler.duties import IdleCapacity, start_due_crawls
-from crawling.work.shift import ending_policy, work
 from tests.crawling.conftest import granted_starts
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 SEED = "http://127.0.0.1:8900/"
@@ -167,7 +167,7 @@ def test_what_it_was_fetching_when_it_gave_way_was_no_try(slow, order, work_off,
     monkeypatch.setattr(work, "LOOK_SECONDS", 0.1)
     run = start_run(create_crawl(order(f"{slow.url}/", archive=False, idle_only=True)))
     monkeypatch.setattr(
-        "crawling.work.shift.grants.ShiftGrants.others_wait", lambda self: "/slow" in slow.paths
+        "crawling.fetching.shift.grants.ShiftGrants.others_wait", lambda self: "/slow" in slow.paths
     )
     IdleCapacity().start_idle_crawls()
 

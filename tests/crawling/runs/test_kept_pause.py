@@ -15,12 +15,12 @@ from allocation.errors import BadKeepTime
 from allocation.fields import ClockTimestamp
 from allocation.models import Process
 from allocation.services import reap_expired, register_process, request_resources
+from crawling.fetching.worker.jobs import run_shift
 from crawling.models import LogLine, Run
 from crawling.runs import steering
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
-from crawling.work.worker.jobs import run_shift
 from tests.crawling.conftest import granted_starts
 
 BANDWIDTH = 40_000

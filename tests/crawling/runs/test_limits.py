@@ -22,7 +22,7 @@ def many(count: int) -> dict[str, str]:
 
 
 def test_a_run_ends_when_it_has_fetched_so_many_bytes(make_site, crawl_to_the_end, monkeypatch):
-    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
     site = make_site(many(200))
 
     run = crawl_to_the_end(f"{site.url}/", max_bytes=20_000, batch_size=5, delay_seconds=0.01)
@@ -32,7 +32,7 @@ def test_a_run_ends_when_it_has_fetched_so_many_bytes(make_site, crawl_to_the_en
 
 
 def test_a_run_ends_after_so_many_seconds(make_site, crawl_to_the_end, monkeypatch):
-    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
     site = make_site(many(500))
 
     run = crawl_to_the_end(f"{site.url}/", max_seconds=1, delay_seconds=0.05)

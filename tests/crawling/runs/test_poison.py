@@ -23,6 +23,8 @@ from hypothesis import strategies as st
 from psycopg.errors import IdleInTransactionSessionTimeout
 from redis.exceptions import ConnectionError as RedisGone
 
+from crawling.fetching.worker.own_jobs import RUN_SHIFT
+from crawling.fetching.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from crawling.frontier import claim_urls, locked_run
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.jobs.rq_jobs import SHIFTS
@@ -32,8 +34,6 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, lose_shift, lost_a_server
 from crawling.runs.start import start_run
 from crawling.web.statuses import FetchStatus
-from crawling.work.worker.own_jobs import RUN_SHIFT
-from crawling.work.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from tests.crawling.frontiers import Frontier, outcome
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 

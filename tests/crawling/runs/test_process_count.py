@@ -20,7 +20,7 @@ from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
 from tests.crawling.conftest import granted_starts
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 WORKERS = 4  # of the pool

@@ -35,7 +35,7 @@ PAGES = 60
 @pytest.fixture
 def ended(make_site, order, work_off, monkeypatch):
     """Return a function that ends a run in the middle of its site, and returns both."""
-    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
 
     def end(how, **fields):
         site = make_site(ladder(PAGES))

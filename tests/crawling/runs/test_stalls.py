@@ -21,8 +21,8 @@ from crawling.runs.shift_lifecycle import begin_shift, settle_run
 from crawling.runs.start import start_run
 from crawling.runs.steering import pause, pause_by_itself
 from crawling.runs.wait_reason import wait_reasons
+from tests.crawling.fetching.preresolver.test_gate import broken, live, settle
 from tests.crawling.pages import browser, soup
-from tests.crawling.work.preresolver.test_gate import broken, live, settle
 
 
 def verdict_on(run):

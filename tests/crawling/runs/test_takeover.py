@@ -24,8 +24,8 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift
 from crawling.runs.start import start_run
 from crawling.runs.takeover import ABSENT_SECONDS, take_over_hosts
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.frontiers import Frontier
-from tests.crawling.work.pipeline.test_crawl_path import links
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 HOSTS = [f"host{number}.test/x" for number in range(400)]

@@ -8,13 +8,13 @@ from django.contrib.admin.models import LogEntry
 from allocation.models import Process
 from crawling.base.errors import WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.fetching.worker.jobs import run_shift
 from crawling.models import Host, LogLine, Page, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.grants import leave_bank
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import enroll_anew, start_due_crawls
-from crawling.work.worker.jobs import run_shift
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier, outcome
 

@@ -15,6 +15,8 @@ from rq.job import JobStatus
 from allocation.models import Outbox, Process
 from allocation.services import create_pool_like, finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
+from crawling.fetching.worker.own_jobs import RUN_SHIFT
+from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.installation.pools import default_pool
 from crawling.jobs import rq_jobs
 from crawling.jobs.rq_jobs import live_workers
@@ -34,8 +36,6 @@ from crawling.scheduler.duties import (
 from crawling.scheduler.leader import Leadership, is_somebody_leading
 from crawling.scheduler.messages import deliver, enqueue_shift, resend
 from crawling.scheduler.rounds import duties
-from crawling.work.worker.own_jobs import RUN_SHIFT
-from crawling.work.worker.rq_worker import ShiftWorker
 from tests.races.conftest import rival, row_held
 from tests.stack import wait_until
 

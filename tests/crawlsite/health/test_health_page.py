@@ -11,12 +11,12 @@ from django.urls import reverse
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.jobs.rq_jobs import SHIFTS
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.scheduler.messages import enqueue_shift
-from crawling.work.worker.rq_worker import ShiftWorker
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup
 

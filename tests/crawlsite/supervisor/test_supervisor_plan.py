@@ -96,11 +96,11 @@ def test_macos_gets_workers_that_do_not_fork(environment):
     """Rule 15."""
     assert (
         variables(environment, platform="darwin")["BACKGROUND_WORKER_CLASS"]
-        == "crawling.work.worker.background_worker.BackgroundSpawnWorker"
+        == "crawling.fetching.worker.background_worker.BackgroundSpawnWorker"
     )
     assert (
         variables(environment, platform="linux")["BACKGROUND_WORKER_CLASS"]
-        == "crawling.work.worker.background_worker.BackgroundWorker"
+        == "crawling.fetching.worker.background_worker.BackgroundWorker"
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from crawling.fetching.preresolver.process import PreResolverProcess
 from crawling.machine.notices import StopEvent
-from crawling.work.preresolver.process import PreResolverProcess
 
 
 class Command(BaseCommand):

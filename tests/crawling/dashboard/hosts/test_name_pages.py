@@ -7,9 +7,9 @@ from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Run
 from dnscache.preresolver.preresolver import end_heartbeat
 from dnscache.protocol.answers import DnsStatus, Reply
+from tests.crawling.fetching.preresolver.test_gate import broken, live, settle
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
-from tests.crawling.work.preresolver.test_gate import broken, live, settle
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from crawling.runs.crawls.rejudgement import rejudge_live_runs
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
 from crawling.web.addresses import read_address
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 ITEM = "/item?id=7"
 #: what becomes of the item, and whether it counts as held

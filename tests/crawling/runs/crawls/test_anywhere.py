@@ -9,7 +9,7 @@ import pytest
 
 from crawling.orders.order import read_order
 from crawling.runs.crawls.blocklist import add_entry
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 PAGES = ("", "a", "b", "c", "d")
 HOSTS_A_DOMAIN = 20

@@ -13,8 +13,8 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.runs.crawls.fetching_section import change_asking
 from crawling.web.secret_headers import MASK, masked_head
 from crawling.web.statuses import FetchStatus
+from tests.crawling.fetching.pipeline.proxies import serve_proxy
 from tests.crawling.pages import browser, soup
-from tests.crawling.work.pipeline.proxies import serve_proxy
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 

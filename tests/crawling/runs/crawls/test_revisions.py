@@ -19,7 +19,7 @@ from crawling.runs.start import start_run
 from crawling.web.secret_headers import MASK
 from tests.crawling.acting import acting
 from tests.crawling.dashboard.orders.test_scope_pages import filled
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 HERE = "http://127.0.0.1:8900/"
 SECRETS = {
@@ -196,7 +196,7 @@ def written(folder, fields):
 
 
 def test_a_run_at_work_asks_otherwise_within_a_moment(make_site, order, work_off, monkeypatch):
-    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
     site = make_site(
         {"/": links(*(f"/{n}" for n in range(30))), **{f"/{n}": "x" for n in range(30)}}
     )

@@ -263,7 +263,7 @@ def test_a_host_gets_no_more_than_its_limit_and_the_run_ends_with_its_sentence(
 
 
 def test_an_exception_from_robots_holds_in_a_run_at_work(make_site, order, work_off, monkeypatch):
-    monkeypatch.setattr("crawling.work.shift.work.LOOK_SECONDS", 0)
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
     paths = [f"/{n}" for n in range(12)]
     site = make_site(
         {

@@ -13,8 +13,8 @@ from crawling.models import PlannedRevisit
 from crawling.runs.crawls.creation import create_crawl
 from crawling.uses.revisits import expected_freshness
 from crawling.uses.revisits.planner import plan_crawl
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.pages import browser, soup
-from tests.crawling.work.pipeline.test_crawl_path import links
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from crawling.uses.revisits.jobs import REVISITS
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.revisits.plans import crawls_to_plan, store_plan, withdrawals_of
 from crawling.uses.withdrawals.withdrawing import withdraw
-from tests.crawling.work.pipeline.test_crawl_path import links
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
 STILL = [f"/still{n}" for n in range(4)]

@@ -12,9 +12,9 @@ from crawling.models import Run
 from crawling.uses.link_check.link_check import list_problems
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.web.documents.base import TruncationReason
+from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.pages import browser, soup
 from tests.crawling.web.documents.test_pdf import made
-from tests.crawling.work.pipeline.test_crawl_path import links
 
 XML = {"Content-Type": "application/xml"}
 MAP = gzip.compress(b"<urlset><url><loc>/x</loc></url></urlset>" + random.Random(1).randbytes(9000))

@@ -1,0 +1,301 @@
+"""Extract and conclude: the answer, its links, and the outcome of the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from xxhash import xxh3_64
+
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.page_links import COPY, bad_maps, links_of, targets_of, with_head
+from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAnswer, UrlOutcome
+from crawling.frontier.types import DocumentSummary
+from crawling.models import UrlState
+from crawling.orders.scope.trap_patterns import Pattern, list_of, pattern_with
+from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
+from crawling.web.content.text_facts import TextFacts
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason
+from crawling.web.documents.html import TYPES as HTML_TYPES
+from crawling.web.documents.registry import read_document
+from crawling.web.documents.written_links import collected, with_fragment
+from crawling.web.fetch.http import Fetched
+from crawling.web.http_caching import fresh_until, read_date, read_etag
+from crawling.web.politeness import retry_after
+from crawling.web.statuses import (
+    MOST_INDEXES,
+    MOST_REDIRECTS,
+    UNWANTED,
+    FetchStatus,
+    explain,
+    is_redirect,
+    may_pass,
+    succeeded,
+)
+
+NOTHING = Document()
+MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
+
+
+def conclude(
+    claimed: ClaimedUrl,
+    address: Address,
+    dialled: str,
+    fetched: Fetched,
+    context: FetchContext,
+    *,
+    sitemaps: Sequence[str] = (),
+) -> UrlOutcome:
+    """Return what became of the URL. A try that may end better in a moment goes back to the queue.
+
+    sitemaps: those of the site, as its robots.txt writes them; they come with this page.
+    """
+    error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
+    is_head_only = context.links.filters.wants_head_only(claimed.hops)
+    asked = fetched.retry_after if fetched.status >= 400 else None
+    if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_head_only):
+        return outcome
+    fetched = replace(fetched, body=fetched.body.at_hand())
+    marks = _digests(fetched)
+    document = NOTHING if is_head_only else _read(claimed, address, fetched, marks, context)
+    is_seed = claimed.depth == 0 and not claimed.nesting and 200 <= fetched.status < 300
+    if is_seed and not document.is_sitemap and (told := context.refusal_of_seed(fetched)):
+        return UrlOutcome(claimed.id, UrlState.EXCLUDED, FetchStatus.WRONG_TYPE, told)
+    if not is_head_only:
+        document = with_head(document, claimed, address, fetched, context)
+    is_busy = document.unread is TruncationReason.BUSY
+    if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
+        return outcome
+    maps = () if is_head_only else sitemaps
+    return _with_answer(claimed, address, dialled, fetched, document, marks, maps, error, context)
+
+
+def _with_answer(
+    claimed: ClaimedUrl,
+    address: Address,
+    dialled: str,
+    fetched: Fetched,
+    document: Document,
+    marks: tuple[int, bytes],
+    maps: Sequence[str],
+    error: str,
+    context: FetchContext,
+) -> UrlOutcome:
+    """The outcome of a URL whose answer is read: a page, and where it leads."""
+    target = _redirect_target(address, fetched)
+    is_personal = context.client.policy.is_personal
+    pattern = pattern_with(address, claimed.pattern, year=context.links.traps.year)
+    answer = _answer(
+        address, dialled, fetched, document, target, marks, pattern, is_personal=is_personal
+    )
+    found = [*document.links, *([target] if target else [])]
+    if astray := _astray(claimed, address, fetched, target, document):
+        told = _nowhere(fetched) if astray is FetchStatus.REDIRECT_NOWHERE else astray.sentence
+        captured = _captured(claimed, fetched, answer.digest, found)
+        return UrlOutcome(
+            claimed.id, UrlState.FAILED, astray, told, answer=answer, captured=captured
+        )
+    links, refusals = links_of(claimed, address, document, maps, target, context.links)
+    state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
+    page_links = _page_links(address, document, target, fetched)
+    targets = targets_of(claimed, address, document, target, context.links)
+    return UrlOutcome(
+        claimed.id,
+        state,
+        fetched.status,
+        error,
+        answer=answer,
+        links=links,
+        refusals=refusals,
+        captured=_captured(claimed, fetched, answer.digest, found),
+        page_links=page_links,
+        modified=document.modified,
+        bad_maps=bad_maps(address, maps) if maps else (),
+        targets=targets,
+    )
+
+
+def _page_links(
+    address: Address, document: Document, target: Address | None, fetched: Fetched
+) -> PageLinks:
+    leads_to = with_fragment(target.url, fetched.location) if target else ""
+    written = collected(document, leads_to)
+    return PageLinks(address.url, document.base, document.charset, written)
+
+
+def _without_answer(
+    claimed: ClaimedUrl,
+    status: int,
+    error: str,
+    asked: float | None = None,
+    *,
+    is_last: bool = False,
+) -> UrlOutcome | None:
+    """The outcome of a URL whose answer is not read: it is tried again, or has none.
+
+    asked: the seconds after which the server wants to be asked again, with whatever status.
+    """
+    if (may_pass(status) or asked is not None) and not is_last:
+        retry = retry_after(claimed.attempts, asked)
+        if retry is not None:
+            return UrlOutcome(claimed.id, UrlState.QUEUED, status, error, retry_seconds=retry)
+    if status < 0:
+        state = UrlState.EXCLUDED if status in UNWANTED else UrlState.FAILED
+        return UrlOutcome(claimed.id, state, status, error)
+    return None
+
+
+def _captured(
+    claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]
+) -> CapturedExchange | None:
+    if not fetched.exchange:
+        return None
+    outlinks = [link.url for link in links]
+    sha256 = digest if fetched.exchange.is_plain and fetched.unchanged_since is None else b""
+    return CapturedExchange(
+        claimed.url,
+        claimed.depth,
+        claimed.attempts,
+        fetched.exchange.share(),
+        fetched.unchanged_since,
+        outlinks=outlinks,
+        sha256=sha256,
+    )
+
+
+def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
+    if not is_redirect(fetched.status) or not fetched.location:
+        return None
+    try:
+        target = read_address(fetched.location, address.url)
+    except BadUrl:
+        return None
+    return target if may_lead(address.scheme, target.scheme) else None
+
+
+def _nowhere(fetched: Fetched) -> str:
+    if "Location" not in fetched.headers:
+        return f"{explain(fetched.status)}, but the answer has no Location: it leads nowhere."
+    if not fetched.location:
+        return f"{explain(fetched.status)}, but its Location is empty: it leads nowhere."
+    return f"{FetchStatus.REDIRECT_NOWHERE.sentence} ({fetched.location[:200]})"
+
+
+def _astray(
+    claimed: ClaimedUrl,
+    address: Address,
+    fetched: Fetched,
+    target: Address | None,
+    document: Document,
+) -> FetchStatus | None:
+    """The mistake of the redirect, as far as it can be seen from itself."""
+    if document.is_index and claimed.nesting > MOST_INDEXES:
+        return FetchStatus.NESTED_SITEMAPS
+    if not is_redirect(fetched.status):
+        return None
+    if target is None:
+        return FetchStatus.REDIRECT_NOWHERE
+    if target.url == address.url:
+        return FetchStatus.REDIRECT_LOOP
+    return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
+
+
+def _read(
+    claimed: ClaimedUrl,
+    address: Address,
+    fetched: Fetched,
+    marks: tuple[int, bytes],
+    context: FetchContext,
+) -> Document:
+    if not succeeded(fetched.status) or not fetched.body:
+        return NOTHING
+    if context.copies.is_copy(claimed.id, *marks, context.port):
+        return COPY
+    document = read_document(
+        DocumentSource(
+            fetched.body,
+            address.url,
+            fetched.content_type,
+            fetched.charset,
+            context.links.reading,
+            context.client.memory_budget,
+        )
+    )
+    is_cut = fetched.is_partial and not (document.unread or is_redirect(fetched.status))
+    return replace(document, unread=TruncationReason.BROKEN) if is_cut else document
+
+
+def _answer(
+    address: Address,
+    dialled: str,
+    fetched: Fetched,
+    document: Document,
+    target: Address | None,
+    marks: tuple[int, bytes],
+    pattern: Pattern | None,
+    *,
+    is_personal: bool,
+) -> ServerAnswer:
+    reused = fetched.reused
+    now = reused.fetched_at if reused else datetime.now(UTC)
+    fingerprint, digest = marks
+    summary = _summary(document, fetched.charset)
+    is_page = bool(digest) and (bool(document.text) or fetched.content_type in HTML_TYPES)
+    return ServerAnswer(
+        status=fetched.status,
+        final_url=target.url if target else address.url,
+        content_type=fetched.content_type.replace("\0", ""),
+        bytes=len(fetched.body),
+        fingerprint=fingerprint,
+        address=reused.address if reused else dialled,
+        fetch_seconds=fetched.seconds,
+        fetched_at=now,
+        digest=digest,
+        summary=summary,
+        last_modified=read_date(fetched.headers.get("Last-Modified", "")),
+        expires_at=fresh_until(fetched.headers, now),
+        etag=read_etag(fetched.headers.get("ETag", "")),
+        unchanged_since=fetched.unchanged_since,
+        pattern=pattern,
+        text=_text_facts(address, document, is_page=is_page),
+        reused_from=reused.page_id if reused else None,
+        is_personal=is_personal,
+    )
+
+
+def _text_facts(address: Address, document: Document, *, is_page: bool) -> TextFacts:
+    text, is_read = document.text, not document.unread or document is COPY
+    if not is_page or document.is_sitemap or not (text or is_read):
+        return TextFacts(text)
+    is_listed = bool(list_of(address))
+    return TextFacts(text, address.url, document.title, has_key=True, is_listed=is_listed)
+
+
+def _digests(fetched: Fetched) -> tuple[int, bytes]:
+    """The fingerprint of a document, and its SHA-256 if it counts as content."""
+    is_content = bool(fetched.body) and (
+        200 <= fetched.status < 300 or fetched.unchanged_since is not None
+    )
+    fingerprint, digest = xxh3_64(), sha256()
+    for piece in fetched.body.pieces():
+        fingerprint.update(piece)
+        if is_content:
+            digest.update(piece)
+    return signed(fingerprint.intdigest()), digest.digest() if is_content else b""
+
+
+def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:
+    return DocumentSummary(
+        charset=document.charset or (stated_charset or "").replace("\0", ""),
+        title=document.title,
+        author=document.metadata.author,
+        description=document.metadata.description,
+        language=document.metadata.language,
+        canonical=document.metadata.canonical,
+        links=len(document.links),
+        needs_browser=document.needs_browser,
+        unread=document.unread or "",
+        extracted=document.extracted,
+    )

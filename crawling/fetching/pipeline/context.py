@@ -1,0 +1,341 @@
+"""The state that the fetch threads of a shift share: the crawl's order, the units that the shift
+holds, and the port by which they ask the shift and hand results over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, Protocol, TypeVar
+
+from crawling.archive.earlier_answers import answer_of
+from crawling.archive.reader import originals_of
+from crawling.fetching.pipeline.client import Client
+from crawling.frontier import CapturedExchange, ServerAnswer
+from crawling.frontier.admit.refusals import Refusals
+from crawling.frontier.admit.seen_urls import SeenUrls
+from crawling.frontier.record.page_rows import KnownContents
+from crawling.models import Page
+from crawling.orders.scope.filters import Rule, UrlFilters
+from crawling.orders.scope.trap_gate import TrapGate
+from crawling.orders.sections.politeness import PolitenessPart
+from crawling.web.addresses import Address
+from crawling.web.content.media_types import GZIPS, SILENT, is_open, stated_type
+from crawling.web.documents import xml
+from crawling.web.documents.base import ReadingRules
+from crawling.web.fetch.http import AnswerPart, DocumentRefusal, Fetched, Judgement
+from crawling.web.robots import RobotsRules, read_robots
+from crawling.web.statuses import FetchStatus
+from crawling.web.topics import Topic
+from dnscache.resolver import Resolution, resolve
+
+#: types of which a server sends more for as long as it is listened to: server-sent events (HTML
+#: Standard, section 9.2), and a camera's pictures
+ENDLESS_TYPES = frozenset({"text/event-stream", "multipart/x-mixed-replace"})
+#: types that servers give to sitemaps
+SITEMAP_TYPES = frozenset({*xml.TYPES, *GZIPS, *SILENT, "text/plain"})
+
+
+T = TypeVar("T")
+
+
+class ShiftPort(Protocol):
+    """Any fetch thread calls these at any time."""
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        """The database's answer; None: it is not there, or has none."""
+
+    def original_url(self, fingerprint: int, digest: bytes) -> int | None:
+        """The id of the run's URL that had this content first; None: no page of it is known."""
+
+    def resolve(self, host: str) -> Resolution:
+        """The addresses of a host that is not the visit's own."""
+
+    def lease_is_lost(self) -> bool:
+        """Whether the shift's time is over."""
+
+    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        """Hand an exchange to the archive, which closes it."""
+
+    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
+        """Hand on a robots.txt, to be stored for all crawls."""
+
+    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
+        """Hand on one that was asked for in a way of this crawl's own, to be stored for the run
+        alone.
+        """
+
+    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
+        """Hand on a host's changed session."""
+
+    def login_failed(self, sentence: str) -> None:
+        """Say why the crawl could not log in."""
+
+
+class NoShift:
+    """Around a test fetch: questions are answered at once, and nothing is kept."""
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        return question()
+
+    def original_url(self, fingerprint: int, digest: bytes) -> int | None:
+        return None
+
+    def resolve(self, host: str) -> Resolution:
+        return resolve(host)
+
+    def lease_is_lost(self) -> bool:
+        return False
+
+    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        captured.exchange.close()
+
+    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
+        pass
+
+    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
+        pass
+
+    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
+        pass
+
+    def login_failed(self, sentence: str) -> None:
+        pass
+
+
+class ReuseOffers:
+    """By id of the URL that needs it.
+
+    The shift's own thread makes and settles offers; fetch threads take them.
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[int, tuple[Page, Page]] = {}
+        self._own: set[int] = set()
+
+    def make(self, pages: Mapping[int, Page], *, of_others: bool = True) -> None:
+        """Offer pages of other crawls, or of earlier runs, and look up now in whose records their
+        payloads are: fetch threads ask no database.
+        """
+        originals = originals_of(pages.values())
+        self._pages |= {url_id: (page, originals[page.pk]) for url_id, page in pages.items()}
+        if not of_others:
+            self._own.update(pages)
+
+    def take(self, url_id: int, *, archives: bool, most: int) -> Fetched | None:
+        """Read what is offered for a URL from the archive; None: it has to be fetched.
+
+        archives: the exchange is wanted, too. most: bytes that the crawl takes of one document.
+        """
+        pages = self._pages.get(url_id)
+        found = answer_of(*pages, most) if pages else None
+        return found if found is None or archives else found.without_exchange()
+
+    def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
+        """Withdraw the offers for URLs that are done; returns the ids of URLs that had an offer of
+        another crawl's page.
+        """
+        done = {
+            url_id: pages[0].url.url
+            for url_id in url_ids
+            if (pages := self._pages.pop(url_id, None))
+        }
+        own, self._own = self._own & done.keys(), self._own - done.keys()
+        return {url_id: url for url_id, url in done.items() if url_id not in own}
+
+
+@dataclass
+class CrawlPace:
+    """How fast a crawl asks its hosts. The shift's own thread alone changes it."""
+
+    delay_seconds: float = 0.0
+    politeness: PolitenessPart = field(default_factory=PolitenessPart)
+    #: whose addresses keep no clock
+    shared_networks: Sequence[IPv4Network | IPv6Network] = ()
+    #: whether it asks for one URL at a time, of all hosts the next in the order of visits
+    is_exact: bool = False
+    #: set when the shift ends: nothing waits any longer
+    ending: threading.Event = field(default_factory=threading.Event)
+
+    def follow(self, delay_seconds: float, politeness: PolitenessPart, *, is_exact: bool) -> None:
+        """The order was edited: from here on go by this."""
+        self.delay_seconds, self.politeness = delay_seconds, politeness
+        self.is_exact = is_exact
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but no longer than the shift lasts: it has seconds to end in."""
+        if seconds > 0:
+            self.ending.wait(seconds)
+
+    def address_gap(self, dial: str, configured_delay: float) -> float:
+        """Seconds between two requests to an address; 0: it has no clock.
+
+        A host without a delay has none for its address either.
+        """
+        gap = min(self.politeness.address_delay_seconds, configured_delay)
+        return (
+            0.0
+            if gap and any(ip_address(dial) in network for network in self.shared_networks)
+            else gap
+        )
+
+
+@dataclass
+class RobotsPolicy:
+    #: the crawler's name in robots.txt files
+    token: str
+    #: hosts whose robots.txt does not bind this crawl, because an administrator says why; the
+    #: shift's own thread alone changes it
+    unbound: frozenset[str] = frozenset()
+
+    def binds(self, host_key: str) -> bool:
+        return host_key not in self.unbound
+
+    def read(self, status: int, body: bytes) -> RobotsRules:
+        return read_robots(status, body, self.token)
+
+
+@dataclass
+class LinkJudge:
+    """Which of a page's links the crawl follows. The shift's own thread alone changes its rules."""
+
+    filters: UrlFilters
+    #: the settings for reading documents
+    reading: ReadingRules = field(default_factory=ReadingRules)
+    #: the frontier gets every link, even to known URLs
+    counts_links: bool = False
+    #: and of the directories above a URL
+    ascends: bool = False
+    #: of a focused crawl
+    topic: Topic | None = None
+    traps: TrapGate = field(default_factory=TrapGate)
+    seen: SeenUrls = field(default_factory=SeenUrls)
+    refusals: Refusals = field(default_factory=Refusals)
+    #: names the filters; empty: they are those of the shift's beginning
+    rules_key: str = ""
+
+    def follow(self, rules_key: str, filters: Callable[[], UrlFilters]) -> None:
+        """Judge by these rules, if they are others than before."""
+        if rules_key != self.rules_key:
+            self.filters, self.rules_key = filters(), rules_key
+            self.forget()
+
+    def add_seeds(self, seeds: Sequence[Address], targets: Sequence[Address]) -> None:
+        """These count as seeds from here on; targets: where seeds redirect to, as far as that
+        counts.
+        """
+        self.filters = self.filters.with_seeds(seeds).with_targets(targets)
+        self.refusals.forget()
+
+    def forget(self) -> None:
+        """Judge links as if they were met for the first time: other rules hold, or those of a page
+        were not kept.
+        """
+        self.refusals.forget()
+        self.seen.forget()
+
+
+@dataclass
+class CopyPolicy:
+    """Whether pages with the content of an earlier page are read (SEEDS W8). The shift's own thread
+    alone changes it.
+    """
+
+    is_on: bool = False
+    #: that the shift has met; the store has all
+    contents: KnownContents = field(default_factory=KnownContents)
+
+    def is_copy(self, url_id: int, fingerprint: int, digest: bytes, port: ShiftPort) -> bool:
+        """Whether another URL of the run is known to have had this content first."""
+        if not self.is_on or not digest:
+            return False
+        first = self.contents.peek(digest)
+        if first is None:
+            first = port.original_url(fingerprint, digest)
+        return first is not None and first != url_id
+
+
+@dataclass(frozen=True)
+class FetchContext:
+    client: Client
+    links: LinkJudge
+    robots: RobotsPolicy
+    pace: CrawlPace = field(default_factory=CrawlPace)
+    port: ShiftPort = field(default_factory=NoShift)
+    offers: ReuseOffers = field(default_factory=ReuseOffers)
+    copies: CopyPolicy = field(default_factory=CopyPolicy)
+    #: documents' exchanges are kept
+    archives: bool = False
+
+    def get_document(
+        self,
+        address: Address,
+        dial: str,
+        *,
+        asking: Mapping[str, str] | None = None,
+        form: bytes | None = None,
+        is_head_only: bool = False,
+        is_map: bool = False,
+        is_seed: bool = False,
+    ) -> Fetched:
+        """Fetch a URL of the crawl's: no more of it than its filters let in.
+
+        is_head_only: without the body of an answer that has a document. is_map: filters are for
+        pages, which a sitemap is not. is_seed: what may be one is fetched, too.
+        """
+        granted = self.client.max_document_bytes
+        most = granted if is_map else min(granted, self._most_of_a_page)
+        judge_page = self._judge_seed if is_seed else self._judge_answer
+        judge = self._judge_size if is_map else judge_page
+        fetched = self.client.get(
+            address,
+            dial,
+            most,
+            keep=self.archives,
+            judge=_judge_head if is_head_only else judge,
+            asking=asking,
+            form=form,
+        )
+        if fetched.status == FetchStatus.TOO_BIG and most < granted:
+            error = f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)"
+            return replace(fetched, status=FetchStatus.TOO_LARGE, error=error)
+        return fetched
+
+    @property
+    def _most_of_a_page(self) -> int:
+        return self.links.filters.max_document_bytes or self.client.max_document_bytes
+
+    def _judge_size(self, content_type: str | None, length: int | None) -> Judgement:
+        if content_type in ENDLESS_TYPES:
+            told = f"{content_type} is a stream without an end; only the answer's head was read."
+            return DocumentRefusal(FetchStatus.WRONG_TYPE, told)
+        if length and length > self.client.max_document_bytes:
+            return DocumentRefusal(FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence)
+        return AnswerPart.ALL
+
+    def _judge_answer(self, content_type: str | None, length: int | None) -> Judgement:
+        ruling = self.links.filters.judge_answer(content_type, length)
+        judgement = self._judge_size(content_type, length)
+        if ruling is None or judgement is not AnswerPart.ALL:
+            return judgement
+        status = FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE
+        return DocumentRefusal(status, ruling.explanation)
+
+    def _judge_seed(self, content_type: str | None, length: int | None) -> Judgement:
+        """As `_judge_answer`, but for the types that a sitemap may have, which shows by its root
+        only.
+        """
+        return self._judge_answer(None if content_type in SITEMAP_TYPES else content_type, length)
+
+    def refusal_of_seed(self, fetched: Fetched) -> str:
+        """Why a seed is not wanted that turns out to be no sitemap; "" if its type is."""
+        field = fetched.headers.get("Content-Type", "")
+        kind = fetched.content_type if is_open(field) else stated_type(field).essence
+        ruling = self.links.filters.judge_answer(kind, None) if kind in SITEMAP_TYPES else None
+        return ruling.explanation if ruling else ""
+
+
+def _judge_head(content_type: str | None, length: int | None) -> Judgement:
+    return AnswerPart.HEAD

@@ -1,0 +1,85 @@
+"""The fault of a failed page: its own, or that of a host that has too much to do or turns the
+crawler away.
+
+Several URLs that fail in a row make a host doubtful. A page that was fetched before then decides:
+if it is fetched again, each of the others has failed by itself; if not, the host is at fault, and
+its URLs wait untried.
+"""
+
+from __future__ import annotations
+
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.preconditions import acquire_turn, route_to
+from crawling.fetching.pipeline.visit import Visit
+from crawling.frontier import ClaimedUrl
+from crawling.frontier.due_queues import fetched_seed
+from crawling.web.addresses import Address, canonical_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.statuses import OUTAGES, FetchStatus, explain, may_be_host_fault, succeeded
+
+
+def note_answer(
+    visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
+) -> bool:
+    """Whether a page's answer makes its host doubtful, so that the page is asked for again later,
+    untried. Any answer but those that may mean the host ends that.
+    """
+    answered = fetched.http_status or fetched.status
+    if may_be_host_fault(answered):
+        availability = visit.availability
+        if fetched.status == FetchStatus.TOO_SLOW:
+            availability.known_page = ""  # a host may well send a page, and drip all others
+        elif not availability.known_page and availability.row + 1 >= availability.doubtful_row:
+            seed = context.port.ask(lambda: fetched_seed(visit.host.queue_id)) or ""
+            availability.known_page = "" if seed in context.client.fetching.posts else seed
+        told = _told(address.url, answered, fetched.retry_after)
+        return availability.note_refusal(
+            told, answered, is_first_try=claimed.attempts == 1, asked=fetched.retry_after
+        )
+    if answered > 0:
+        is_known = succeeded(answered) and address.url not in context.client.fetching.posts
+        visit.availability.note_page(address.url if is_known else "")
+    return False
+
+
+def request_known_page(visit: Visit, context: FetchContext) -> None:
+    """Ask the doubtful host for the page that was fetched before; no more of it than its head."""
+    assert visit.availability.outage is not None
+    assert visit.route.resolution is not None
+    page = canonical_address(visit.availability.outage.known_page)
+    dial, refusal = route_to(page, visit.route.resolution, context)
+    if refusal and refusal.status in OUTAGES:
+        visit.availability.suspend(refusal)
+        return
+    if refusal:
+        visit.availability.trust()  # the page says nothing any more
+        return
+    if not acquire_turn(visit, dial, context):
+        return
+    fetched = context.get_document(page, dial, is_head_only=True)
+    fetched.close()
+    visit.rest(fetched)
+    answered = fetched.http_status or fetched.status
+    if answered in OUTAGES:
+        visit.availability.suspend(fetched)
+    elif may_be_host_fault(answered):
+        told = f"{_told(page.url, answered, fetched.retry_after)} It was had before."
+        refused = Fetched(FetchStatus.HOST_BUSY, error=told)
+        visit.availability.doubt(refused, asked=fetched.retry_after, is_known_page=True)
+    elif not fetched.is_stale:
+        visit.availability.trust()
+
+
+def within_patience(visit: Visit, fetched: Fetched) -> Fetched:
+    """The answer, or what it means where the page asks for more time than the crawl has."""
+    asked, answered = fetched.retry_after, fetched.http_status or fetched.status
+    if not asked or answered < 400 or not visit.availability.is_beyond_patience(asked):
+        return fetched
+    fetched.close()
+    status = FetchStatus.HOST_BUSY
+    return Fetched(status, error=f"{status.sentence} ({explain(answered)}, {asked:,.0f} s)")
+
+
+def _told(url: str, answered: int, asked: float | None) -> str:
+    wish = f" and asks for {asked:,.0f} s" if asked else ""
+    return f"{url} was answered: {explain(answered).rstrip('.')}{wish}."

@@ -1,0 +1,180 @@
+"""Fetch an origin's robots.txt, which may lead to other hosts: each is asked at its own pace, and
+the answers are archived.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.preconditions import (
+    address_to_dial,
+    lack_robots,
+    set_robots,
+    wait_for_next_turn,
+    wait_for_turn,
+)
+from crawling.fetching.pipeline.visit import Visit
+from crawling.frontier import CapturedExchange, ServerAnswer
+from crawling.frontier.address_clock import AHEAD_SECONDS, BorrowedHost, borrow_hosts, return_host
+from crawling.frontier.host_state import known_robots
+from crawling.web.addresses import Address
+from crawling.web.document_stream import DocumentStream
+from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.robots import as_read, fetch_robots
+from crawling.web.politeness import backoff_after
+from crawling.web.robots import MAX_ROBOTS_BYTES
+from crawling.web.statuses import OUTAGES, FetchStatus
+
+#: the longest wait for another host; one that is leased, or rests for longer, is tried later
+SOON_SECONDS = 2.0
+LATER_SECONDS = 1.0
+#: a host that could not be leased so often counts as one that does not answer; its robots.txt is
+#: asked for again in a minute
+MOST_TRIES = 20
+
+
+def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
+    """Fetch the origin's robots.txt and keep it.
+
+    These are fetches: the host is left alone for its delay after each.
+
+    Where it leads to a host that others are asking, nothing is learnt, and the visit comes back for
+    the rest of the way in a moment.
+    """
+    answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, context))
+    if answer is None:
+        visit.clock.come_back_in(LATER_SECONDS)
+        return
+    visit.robots.hops.clear()
+    visit.robots.tries = 0
+    if answer.is_stale:
+        return  # once more after the host's delay, over a new connection
+    if answer.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial):
+        return  # at its next address
+    status, body = as_read(answer)
+    if context.client.has_default_identity(address.host_key):
+        context.port.keep_robots(address.origin, status, body)
+    else:
+        context.port.keep_own_robots(address.origin, status, body)
+    robots = context.robots.read(status, body)
+    if robots.unavailable and (old := visit.robots.outdated.get(address.origin)):
+        # section 2.4: for as long as no newer one can be fetched
+        robots = context.robots.read(*old)
+    elif robots.unavailable and context.robots.binds(address.host_key):
+        if lack_robots(visit, address.origin, robots):
+            visit.clock.rest_for_delay()
+        return
+    # it may still refuse all pages
+    elif not visit.availability.outage or visit.availability.outage.status in OUTAGES:
+        visit.availability.recover()
+    set_robots(visit, address.origin, robots)
+    visit.clock.rest_for_delay()  # it may be longer by now
+
+
+def _hop(
+    visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int
+) -> Fetched | None:
+    """The answer of one hop; None: its host cannot be asked now.
+
+    Answers on the way are not requested again.
+    """
+    if hop.url in visit.robots.hops:
+        return visit.robots.hops[hop.url]
+    if hop.host_key != address.host_key:
+        answer = _elsewhere(visit, hop, context)
+    else:
+        refusal = None
+        # vetted again even on the same host: what is allowed, is allowed by port
+        if hop.port != address.port:
+            dial, refusal = address_to_dial(
+                context.port.resolve(hop.hostname), hop.port, context.client.egress.dialling
+            )
+        if number and not refusal:
+            context.pace.pause(visit.clock.host_free_at - time.monotonic())
+            wait_for_turn(visit, dial, context)
+        answer = refusal or _fetch(hop, dial, context)
+        visit.rest(answer)
+    if answer:
+        visit.robots.hops[hop.url] = answer
+    return answer
+
+
+def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
+    """Ask another host when its clock allows it; never waits for another shift's lease, since this
+    visit holds a host itself.
+    """
+    if known := _known_elsewhere(hop, context):
+        return known
+    dial, refusal = address_to_dial(
+        context.port.resolve(hop.hostname), hop.port, context.client.egress.dialling
+    )
+    if refusal:
+        return refusal
+    host = _borrowed(hop, context)
+    if host is None:
+        visit.robots.tries += 1
+        status = FetchStatus.ROBOTS_UNAVAILABLE
+        return Fetched(status, error=status.sentence) if visit.robots.tries > MOST_TRIES else None
+    rest = context.pace.delay_seconds
+    try:
+        context.pace.pause(host.wait_seconds)
+        # The host is ours for a while only, so where turns are given out far ahead it goes back
+        # unasked.
+        if not wait_for_next_turn(visit, dial, context):
+            rest = 0.0
+            return None
+        if context.pace.ending.is_set():
+            return None
+        answer = _fetch(hop, dial, context)
+        rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=0, chance=0.0))
+        return answer
+    finally:
+        context.port.ask(lambda: return_host(host, rest))
+
+
+def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
+    """The robots.txt that a visit of the other host itself has fetched."""
+    if hop.url != f"{hop.origin}/robots.txt":
+        return None
+    known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
+    return Fetched(known[0], body=DocumentStream.of(known[1])) if known else None
+
+
+def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
+    """The other host for one request; None: another shift leases it."""
+    asks = context.client.fetching
+    seconds = SOON_SECONDS + AHEAD_SECONDS + asks.connect_seconds + asks.document_seconds
+    found = context.port.ask(
+        lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds)
+    )
+    return found[hop.host_key] if found else None
+
+
+def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
+    """One request, whose exchange goes to the archive like a document's; no page's row will point
+    at it.
+    """
+    fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
+    about = _answer(hop, dial, fetched)
+    answer = fetched.in_memory(MAX_ROBOTS_BYTES)
+    if fetched.exchange:
+        exchange = CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False)
+        context.port.archive(exchange, about)
+    return replace(answer, exchange=None)
+
+
+def _answer(hop: Address, dial: str, fetched: Fetched) -> ServerAnswer:
+    return ServerAnswer(
+        status=fetched.status,
+        final_url=hop.url,
+        content_type=fetched.content_type,
+        bytes=len(fetched.body),
+        fingerprint=0,
+        address=dial,
+        fetch_seconds=fetched.seconds,
+        fetched_at=datetime.now(UTC),
+    )

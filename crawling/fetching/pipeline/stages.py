@@ -1,0 +1,248 @@
+"""One step of one visit: the stages in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crawling.fetching.pipeline.conclusion import conclude
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.host_faults import note_answer, request_known_page, within_patience
+from crawling.fetching.pipeline.login import is_logged_out, log_in, must_log_in
+from crawling.fetching.pipeline.preconditions import (
+    acquire_turn,
+    lack_robots,
+    refusal_by_robots,
+    refusal_by_rules,
+    route_to,
+)
+from crawling.fetching.pipeline.revalidation import (
+    fetch_anew,
+    must_answer,
+    must_ask_without_condition,
+    sets_cookies_first,
+)
+from crawling.fetching.pipeline.robots import learn_robots
+from crawling.fetching.pipeline.visit import Visit
+from crawling.frontier import ClaimedUrl, UrlOutcome
+from crawling.models import UrlState
+from crawling.web.addresses import WEB, Address, canonical_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.progress import FetchStep, report_step
+from crawling.web.outages import Outage
+from crawling.web.robots import RobotsRules
+from crawling.web.statuses import OUTAGES, FetchStatus
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadAnswer:
+    """An answer that is still to be read: the host is not needed for that."""
+
+    claimed: ClaimedUrl
+    address: Address
+    dial: str
+    fetched: Fetched
+    sitemaps: Sequence[str]
+
+
+def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
+    """Try the visit's next URL; None: nothing is settled yet, because something had to be done
+    first (robots.txt, a login, credentials), the address serves another host before, the host's
+    next address is to be tried, or the shift ends.
+
+    The visit is free again one delay after the end of whatever was fetched (never counted from its
+    start: a slow server must not be asked sooner). A step that needs no fetch costs no delay.
+    """
+    assert visit.route.resolution is not None
+    claimed = visit.urls[0]
+    address = canonical_address(claimed.url)
+    filters = context.links.filters
+    is_outside = not filters.scope.has_host_of(address)
+    visit.availability.is_foreign = is_outside and filters.wants_head_only(claimed.hops)
+    dial, refusal = route_to(address, visit.route.resolution, context)
+    if outcome := _unasked(visit, claimed, address, context):
+        visit.urls.popleft()
+        return outcome
+    if refusal and refusal.status in OUTAGES:
+        visit.availability.suspend(refusal)
+        return None
+    if not refusal and address.scheme in WEB and not _knows_rules(visit, address, dial, context):
+        return None
+    robots = visit.robots.by_origin.get(address.origin)
+    if robots is not None and context.robots.binds(address.host_key):
+        refusal = refusal or refusal_by_robots(robots, address)
+    if refusal:
+        visit.urls.popleft()
+        return _refused(visit, claimed, address, dial, refusal, context)
+    if must_log_in(address, context):
+        if acquire_turn(visit, dial, context):
+            log_in(visit, address, dial, context)
+            keep_session(visit, address, context)
+        return None
+    fetched = _fetched(visit, claimed, address, dial, context)
+    if not fetched:
+        return None
+    if visit.availability.given_up:
+        fetched.close()
+        return _given_up(claimed, visit.availability.given_up)
+    return UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots))
+
+
+def _unasked(
+    visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext
+) -> UrlOutcome | None:
+    """The outcome of a URL that needs no request: the rules exclude it, its host is given up, or
+    its origin is not to be asked yet.
+    """
+    if unwanted := refusal_by_rules(claimed, address, context):
+        return conclude(claimed, address, "", unwanted, context)
+    if visit.availability.given_up:
+        return _given_up(claimed, visit.availability.given_up)
+    if wait := visit.availability.seconds_to_wait(address.origin):
+        return _waits(claimed, visit.availability.origins[address.origin], wait)
+    return None
+
+
+def _given_up(claimed: ClaimedUrl, why: Fetched) -> UrlOutcome:
+    return UrlOutcome(claimed.id, UrlState.FAILED, why.status, why.error)
+
+
+def _refused(
+    visit: Visit,
+    claimed: ClaimedUrl,
+    address: Address,
+    dial: str,
+    why: Fetched,
+    context: FetchContext,
+) -> UrlOutcome:
+    """The outcome of a URL that is not requested.
+
+    One whose origin lets nothing be fetched, while another of its host does, waits alone, until the
+    origin is given up.
+    """
+    availability, origin = visit.availability, address.origin
+    if why.status != FetchStatus.ROBOTS_UNAVAILABLE or availability.is_foreign:
+        return conclude(claimed, address, dial, why, context)
+    availability.suspend_origin(origin, why)
+    del visit.robots.by_origin[origin]  # asked for again at the next try
+    outage = availability.origins[origin]
+    if wait := availability.seconds_to_wait(origin):
+        return _waits(claimed, outage, wait)
+    return UrlOutcome(claimed.id, UrlState.FAILED, outage.status, outage.last_words)
+
+
+def _waits(claimed: ClaimedUrl, outage: Outage, seconds: float) -> UrlOutcome:
+    return UrlOutcome(
+        claimed.id,
+        UrlState.QUEUED,
+        outage.status,
+        outage.sentence,
+        retry_seconds=seconds,
+        is_untried=True,
+    )
+
+
+def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
+    """Whether robots.txt says something by now, or cannot be fetched though another origin's can: a
+    site may answer at one of HTTP and HTTPS only.
+
+    If not it was asked for, or the host waits until it can be fetched.
+    """
+    robots = visit.robots.by_origin.get(address.origin)
+    if robots is None:
+        if acquire_turn(visit, dial, context):
+            learn_robots(visit, address, dial, context)
+        return False
+    if robots.unavailable and context.robots.binds(address.host_key):
+        return lack_robots(visit, address.origin, robots)
+    visit.availability.recover_origin(address.origin)
+    return True
+
+
+def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
+    """Say what became of the URL. The visit may be at another fetch thread meanwhile."""
+    report_step(FetchStep.EXTRACTING)
+    try:
+        outcome = conclude(
+            answer.claimed,
+            answer.address,
+            answer.dial,
+            answer.fetched,
+            context,
+            sitemaps=answer.sitemaps,
+        )
+        if outcome.answer:
+            visit.robots.mapped.add(answer.address.origin)
+        return outcome
+    finally:
+        answer.fetched.close()
+
+
+def _fetched(
+    visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
+) -> Fetched | None:
+    """The earlier answer for the URL, or the host's answer in the visit's turn; None: nothing that
+    settles it yet.
+    """
+    offered = context.offers.take(
+        claimed.id,
+        archives=context.archives,
+        most=context.client.max_document_bytes,
+    )
+    if offered is None and visit.availability.is_doubtful:
+        request_known_page(visit, context)
+        return None
+    if offered is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
+        return None
+    visit.urls.popleft()
+    return offered or _asked(visit, claimed, address, dial, context)
+
+
+def _asked(
+    visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
+) -> Fetched | None:
+    """The host's answer; None: none that settles the URL."""
+    fetched = fetch_anew(visit, claimed, address, dial, context)
+    visit.rest(fetched, page=claimed)
+    keep_session(visit, address, context)
+    if fetched.status in OUTAGES and (
+        address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED
+    ):
+        visit.urls.appendleft(claimed)
+        # else at its next address
+        if not (fetched.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial)):
+            visit.availability.suspend(fetched)
+        return None
+    if fetched.is_stale:
+        # once more after the host's delay: nothing was sent over a new connection
+        visit.urls.appendleft(claimed)
+        return None
+    if note_answer(visit, claimed, address, fetched, context):
+        fetched.close()
+        visit.urls.appendleft(claimed)
+        return None
+    if (
+        is_logged_out(address, fetched, context)
+        or must_answer(claimed, address, fetched, context)
+        or must_ask_without_condition(visit, claimed, fetched)
+        or sets_cookies_first(visit, claimed, address, fetched, context)
+    ):
+        fetched.close()
+        keep_session(visit, address, context)
+        visit.urls.appendleft(claimed)
+        return None
+    return fetched if visit.availability.is_foreign else within_patience(visit, fetched)
+
+
+def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:
+    """Sitemaps go with the first page of their origin: links need a page that they were found on.
+
+    Pages that are read at the same time may all have them; the frontier takes each once."""
+    return robots.sitemaps if robots and address.origin not in visit.robots.mapped else []
+
+
+def keep_session(visit: Visit, address: Address, context: FetchContext) -> None:
+    """Hand on what the run knows of the host if it is other than before."""
+    session = context.client.session_of(address.host_key)
+    if context.client.keeps_sessions and session.has_changed:
+        context.port.keep_session(visit.host.host_id, session.dump())

@@ -1,0 +1,170 @@
+"""One leased host, as fetch threads are handed it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from crawling.archive.earlier_answers import EarlierAnswer
+from crawling.fetching.pipeline.host_clock import HostAvailability, HostClock, RequestBudget
+from crawling.frontier import ClaimedUrl, LeasedHost
+from crawling.orders.sections.politeness import PolitenessPart
+from crawling.web.addresses import canonical_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.politeness import penalty_seconds
+from crawling.web.robots import RobotsRules
+from dnscache.protocol.addresses import dialled
+from dnscache.resolver import Resolution
+
+
+@dataclass
+class HostRoute:
+    """How a host is reached. It has a resolution whenever its visit is on the workbench."""
+
+    resolution: Resolution | None = None
+    resolved_until: float = 0.0
+    #: addresses that did not accept a connection
+    unreachable: set[str] = field(default_factory=set)
+    #: the address at which the visit has a turn that it waits for, or ""
+    turn: str = ""
+    #: the earliest of the host's; None: none was met that its queue does not have
+    certificate_ends_at: datetime | None = None
+
+    def is_current(self, now: float) -> bool:
+        """Whether there are addresses that still hold."""
+        return self.resolution is not None and now < self.resolved_until
+
+    def resolve(self, resolution: Resolution) -> None:
+        """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until
+        the URLs in hand are fetched.
+        """
+        self.resolution, self.resolved_until = resolution, time.monotonic() + resolution.ttl
+
+    def demote(self, address: str) -> bool:
+        """Prefer the host's other addresses to this one; whether to go on at once with another,
+        which is so once for each.
+        """
+        assert self.resolution is not None
+        is_new = address not in self.unreachable
+        self.unreachable.add(address)
+        addresses = sorted(
+            self.resolution.addresses, key=lambda other: dialled(other) in self.unreachable
+        )
+        self.resolution = replace(self.resolution, addresses=tuple(addresses))
+        return is_new and dialled(addresses[0]) not in self.unreachable
+
+
+@dataclass
+class HostRobots:
+    """The robots.txt files of a host's origins, and the way to one that is being fetched."""
+
+    by_origin: dict[str, RobotsRules] = field(default_factory=dict)
+    #: by origin, status and body of files that remain valid only while no newer ones can be fetched
+    outdated: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    #: origins whose sitemaps were handed on as links
+    mapped: set[str] = field(default_factory=set)
+    #: what was answered on the way to a file that is not at its end yet, by URL
+    hops: dict[str, Fetched] = field(default_factory=dict)
+    #: how often a host of a redirect could not be leased
+    tries: int = 0
+
+    def lacks(self, origin: str) -> bool:
+        """Whether its file could not be fetched."""
+        rules = self.by_origin.get(origin)
+        return bool(rules and rules.unavailable)
+
+    @property
+    def has_any(self) -> bool:
+        return any(not rules.unavailable for rules in self.by_origin.values())
+
+
+@dataclass
+class RepeatRequests:
+    """URLs that are asked for more than once within a visit."""
+
+    #: the URL that last set a cookie and sent back to itself, and how often
+    sent_back: tuple[int, int] = (0, 0)
+    #: what the latest request of a login was answered
+    login_status: int = 0
+
+
+@dataclass(eq=False)
+class Visit:
+    """The state with which fetch threads fetch from one leased host; one of them has it at a
+    time.
+    """
+
+    host: LeasedHost
+    leased_at: float
+    clock: HostClock
+    availability: HostAvailability
+    urls: deque[ClaimedUrl] = field(default_factory=deque)
+    route: HostRoute = field(default_factory=HostRoute)
+    robots: HostRobots = field(default_factory=HostRobots)
+    repeats: RepeatRequests = field(default_factory=RepeatRequests)
+    #: what an earlier run has of URLs, by their ids
+    earlier: dict[int, EarlierAnswer] = field(default_factory=dict)
+    #: until then hosts that wait for a thread go first
+    penalty_until: float = 0.0
+    #: documents of the host that threads are reading; the workbench counts
+    unread: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        host: LeasedHost,
+        *,
+        delay_seconds: float = 0.0,
+        politeness: PolitenessPart | None = None,
+        penalty_until: float = 0.0,
+    ) -> Visit:
+        """Begin a visit to a host that was leased just now."""
+        now = time.monotonic()
+        politeness, budget = politeness or PolitenessPart(), RequestBudget(host.spent)
+        budget.keep(politeness)
+        clock = HostClock(
+            now + host.wait_seconds,
+            delay_seconds,
+            politeness,
+            backoffs=host.backoffs,
+            budget=budget,
+        )
+        availability = HostAvailability(
+            clock,
+            has_answered=host.has_answered,
+            outage=host.outage,
+            origins=dict(host.origin_outages),
+        )
+        return cls(host, now, clock, availability, penalty_until=penalty_until)
+
+    def turn_to_others(self) -> bool:
+        """Let a URL be next whose origin may answer; whether there is one."""
+        for place, claimed in enumerate(tuple(self.urls)):
+            if not self.robots.lacks(canonical_address(claimed.url).origin):
+                self.urls.rotate(-place)
+                return True
+        return False
+
+    def penalise(self, held_seconds: float, *, threads: int) -> None:
+        """The visit, or one of its documents, has kept one of the fetch threads for this long: let
+        others go first for as long as is fair.
+        """
+        self.penalty_until = max(
+            self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, threads)
+        )
+
+    def rest(self, fetched: Fetched, *, page: ClaimedUrl | None = None) -> None:
+        """A fetch has just ended: leave the host alone for its delay, or for longer where it may
+        have too much to do. page: the URL that it was for; None: it was for no page.
+        """
+        if ends_at := fetched.certificate_ends_at:
+            self.route.certificate_ends_at = min(ends_at, self.route.certificate_ends_at or ends_at)
+        self.clock.rest(
+            fetched.http_status or fetched.status,
+            fetched.seconds,
+            asked=fetched.retry_after,
+            is_page=page is not None,
+            is_first_try=page is not None and page.attempts == 1,
+        )

@@ -1,0 +1,241 @@
+"""A shift's archive: asks the pool for a writer once a document is in hand, and says what may be
+recorded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from django.conf import settings
+from django.utils import timezone
+
+from crawling.archive.volumes import WarcVolume
+from crawling.archive.writer import ArchiveWriter
+from crawling.fetching.shift.grants import ShiftGrants
+from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
+from crawling.frontier.admit.crawl_rules import robots_in_words
+from crawling.models import CrawlJob, RunProcess, Shift, UrlState
+from crawling.orders.claims import STAGED, memory_share
+from crawling.orders.sections.reuse import Deduplicate
+from crawling.web.politeness import retry_after
+from crawling.web.statuses import FetchStatus
+
+#: the longest wait of documents in hand for an archive writer; after it their URLs are tried again
+#: later
+DEADLINE_SECONDS = 30.0
+#: how often a wait is looked at
+LOOK_SECONDS = 0.2
+#: a fetch thread puts an outcome behind its document at once; without it after so many looks the
+#: shift fails. Not after so many seconds: of those a machine that was suspended for a while has
+#: none left
+OUTCOME_LOOKS = 100
+
+
+class SettledBatch(NamedTuple):
+    #: to be recorded: their documents, where they have one, are safe on the disk
+    outcomes: list[UrlOutcome]
+    #: of files, by their rows' ids, to be committed with them
+    lengths: dict[int, int]
+    #: of the next batch: no sync covers their documents yet
+    later: list[UrlOutcome]
+
+
+class ArchiveStage:
+    """Used by the shift's own thread, but for `put`, which fetch threads call.
+
+    From the first document to the end of the shift it holds one unit of `archive_writers`, if the
+    pool has that class. The request is a stage of the shift's, which holds everything else
+    meanwhile: the pool ensures that this can't deadlock, and the deadline that it ends.
+    """
+
+    def __init__(self, shift: Shift, grants: ShiftGrants, *, user_agent: str) -> None:
+        crawl = shift.process.run.crawl
+        self._grants = grants
+        self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
+        facts = {
+            "software": "crawlsite",
+            "format": "WARC File Format 1.1",
+            "isPartOf": crawl.name,
+            "http-header-user-agent": user_agent,
+        }
+        facts |= {"robots": robots_in_words(crawl, timezone.now())}
+        run = shift.process.run
+        #: no other process of the run archives; once false it stays so
+        self.is_alone = RunProcess.objects.filter(run=run, is_retired=False).count() == 1
+        self._writer = (
+            ArchiveWriter(
+                lambda: WarcVolume(
+                    run, sought=sought_by(crawl), is_alone=lambda: self.is_alone, facts=facts
+                ),
+                # what waits is no thread's any more; half of the threads' shares is for that
+                memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
+            )
+            if crawl.archive
+            else None
+        )
+        self._looked_at = self._ask_until = 0.0
+        self._is_abandoned = False
+
+    @property
+    def is_on(self) -> bool:
+        return self._writer is not None
+
+    @property
+    def has_file(self) -> bool:
+        return self._writer is not None and self._writer.is_open
+
+    @property
+    def trouble(self) -> str:
+        """The trouble that keeps it from writing, if there is any."""
+        return self._writer.trouble if self._writer else ""
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether something could not be written because no memory was left."""
+        return self._writer is not None and self._writer.lacks_memory
+
+    def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        """Take a document in; waits while too many are there."""
+        assert self._writer is not None
+        self._writer.put(captured, answer)
+
+    def is_ready(self) -> bool:
+        """Whether outcomes can be settled now.
+
+        If not, the pool has been asked for a writer, and there is a deadline.
+        """
+        if self._writer is None or not self._writer.is_held:
+            return True
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return False
+        self._looked_at = now
+        if not self._wanted or self._ask(now):
+            self._writer.begin()
+            return True
+        return False
+
+    def _ask(self, now: float) -> bool:
+        """Whether the writer is granted; a wait that takes too long is broken off."""
+        if not self._ask_until:
+            if self._grants.has_stage:
+                return False
+            self._ask_until = now + DEADLINE_SECONDS
+            return self._grants.request_stage(self._wanted, DEADLINE_SECONDS)
+        if self._grants.stage_granted(give_up=now > self._ask_until):
+            return True
+        if now > self._ask_until:
+            assert self._writer is not None
+            self._ask_until = 0.0
+            self._writer.drop_waiting()
+        return False
+
+    def settle(
+        self, outcomes: Sequence[UrlOutcome], coming: SimpleQueue[UrlOutcome], *, is_ending: bool
+    ) -> SettledBatch:
+        """Sync once, and say what may be recorded by it.
+
+        Fetch threads hand in a document first and then its outcome: the missing outcomes of written
+        documents are awaited in `coming`. If the length reached beyond its pages, a kill would
+        leave records without a page. Documents that come meanwhile are for the next batch: a sync
+        for them, too, would find newer ones, and so on for as long as fetches are fast. A document
+        that was dropped, because no writer came free in time, is a try that failed. One that can't
+        be written, or that the end of the shift cut off, is no try at all: its URL is left to be
+        given back.
+        """
+        if self._writer is None or not (
+            self._writer.has_aside or any(outcome.captured for outcome in outcomes)
+        ):
+            return SettledBatch(list(outcomes), {}, [])
+        lengths, written = self._writer.sync()
+        awaited, later = _awaited(outcomes, written, coming)
+        batch = [*outcomes, *awaited]
+        without = [outcome for outcome in batch if outcome.captured is None]
+        if self.trouble or self.lacks_memory or self._is_abandoned:
+            return SettledBatch(without, {}, [])
+        kept = [outcome for outcome in batch if outcome.captured is None or outcome.captured.place]
+        dropped = [outcome for outcome in batch if outcome.captured and not outcome.captured.place]
+        failed = [] if is_ending else [_too_late(outcome) for outcome in dropped]
+        return SettledBatch(kept + failed, lengths, later)
+
+    def abandon(self) -> None:
+        """Commit nothing more: a batch could not be recorded, so its records in the file have no
+        page, and a length committed later would include them. The next opening cuts them off.
+        """
+        self._is_abandoned = True
+
+    def end(self) -> None:
+        """Let no fetch thread wait for the pool any longer: what is not written by now is
+        dropped."""
+        if self._writer:
+            self._writer.stop_holding()
+
+    def close(self) -> None:
+        """Let files and slot go."""
+        if self._writer:
+            self._writer.close()
+
+
+def sought_by(crawl: CrawlJob) -> Deduplicate:
+    """Where payloads count as stored: what may be meant for this crawl alone refers to no other."""
+    sought = crawl.order.reuse.deduplicate
+    return "crawl" if sought == "all" and crawl.order.fetching.shows_itself else sought
+
+
+def _awaited(
+    outcomes: Iterable[UrlOutcome],
+    written: Iterable[CapturedExchange],
+    coming: SimpleQueue[UrlOutcome],
+) -> tuple[list[UrlOutcome], list[UrlOutcome]]:
+    """The outcomes of written documents that are not there yet, with those of no document that come
+    meanwhile; and those of further documents.
+    """
+    missing = {id(captured) for captured in written}
+    missing.difference_update(id(outcome.captured) for outcome in outcomes)
+    awaited: list[UrlOutcome] = []
+    later: list[UrlOutcome] = []
+    while missing:
+        outcome = _next(coming)
+        is_further = outcome.captured is not None and id(outcome.captured) not in missing
+        (later if is_further else awaited).append(outcome)
+        missing.discard(id(outcome.captured))
+    return awaited, later
+
+
+def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
+    for _ in range(OUTCOME_LOOKS):
+        with suppress(Empty):
+            return coming.get(timeout=LOOK_SECONDS)
+    raise RuntimeError(
+        "a fetch thread handed in a document and did not tell the result of its URL; the "
+        "worker's log may say why"
+    )
+
+
+def _too_late(outcome: UrlOutcome) -> UrlOutcome:
+    assert outcome.captured is not None
+    status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.captured.attempts)
+    state = UrlState.FAILED if retry is None else UrlState.QUEUED
+    return replace(
+        outcome,
+        state=state,
+        status=status,
+        error=status.sentence,
+        retry_seconds=retry,
+        answer=None,
+        links=(),
+        captured=None,
+    )
+
+
+def paused_by(trouble: str) -> str:
+    return (
+        f"Paused because the archive cannot be written ({trouble}). Nothing is lost: what was "
+        "not written will be fetched again. "
+        f"See to {settings.ARCHIVE_DIR} on its worker's machine, then resume the crawl."
+    )

@@ -1,0 +1,200 @@
+"""Fetch threads: each takes a visit that is due, does one step, gives it back, and reads what it
+caught (SEEDS B11).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+
+from django.db import connections
+
+from crawling.fetching.pipeline.client import LeaseLost
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.stages import UnreadAnswer, read, step
+from crawling.fetching.pipeline.visit import Visit
+from crawling.fetching.shift.workbench import Workbench
+from crawling.frontier import ClaimedUrl, UrlOutcome
+from crawling.machine.memory_limit import give_back_free_memory
+from crawling.machine.vitals import VITALS
+from crawling.models import UrlState
+from crawling.web.documents.html import TYPES as PAGE_TYPES
+from crawling.web.fetch.deferred_work import defer, do_deferred, has_deferred
+from crawling.web.fetch.progress import FetchStep, ProgressBoard, report_step
+from crawling.web.politeness import retry_after
+from crawling.web.statuses import FetchStatus
+
+logger = logging.getLogger(__name__)
+
+#: A page up to this size is read while the host answers the next request: its reading takes some
+#: milliseconds. The answer to a longer one would wait for too long
+SHORT_BYTES = 256 * 1024
+
+
+class FetchThreadPool:
+    """As many fetch threads as the shift holds fetch slots; surplus ones retire after their URL
+    (B11's `setSize`).
+    """
+
+    def __init__(self, bench: Workbench, context: FetchContext) -> None:
+        self._bench = bench
+        self._context = context
+        self._threads: dict[int, threading.Thread] = {}
+        self._size = 0
+        #: by the numbers of fetch threads and the ids of URLs
+        self._in_hand: dict[tuple[int, int], tuple[ClaimedUrl, Visit]] = {}
+        #: seconds that a fetch thread has read another URL's page within its step, by its number
+        self._read_aside: dict[int, float] = {}
+        self.outcomes: SimpleQueue[UrlOutcome] = SimpleQueue()
+        self.board = ProgressBoard()
+
+    def set_size(self, size: int) -> None:
+        """Start or retire fetch threads until `size` are at work."""
+        self._size = size
+        self._bench.wake()
+        self._threads = {
+            number: thread for number, thread in self._threads.items() if thread.is_alive()
+        }
+        for number in set(range(size)) - self._threads.keys():
+            thread = threading.Thread(
+                target=self._work, args=(number,), name=f"fetch-{number}", daemon=True
+            )
+            with suppress(RuntimeError):  # no memory for one more; the next look starts it
+                thread.start()
+                self._threads[number] = thread
+
+    def at_work(self) -> int:
+        """How many there are, those included that retire after their URL."""
+        return sum(thread.is_alive() for thread in self._threads.values())
+
+    def _work(self, number: int) -> None:
+        self.board.join(number)
+        try:
+            back: Visit | None = None
+            while visit := self._take(number, back):
+                with VITALS.in_hand(number, visit.urls[0].id):
+                    back = self._step(visit, number)
+                report_step(FetchStep.WAITING_FOR_HOST, "")
+        finally:
+            self.board.leave(number)
+            # following a robots.txt to another host may have looked up its name
+            connections.close_all()
+
+    def _take(self, number: int, back: Visit | None) -> Visit | None:
+        """The next visit that is due; while none is, a page is read that was deferred."""
+
+        def is_wanted() -> bool:
+            return number < self._size
+
+        if not has_deferred():
+            return self._bench.take(is_wanted, back=back)
+        if visit := self._bench.take(is_wanted, back=back, is_unread=True):
+            return visit
+        do_deferred()
+        return self._bench.take(is_wanted)
+
+    def _step(self, visit: Visit, number: int) -> Visit | None:
+        """The visit, to be given back to the workbench; None: it is there already."""
+        claimed, began_at = visit.urls[0], time.monotonic()
+        self._in_hand[number, claimed.id], self._read_aside[number] = (claimed, visit), 0.0
+        try:
+            made = step(visit, self._context)
+        except LeaseLost:
+            self._bench.close()
+            made = None  # the shift that has the lease fetches it
+        # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
+        except Exception as error:
+            made = _stumbled(claimed, error)
+            if visit.urls and visit.urls[0] is claimed:
+                visit.urls.popleft()
+            visit.clock.rest_for_delay()
+        do_deferred()  # nothing had to be asked
+        held = time.monotonic() - began_at - self._read_aside[number]
+        visit.penalise(held, threads=self._size)
+        if isinstance(made, UnreadAnswer):
+            reading = partial(self._conclude, made, visit, number)
+            if _is_short(made):
+                defer(reading)
+                return visit
+            self._bench.give_back(visit)
+            reading()
+            return None
+        if made:
+            self._hand_in(made, claimed)
+        del self._in_hand[number, claimed.id]
+        return visit
+
+    def _conclude(self, answer: UnreadAnswer, visit: Visit, number: int) -> None:
+        claimed, began_at = answer.claimed, time.monotonic()
+        with VITALS.in_hand(number, claimed.id), self.board.aside(number, claimed.url):
+            self._hand_in(self._read(answer, visit), claimed)
+        self._read_aside[number] = held = time.monotonic() - began_at
+        visit.penalise(held, threads=self._size)
+        del self._in_hand[number, claimed.id]
+        self._bench.has_read(visit)
+
+    def _read(self, answer: UnreadAnswer, visit: Visit) -> UrlOutcome:
+        try:
+            return read(answer, visit, self._context)
+        # as above: whatever a page makes us stumble over is that page's end only
+        except Exception as error:
+            return _stumbled(answer.claimed, error)
+
+    def _hand_in(self, outcome: UrlOutcome, claimed: ClaimedUrl) -> None:
+        """Hand in the outcome before the visit is empty, so that all outcomes of a drained visit
+        are here.
+        """
+        if outcome.captured and outcome.answer:
+            report_step(FetchStep.ARCHIVING)
+            try:
+                # before its outcome: an outcome implies that the archive has the document
+                self._context.port.archive(outcome.captured, outcome.answer)
+            except MemoryError as error:  # a document that is being read has it
+                outcome.captured.exchange.close()
+                outcome = _stumbled(claimed, error)
+        self.outcomes.put(outcome)
+
+    def in_hand(self) -> list[ClaimedUrl]:
+        """The URLs that fetch threads are at, or whose robots.txt or login they are at."""
+        return [claimed for claimed, _ in self._in_hand.copy().values()]
+
+    def asked_for(self) -> list[ClaimedUrl]:
+        return [
+            claimed for claimed, visit in self._in_hand.copy().values() if claimed not in visit.urls
+        ]
+
+    def join(self, seconds: float) -> bool:
+        """After the workbench has closed, wait for the fetch threads; whether all have ended."""
+        until = time.monotonic() + seconds
+        for thread in self._threads.values():
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads.values())
+
+
+def _is_short(answer: UnreadAnswer) -> bool:
+    fetched = answer.fetched
+    return fetched.content_type in PAGE_TYPES and len(fetched.body) <= SHORT_BYTES
+
+
+def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
+    told = f"{type(error).__name__}: {error}"[:500].replace("\0", "")
+    if not isinstance(error, MemoryError):
+        logger.error("a fetch thread stumbled", extra={"url": claimed.url}, exc_info=error)
+        return UrlOutcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
+    error.__traceback__ = None  # what its frames hold is free before others run
+    # The memory may be taken by another's document at this moment, so the URL is tried again.
+    logger.warning("no memory was left", extra={"url": claimed.url})
+    give_back_free_memory()
+    retry = retry_after(claimed.attempts)
+    state = UrlState.FAILED if retry is None else UrlState.QUEUED
+    return UrlOutcome(
+        claimed.id,
+        state,
+        FetchStatus.MEMORY_SPENT,
+        FetchStatus.MEMORY_SPENT.sentence,
+        retry_seconds=retry,
+    )

@@ -1,0 +1,175 @@
+"""The parts of a shift and the shared state of its fetch threads, put together once at its
+beginning.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from crawling.base.encrypted_text import SealBroken
+from crawling.datasets.example_pages import with_examples
+from crawling.fetching.pipeline.client import Client, Egress, RequestPolicy
+from crawling.fetching.pipeline.context import (
+    CopyPolicy,
+    CrawlPace,
+    FetchContext,
+    LinkJudge,
+    RobotsPolicy,
+    ShiftPort,
+)
+from crawling.fetching.shift.archive_stage import ArchiveStage
+from crawling.fetching.shift.fetch_threads import FetchThreadPool
+from crawling.fetching.shift.grants import MemoryStage, ResourceUse, ShiftGrants
+from crawling.fetching.shift.host_leases import HostLeases
+from crawling.fetching.shift.lease import LeaseThread
+from crawling.fetching.shift.port import QueuedShiftPort
+from crawling.fetching.shift.recorder import OutcomeRecorder
+from crawling.fetching.shift.workbench import Workbench
+from crawling.frontier import filters_of, serving_numbers
+from crawling.frontier.admit.crawl_rules import unbound_hosts
+from crawling.frontier.admit.quarantine import states_of
+from crawling.installation.identity import (
+    allowed_directories,
+    dial_policy,
+    identity,
+    proxy_of,
+    shared_networks,
+)
+from crawling.installation.run_log import write
+from crawling.models import Level, Run, Shift
+from crawling.orders.claims import MOST_DOCUMENT_BYTES
+from crawling.orders.ranking import COUNTS_LINKS, Order
+from crawling.orders.scope.trap_gate import TrapGate
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.orders.sections.politeness import PolitenessPart
+from crawling.runs.crawls.fetching_section import fetching_of, granted
+from crawling.runs.extensions import missing_parts
+from crawling.runs.steering import pause_by_itself
+from crawling.web.documents.base import ReadingRules
+from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
+from crawling.web.secret_headers import Recipients
+from crawling.web.topics import Topic
+
+Stop = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ShiftParts:
+    shift: Shift
+    #: all threads use these, and the shift's own thread alone the others
+    context: FetchContext
+    bench: Workbench
+    port: QueuedShiftPort
+    grants: ShiftGrants
+    memory: MemoryStage
+    archive: ArchiveStage
+    threads: FetchThreadPool
+    hosts: HostLeases
+    recorder: OutcomeRecorder
+
+
+def assemble(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
+    """stop: called with the reason where the shift cannot fetch; its run is paused then."""
+    run = shift.process.run
+    memory = MemoryStage(grants)
+    archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
+    port = QueuedShiftPort(run.pk, lease, archive)
+    _require_packages(run, stop)
+    context = make_context(shift, grants, memory.budget, _fetching(run, stop), port)
+    bench = Workbench()
+    threads = FetchThreadPool(bench, context)
+    hosts = HostLeases(
+        shift, context, bench, dns_slots=lambda: grants.held["dns_slots"] - port.names_at_work
+    )
+    use = ResourceUse(
+        threads.board,
+        context.client.bandwidth,
+        memory.budget,
+        look_ups=lambda: port.names_at_work + hosts.names.under_way(),
+        has_archive=lambda: archive.has_file,
+    )
+    recorder = OutcomeRecorder(shift, context, archive, port, threads, use)
+    return ShiftParts(
+        shift, context, bench, port, grants, memory, archive, threads, hosts, recorder
+    )
+
+
+def _require_packages(run: Run, stop: Stop) -> None:
+    if missing := missing_parts(run.crawl.visit_order, run.crawl.seeds):
+        pause_by_itself(run.pk, f"Paused on {socket.gethostname()}. {missing}")
+        stop("a package that it needs is not available")
+
+
+def _fetching(run: Run, stop: Stop) -> FetchingPart:
+    try:
+        return fetching_of(run.crawl)
+    except SealBroken as trouble:
+        pause_by_itself(run.pk, f"Paused because the crawl's secrets cannot be read. {trouble}")
+        stop("its secrets cannot be read")
+        return FetchingPart()
+
+
+KIB = 1024
+
+
+def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: int) -> float:
+    """The download rate of one of the crawl's processes: the units that the pool granted, and its
+    share of the order's own limit.
+    """
+    granted = float(grants.held["bandwidth"] * KIB)
+    return (
+        min(granted, politeness.max_kib_a_second * KIB / max(1, processes))
+        if politeness.max_kib_a_second
+        else granted
+    )
+
+
+def _topic(run: Run) -> Topic | None:
+    """The topic of a focused crawl; None: it has another order of visits. The run's log tells which
+    example pages it lacks.
+    """
+    if run.crawl.visit_order != Order.FOCUSED:
+        return None
+    lines, troubles = with_examples(run.crawl.order.ordering.topic, run.crawl_id)
+    for url, trouble in troubles.items():
+        told = f"The topic lacks an example page. {trouble}"
+        write(run.pk, told, level=Level.WARNING, url=url)
+    return Topic(lines)
+
+
+def make_context(
+    shift: Shift, grants: ShiftGrants, budget: MemoryBudget, fetching: FetchingPart, port: ShiftPort
+) -> FetchContext:
+    """The shared state of fetch threads, from the crawl's order and the shift's units."""
+    run, who, now = shift.process.run, identity(), timezone.now()
+    crawl, politeness = run.crawl, run.crawl.order.politeness
+    pace = CrawlPace(
+        crawl.delay_seconds, politeness, shared_networks(), is_exact=crawl.has_exact_order
+    )
+    client = Client(
+        RequestPolicy(who.user_agent, fetching, Recipients(bound=granted(crawl))),
+        Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
+        Bandwidth(bytes_a_second(politeness, grants, len(serving_numbers(run.pk)))),
+        MOST_DOCUMENT_BYTES,
+        budget,
+        allowed_directories(),
+        pause=pace.pause,
+        lease_is_lost=port.lease_is_lost,
+    )
+    links = LinkJudge(
+        filters_of(crawl, run),
+        ReadingRules(
+            crawl.obey_nofollow, crawl.requisites, crawl.extract, robots_token=who.product_token
+        ),
+        counts_links=crawl.visit_order in COUNTS_LINKS,
+        ascends=crawl.order.ordering.path_ascending,
+        topic=_topic(run),
+        traps=TrapGate(now.year, states_of(run.pk)),
+    )
+    robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))
+    copies = CopyPolicy(crawl.order.filters.skip_copies)
+    return FetchContext(client, links, robots, pace, port, copies=copies, archives=crawl.archive)

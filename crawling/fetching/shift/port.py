@@ -1,0 +1,128 @@
+"""The requests of fetch threads to their shift, and their results."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from django.db import InterfaceError, OperationalError, connections
+
+from crawling.fetching.shift.archive_stage import ArchiveStage
+from crawling.fetching.shift.lease import LeaseThread
+from crawling.frontier import CapturedExchange, ServerAnswer
+from crawling.frontier.record.page_rows import original_url
+from dnscache.resolution import Resolution, unanswered
+from dnscache.resolver import resolve
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class QueryThread:
+    """Asks in one thread, with one connection: with one each, the fetch threads would take all that
+    PostgreSQL has.
+
+    at_work: how many questions are under way, which is one or none.
+    """
+
+    def __init__(self) -> None:
+        self.at_work = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        """The answer; None where the database does not answer, or the shift is over: the caller
+        tries again later.
+        """
+        try:
+            return self._thread.submit(self._asked, question).result()
+        except RuntimeError:  # closed: a fetch thread that did not end in time
+            return None
+
+    def close(self) -> None:
+        self._thread.submit(connections.close_all)
+        # a name server may take longer than the shift has
+        self._thread.shutdown(wait=not self.at_work)
+
+    def _asked(self, question: Callable[[], T]) -> T | None:
+        self.at_work = 1
+        try:
+            return question()
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("a fetch thread could not ask PostgreSQL", extra={"error": str(error)})
+            connections.close_all()
+            return None
+        finally:
+            self.at_work = 0
+
+
+class QueuedShiftPort:
+    """Fetch threads ask and hand over; the shift's own thread takes what they handed over, and
+    stores it.
+    """
+
+    def __init__(self, run_id: int, lease: LeaseThread, archive: ArchiveStage) -> None:
+        self._run_id, self._lease, self._archive = run_id, lease, archive
+        self._queries, self._look_ups = QueryThread(), QueryThread()
+        self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
+        self._own_robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
+        self._sessions: dict[int, dict[str, Any]] = {}
+        #: why the crawl could not log in; empty: it could
+        self.login_trouble = ""
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        return self._queries.ask(question)
+
+    def original_url(self, fingerprint: int, digest: bytes) -> int | None:
+        return self.ask(lambda: original_url(self._run_id, fingerprint, digest))
+
+    def resolve(self, host: str) -> Resolution:
+        """One name at a time, in one of the DNS slots that the shift holds."""
+        return self._look_ups.ask(lambda: resolve(host)) or unanswered(host, 0.0)
+
+    def lease_is_lost(self) -> bool:
+        return self._lease.is_lost
+
+    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        self._archive.put(captured, answer)
+
+    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
+        self._robots.put((origin, status, body))
+
+    def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
+        self._own_robots.put((origin, status, body))
+
+    def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
+        self._sessions[host_id] = session
+
+    def login_failed(self, sentence: str) -> None:
+        self.login_trouble = sentence
+
+    @property
+    def names_at_work(self) -> int:
+        return self._look_ups.at_work
+
+    def taken_robots(self) -> list[tuple[str, int, bytes]]:
+        """The robots.txt files handed over since the last time."""
+        return _taken(self._robots)
+
+    def taken_own_robots(self) -> list[tuple[str, int, bytes]]:
+        """The robots.txt files that are the run's alone."""
+        return _taken(self._own_robots)
+
+    def taken_sessions(self) -> dict[int, dict[str, Any]]:
+        """The cookies handed over since the last time, by host."""
+        return {host: self._sessions.pop(host) for host in list(self._sessions)}
+
+    def close(self) -> None:
+        self._queries.close()
+        self._look_ups.close()
+
+
+def _taken(queue: SimpleQueue[T]) -> list[T]:
+    taken = []
+    while not queue.empty():
+        taken.append(queue.get())
+    return taken

@@ -1,0 +1,265 @@
+"""A shift's records: the outcomes of URLs, and refused links."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from django.utils import timezone
+
+from crawling.base.errors import lacked_memory
+from crawling.datasets.part_writer import PartWriter
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.shift.archive_stage import ArchiveStage
+from crawling.fetching.shift.fetch_threads import FetchThreadPool
+from crawling.fetching.shift.grants import ResourceUse
+from crawling.fetching.shift.port import QueuedShiftPort
+from crawling.frontier import RecordingState, UrlOutcome, locked_run, record_all, serving_numbers
+from crawling.frontier.admit.quarantine import states_of
+from crawling.frontier.admit.rediscovery import add_links
+from crawling.frontier.admit.refusals import keep_links
+from crawling.frontier.change.reusable_pages import count_wanted
+from crawling.frontier.host_state import keep_all_robots, keep_sessions
+from crawling.frontier.own_robots import keep_own_robots
+from crawling.models import Shift
+from crawling.runs.shift_lifecycle import FetchThreadLine, note_work
+from crawling.web.content.text_facts import NO_TEXT
+from crawling.web.statuses import FetchStatus
+
+logger = logging.getLogger(__name__)
+
+#: outcomes are written when so many are there, or the oldest has waited so long, or the fetch
+#: threads have nothing to do
+WRITE_AT = 150
+WRITE_AFTER_SECONDS = 0.5
+#: and when there are fewer URLs in hand: the frontier may have no more URLs before it gets the
+#: links of these
+DRY_BELOW = 50
+#: links to known URLs are counted when so much time has passed, or there are so many such URLs
+COUNT_AFTER_SECONDS = 30.0
+COUNT_AT = 50_000
+#: URLs whose links are counted in one transaction
+MOST_COUNTED = 10_000
+
+
+class OutcomeRecorder:
+    """Used by the shift's own thread; fetch threads hand in outcomes through their pool, and what
+    hosts say besides through the port.
+    """
+
+    def __init__(
+        self,
+        shift: Shift,
+        context: FetchContext,
+        archive: ArchiveStage,
+        port: QueuedShiftPort,
+        threads: FetchThreadPool,
+        use: ResourceUse,
+    ) -> None:
+        self._shift, self._context, self._archive, self._port, self._threads = (
+            shift,
+            context,
+            archive,
+            port,
+            threads,
+        )
+        self._links = PartWriter(shift.process.run_id, shift.pk, shift.process.run.started_at)
+        self._recording = RecordingState(contents=context.copies.contents)
+        self._outcomes: list[UrlOutcome] = []
+        #: of the archive's files, which no row has yet
+        self._lengths: dict[int, int] = {}
+        self._oldest = time.monotonic()
+        self.progress = ShiftProgress(shift, threads, use)
+        #: of the run's processes that hosts are placed on
+        self.numbers = serving_numbers(shift.process.run_id)
+
+    def look(self) -> bool:
+        """Read which of the run's processes may get new hosts; whether that has changed."""
+        before, self.numbers = self.numbers, serving_numbers(self._shift.process.run_id)
+        return before != self.numbers
+
+    @property
+    def has_nothing(self) -> bool:
+        """Whether all that was taken up is written."""
+        return not self._outcomes
+
+    def take_up(self) -> None:
+        """Take the outcomes that are there, but not for ever."""
+        while not self._threads.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
+            if not self._outcomes:
+                self._oldest = time.monotonic()
+            self._outcomes.append(self._threads.outcomes.get())
+
+    def is_due(self, *, urls_in_hand: int) -> bool:
+        """Whether there is enough to be written, or it has waited for long, or the fetch threads
+        run dry."""
+        count, waited = len(self._outcomes), time.monotonic() - self._oldest
+        return (
+            count >= WRITE_AT
+            or waited > WRITE_AFTER_SECONDS
+            or (count > 0 and urls_in_hand < DRY_BELOW)
+        )
+
+    def write(self) -> None:
+        """Write down what was taken up, and whatever else has been found.
+
+        An outcome that the archive could not store is not written; the archive's `trouble` says
+        why. After any other error, no length of a file may be committed any more.
+        """
+        self._write(is_ending=False)
+
+    def write_the_rest(self, cut: Sequence[UrlOutcome] = ()) -> None:
+        """The same at the end, with all that the fetch threads have handed in; `cut`: the outcome
+        of those that they have not.
+        """
+        while not self._threads.outcomes.empty():
+            self._outcomes.append(self._threads.outcomes.get())
+        self._write(is_ending=True, cut=cut)
+        while self._outcomes:  # of fetch threads that came late; they take no further URL
+            self._write(is_ending=True)
+        for some in _slices(self._context.links.refusals.take()):
+            with locked_run(self._shift.process.run_id) as run:
+                keep_links(run.pk, some)
+        self._count_links()
+
+    def _write(self, *, is_ending: bool, cut: Sequence[UrlOutcome] = ()) -> None:
+        with self._batch() as batch:
+            outcomes = self._archived(is_ending=is_ending, cut=cut)
+            batch.outcomes = outcomes
+            if any(outcome.answer for outcome in outcomes):
+                self._recording.links_part = self._links.open()
+            batch.outcomes = outcomes = list(map(_with_text_facts, outcomes))
+            settled = record_all(
+                self._shift,
+                outcomes,
+                numbers=self.numbers,
+                memory=self._recording,
+                lengths=self._lengths,
+            )
+        if self._recording.watch.has_held:
+            self._recording.watch.has_held = False
+            self._context.links.traps.states = states_of(self._shift.process.run_id)
+        self._links.take(outcomes, settled)
+        self._keep_what_hosts_said()
+        self._count_offers(outcomes)
+        is_late = time.monotonic() - self._recording.links_counted_at > COUNT_AFTER_SECONDS
+        if is_late or len(self._recording.links) > COUNT_AT:
+            self._count_links()
+
+    @contextmanager
+    def _batch(self) -> Iterator[_Batch]:
+        """A batch is committed with its archive's lengths; where memory was lacking for its rows,
+        the end of the shift writes it; else it is abandoned with what the archive has of it.
+        """
+        batch = _Batch()
+        try:
+            yield batch
+        except BaseException as error:
+            if batch.outcomes is not None and lacked_memory(error):
+                self._outcomes[:0] = batch.outcomes
+            else:
+                self._lengths = {}
+                self._archive.abandon()
+            raise
+        self._lengths = {}
+
+    def _archived(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
+        """The outcomes that were taken up and can be recorded now, with those of `cut` of which
+        nothing else is known.
+        """
+        taken, self._outcomes = self._outcomes, []
+        outcomes, lengths, later = self._archive.settle(
+            taken, self._threads.outcomes, is_ending=is_ending
+        )
+        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
+            self._context.links.forget()  # theirs do not reach the frontier
+        self._outcomes, self._oldest = later, time.monotonic()
+        self._lengths |= lengths
+        known = {outcome.url_id for outcome in (*taken, *outcomes, *later)}
+        return [*outcomes, *(outcome for outcome in cut if outcome.url_id not in known)]
+
+    def _count_links(self) -> None:
+        """Add up the links to known URLs. Most links of most pages are such: with a statement for
+        each batch they would cost more than the rest of it.
+        """
+        links, self._recording.links = self._recording.links, Counter()
+        links.update(self._context.links.seen.take_links())
+        for some in _slices(links):
+            with locked_run(self._shift.process.run_id) as run:
+                add_links(run.pk, some)
+        self._recording.links_counted_at = time.monotonic()
+
+    def _keep_what_hosts_said(self) -> None:
+        if sessions := self._port.taken_sessions():
+            keep_sessions(self._shift, sessions)
+        if robots := self._port.taken_robots():
+            keep_all_robots(self._shift.process.run_id, robots)
+        if robots := self._port.taken_own_robots():
+            run = self._shift.process.run
+            keep_own_robots(run.pk, run.crawl.revision, robots)
+
+    def _count_offers(self, outcomes: Sequence[UrlOutcome]) -> None:
+        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to
+        be fetched after all.
+        """
+        offered = self._context.offers.settle(outcome.url_id for outcome in outcomes)
+        taken = {
+            outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from
+        }
+        if offered:
+            count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
+
+    def write_links(self) -> None:
+        """Store the links of recorded pages that are not stored yet."""
+        self._links.write()
+
+
+@dataclass
+class _Batch:
+    #: None until the archive has what it takes of them
+    outcomes: list[UrlOutcome] | None = None
+
+
+def _with_text_facts(outcome: UrlOutcome) -> UrlOutcome:
+    """Raises MemoryError."""
+    answer = outcome.answer
+    try:
+        if answer:
+            answer.text.compute()
+    except MemoryError:
+        raise
+    # as in fetch threads: a fault of ours costs this page its abstract, and not the shift
+    except Exception as error:
+        facts = {"page": outcome.url_id}
+        logger.error("a text's facts cannot be computed", extra=facts, exc_info=error)
+        return replace(outcome, answer=answer and replace(answer, text=NO_TEXT))
+    return outcome
+
+
+def _slices(counts: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """None of which holds the run's lock for long."""
+    items = iter(counts.items())
+    while some := dict(islice(items, MOST_COUNTED)):
+        yield some
+
+
+class ShiftProgress:
+    def __init__(self, shift: Shift, threads: FetchThreadPool, use: ResourceUse) -> None:
+        self._shift, self._threads, self._use = shift, threads, use
+        self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
+
+    def show(self) -> None:
+        """Write down what fetch threads do, and what the shift uses, where that has changed."""
+        threads = [
+            FetchThreadLine(number, doing.step, doing.url, doing.since)
+            for number, doing in self._threads.board.lines().items()
+        ]
+        shown = threads, self._use.read()
+        if shown != self._shown:
+            note_work(self._shift, *shown)
+            self._shown = shown

@@ -1,0 +1,132 @@
+"""The refill of hosts when their turn begins or goes on: URLs to fetch with what earlier runs have
+of them, known robots.txt, and the run's sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
+from crawling.fetching.pipeline.context import FetchContext
+from crawling.fetching.pipeline.preconditions import set_robots
+from crawling.fetching.pipeline.visit import Visit
+from crawling.frontier import ClaimedUrl, claim_urls
+from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
+from crawling.frontier.host_state import known_robots, old_robots, sessions_of
+from crawling.frontier.own_robots import own_robots
+from crawling.models import Run, Shift
+from crawling.web.addresses import WEB, Address, canonical_address
+
+
+class HostRefill:
+    """The refill of a shift. Used by its own thread only."""
+
+    def __init__(self, shift: Shift, context: FetchContext) -> None:
+        self._shift, self._context = shift, context
+        self._crawl = shift.process.run.crawl
+
+    def give(self, wanted: Mapping[Visit, int]) -> None:
+        """Claim so many more URLs for each visit, or all that there are, with earlier runs'
+        answers.
+        """
+        if not wanted:
+            return
+        visits = {visit.host.queue_id: visit for visit in wanted}
+        claimed = claim_urls(
+            self._shift, {visit.host.queue_id: count for visit, count in wanted.items()}
+        )
+        every = [url for of_host in claimed.values() for url in of_host]
+        self._offer(every)
+        self._take_for_seeds(every)
+        earlier = self._recall(every)
+        for queue, urls in claimed.items():
+            visits[queue].earlier.update(
+                {url.id: earlier[url.id] for url in urls if url.id in earlier}
+            )
+            visits[queue].urls.extend(urls)
+
+    def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
+        """A seed may have redirected here since the shift began, and then counts as a seed."""
+        if first := [url for url in claimed if url.depth == 0]:
+            self._context.links.add_seeds(
+                [canonical_address(url.url) for url in first if not url.redirects],
+                [canonical_address(url.url) for url in first if url.redirects],
+            )
+
+    def _offer(self, claimed: list[ClaimedUrl]) -> None:
+        """Look for what need not be fetched: it stays as it was, or another crawl has it."""
+        run, reuse = self._shift.process.run, self._crawl.order.reuse
+        ids = [url.id for url in claimed]
+        if reuse.visits_a_day:
+            steady = find_not_due(run, ids)
+        elif days := reuse.revisit_days:
+            steady = find_steady(run, ids, days=days)
+        else:
+            steady = {}
+        if seconds := reuse.reuse_seconds:
+            left = [url for url in claimed if url.id not in steady]
+            self._context.offers.make(find_fresh(run, left, seconds=seconds))
+        self._context.offers.make(steady, of_others=False)
+
+    def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
+        """The earlier answers of URLs, by their ids: fetch threads then ask whether a page has
+        changed.
+        """
+        return (
+            earlier_answers(self._shift.process.run, [url.id for url in claimed])
+            if self._crawl.archive
+            else {}
+        )
+
+
+def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -> None:
+    """Let what is kept of the origins of the visits' URLs hold, and of the same hosts' other
+    origins; what the run itself has had goes before what all crawls share. A host that was found
+    not to answer is asked itself.
+    """
+    visits = [visit for visit in visits if not visit.availability.lacks_robots]
+    origins = {
+        visit.host.queue_id: {
+            origin for claimed in visit.urls for origin in _origins(canonical_address(claimed.url))
+        }
+        for visit in visits
+    }
+    every = set().union(*origins.values()) if visits else set()
+    if not every:
+        return
+    known, old = known_robots(every), {}
+    if context.client.has_own_way:
+        own = own_robots(run.pk, run.crawl.revision, every)
+        known, old = known | own.fresh, own.old
+    if lacking := every - known.keys():
+        old = old_robots(lacking) | old
+    for visit in visits:
+        for origin in origins[visit.host.queue_id] & known.keys():
+            set_robots(visit, origin, context.robots.read(*known[origin]))
+        visit.robots.outdated.update(
+            {origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()}
+        )
+
+
+def _origins(address: Address) -> Iterator[str]:
+    """The URL's origin, and the host's by the other of HTTP and HTTPS: where that answers, URLs of
+    an origin that does not wait alone.
+    """
+    yield address.origin
+    scheme, rest = address.origin.split("://", 1)
+    if scheme in WEB:
+        yield from (f"{other}://{rest}" for other in WEB - {scheme})
+
+
+def set_known_sessions(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:
+    """Another shift of the run may have had the host meanwhile."""
+    if not visits or not context.client.keeps_sessions:
+        return
+    kept = sessions_of(run_id, [visit.host.host_id for visit in visits])
+    for visit in visits:
+        session = context.client.session_of(visit.host.name)
+        for one in kept.get(visit.host.host_id, ()):
+            if session.cookies:
+                session.cookies.learn(one.state["cookies"])
+            if one.is_own:
+                session.learn(one.state)

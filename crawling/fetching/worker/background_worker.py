@@ -1,0 +1,111 @@
+"""The RQ worker of background jobs: it ends a job that a user has cancelled."""
+
+from __future__ import annotations
+
+import signal
+import time
+from types import FrameType
+from typing import Any
+
+from django.db import DatabaseError, connections
+from redis.exceptions import RedisError
+from rq import Queue, Worker
+from rq.job import Job
+
+from crawling.fetching.worker.own_jobs import OwnJob, OwnSpawnWorker
+from crawling.jobs.cancel import clear_cancelled_job, is_to_be_ended
+from crawling.jobs.rq_jobs import RUN_JOB, remove
+from crawling.machine.orphans import stop_with_parent
+
+#: RQ's timer takes whole seconds
+LOOK_SECONDS = 1
+#: a job that is told to end may give back what it holds meanwhile; then it is killed
+GRACE_SECONDS = 2.0
+#: how often, and at which distance, what a killed job has left is tried to be removed; the
+#: scheduler continues with it
+CLEAR_TRIES, CLEAR_SECONDS = 10, 0.2
+
+
+class _EndsCancelledJobs(Worker):
+    """Looks each second whether a user has cancelled the job at work."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.job_monitoring_interval = LOOK_SECONDS
+        #: when the job at work was told to end; 0: it was not
+        self._told_at = 0.0
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """A connection that was opened for the job before must not be shared with a work
+        process.
+        """
+        connections.close_all()
+        self._told_at, self._stopped_job_id = 0.0, None
+        super().fork_work_horse(job, queue)
+
+    def main_work_horse(self, job: Job, queue: Queue) -> None:
+        """A work process must not outlive a killed parent, which alone can end it."""
+        stop_with_parent()
+        super().main_work_horse(job, queue)
+
+    def setup_work_horse_signals(self) -> None:
+        """SIGTERM breaks a job off in order, like Ctrl-C: each `finally` gives back what it has."""
+        super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
+        signal.signal(signal.SIGTERM, _interrupt)
+
+    def maintain_heartbeats(self, job: Job) -> None:
+        """RQ calls this each LOOK_SECONDS while a work process works."""
+        super().maintain_heartbeats(job)
+        if self._told_at:
+            if time.monotonic() - self._told_at >= GRACE_SECONDS:
+                self.kill_horse()
+        elif self._is_cancelled(job):
+            self.log.info("job %s is cancelled", job.id)
+            self._stopped_job_id = job.id
+            self._told_at = time.monotonic()
+            self.kill_horse(signal.SIGTERM)
+
+    def monitor_work_horse(self, job: Job, queue: Queue) -> None:
+        """A job that was cancelled is no failure, and leaves nothing, however it has ended."""
+        super().monitor_work_horse(job, queue)
+        if not self._told_at:
+            return
+        try:
+            self._clear(job)
+            remove(job)
+        except (DatabaseError, RedisError) as error:  # the scheduler comes to it
+            self.log.warning("job %s: what it left is not removed yet: %s", job.id, error)
+
+    def _clear(self, job: Job) -> None:
+        """The session of a process that was killed, and so its lock, ends a moment later."""
+        for _ in range(CLEAR_TRIES):
+            if clear_cancelled_job(job.args[0]):
+                return
+            time.sleep(CLEAR_SECONDS)  # no event tells when PostgreSQL has ended a session
+
+    def handle_exception(self, job: Job, *exc_info: Any) -> None:
+        """RQ logs it as an error."""
+        if not self._is_cancelled(job):
+            super().handle_exception(job, *exc_info)
+
+    def _is_cancelled(self, job: Job) -> bool:
+        if not (isinstance(job, OwnJob) and job.is_ours and job.func_name == RUN_JOB):
+            return False
+        try:
+            return is_to_be_ended(job.args[0])
+        except DatabaseError as error:  # it may be back at the next look
+            self.log.warning("job %s: whether it is cancelled is not known: %s", job.id, error)
+            connections.close_all()
+            return False
+
+
+class BackgroundWorker(_EndsCancelledJobs):
+    """A worker that forks."""
+
+
+class BackgroundSpawnWorker(_EndsCancelledJobs, OwnSpawnWorker):
+    """A worker for systems where RQ cannot fork."""
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,194 @@
+"""The RQ worker for shifts: it passes SIGTERM on to its work process, ends one that hangs, and
+reports at once when one was lost.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+from redis.client import Pipeline
+from rq import Queue
+from rq.job import Job
+from rq.worker_registration import register
+
+# a work process is forked from here: modules that are imported already need no import in a shift
+import crawling.fetching.worker.jobs  # noqa: F401
+from allocation.errors import StaleEpoch
+from crawling.fetching.worker.jobs import prepare_to_fork
+from crawling.fetching.worker.own_jobs import OwnJob
+from crawling.fetching.worker.reused_process import ReusedProcessWorker
+from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
+from crawling.machine.cpu_affinity import let_pages_go_first
+from crawling.machine.memory_limit import prefer_oom_kill
+from crawling.machine.orphans import stop_with_parent
+from crawling.machine.vitals import VITALS, KillReason, examine
+from crawling.models import RunProcess
+from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
+from crawling.runs.steering import pause_by_itself
+
+#: a worker that was killed keeps its seat for this long, and one that lives says so several times
+#: meanwhile
+SEAT_SECONDS = 30
+SIGN_SECONDS = 8
+DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
+ANOTHERS = "lost: another worker has its place"
+SERVER_GONE = "lost: PostgreSQL or Redis went away"
+REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
+
+
+class ShiftWorker(ReusedProcessWorker):
+    """A forking worker.
+
+    Its work process runs shifts, one after the other, and turns SIGTERM into an orderly end of one
+    (`crawling.fetching.worker.jobs`).
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        prepare_to_fork()
+        # RQ waits for the work process by an alarm, which takes whole seconds.
+        self.job_monitoring_interval = max(
+            1, min(SIGN_SECONDS, int(settings.BANK_LEASE_SECONDS / 12))
+        )
+        self._finding: KillReason | None = None
+
+    @property
+    def dequeue_timeout(self) -> int:
+        """How long it waits for a job before it gives a sign of life and waits again."""
+        return SIGN_SECONDS
+
+    def request_stop(self, signum: int, frame: FrameType | None) -> None:
+        """RQ would wait for the end of the job, which may be minutes away; the work process is
+        stopped gently as well.
+        """
+        self._tell_work_process()
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
+
+    def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
+        """A second signal is no reason to kill a work process that is winding down: the supervisor
+        has its own limit.
+        """
+        self._tell_work_process()
+
+    def _tell_work_process(self) -> None:
+        if self.horse_pid:
+            with suppress(ProcessLookupError):  # it may have ended by itself just now
+                os.kill(self.horse_pid, signal.SIGTERM)
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
+        """Redis may have lost everything, the list of workers included; so each heartbeat registers
+        the worker again.
+
+        RQ would count a dead worker for two minutes, in which the pool grants workers that do not
+        exist.
+        """
+        super().heartbeat(SEAT_SECONDS, pipeline)
+        register(self, pipeline)
+        if not self._is_horse:
+            self._close_shifts_lost_here()
+
+    def _close_shifts_lost_here(self) -> None:
+        try:
+            close_shifts_lost_here(but=self.name if self.horse_pid else "")
+        except DatabaseError as error:  # at the next sign of life, then
+            self.log.warning("shifts that were lost on this machine could not be closed: %s", error)
+        finally:
+            # a connection opened here must not be shared with the next work process
+            connections.close_all()
+
+    def main_work_horse(self, job: Job, queue: Queue) -> None:
+        """The work process must not outlive a killed parent: it is stopped gently then, too."""
+        let_pages_go_first()
+        stop_with_parent()
+        prefer_oom_kill()
+        super().main_work_horse(job, queue)
+
+    def make_ready(self) -> None:
+        """Forget what the shift before had in hand."""
+        self._finding = None
+        VITALS.clear()
+
+    def maintain_heartbeats(self, job: Job) -> None:
+        """RQ calls this every few seconds while a work process works."""
+        self._finding = self._finding or examine(
+            self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS
+        )
+        if self._finding:
+            self.log.error("shift %s is killed: %s", job.id, self._finding.why)
+            self.kill_horse()
+        super().maintain_heartbeats(job)
+
+    def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
+        """RQ calls this in the work process when the job raised, and here when the work process is
+        dead.
+
+        Either way the shift has no process any more, so it is closed before its lease runs out.
+        """
+        # in the work process, the one that the job raised
+        ending, blame = self._explanation(sys.exception())
+        try:
+            super().handle_job_failure(job, queue, *args, **kwargs)
+        finally:
+            self._report(job, ending, blame)
+
+    def _explanation(self, error: BaseException | None) -> tuple[str, PoisonSuspects]:
+        """Why the shift was lost, as its log has it, and which of its pages may have done it."""
+        if lost_a_server(error):
+            return SERVER_GONE, NOBODY
+        if isinstance(error, StaleEpoch):
+            return ANOTHERS, NOBODY
+        if self._is_horse:
+            return DIED, PoisonSuspects()
+        hands = [hand.url_id for hand in VITALS.hands()]
+        found = self._finding
+        if found is None:
+            return DIED, PoisonSuspects(hands or None)
+        if found.culprit:
+            return f"lost: {found.why}, so its process was killed", PoisonSuspects(
+                [found.culprit], CERTAIN_LOSSES
+            )
+        return (
+            f"lost: {found.why}, so its process was killed",
+            NOBODY if found.is_explained else PoisonSuspects(hands),
+        )
+
+    def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
+        """Close the shift.
+
+        PostgreSQL may be what failed: it gets some time to come back; after that the lease runs
+        out.
+        """
+        if not (isinstance(job, OwnJob) and job.is_ours and len(job.args) == 2):
+            return  # Redis holds a job that is no shift
+        process_id, epoch = job.args
+        for wait in REPORT_AGAIN_AFTER_SECONDS:
+            try:
+                if self._finding and self._finding.comes_again:
+                    _pause_run_of(process_id)
+                shift_was_lost(process_id, epoch, ending, worker=self.name, blame=blame)
+                return
+            except DatabaseError as error:
+                self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)
+                time.sleep(wait)  # PostgreSQL comes back; the worker has nothing else to do
+            finally:
+                # a connection opened here must not be shared with the next work process
+                connections.close_all()
+
+
+def _pause_run_of(bank_process: int) -> None:
+    """The order of visits of the run did not return; it would stop each further shift."""
+    process = RunProcess.objects.select_related("run__crawl").get(bank_process=bank_process)
+    order = process.run.crawl.visit_order
+    pause_by_itself(
+        process.run_id,
+        f"Paused because the order of visits {order} did not return from a URL, a fault of its "
+        "package. Repair the package on all workers, start them again, and resume the crawl.",
+    )

@@ -75,7 +75,7 @@ class LimitsAnswer:
     form: LimitsForm
     #: None: nothing would change, or the form is wrong
     preview: LimitsPreview | None = None
-    #: what was done, in words; "": nothing
+    #: the change that was made, in words; "" if there was none
     done: str = ""
     #: whether the sent numbers are the present ones
     is_unchanged: bool = False

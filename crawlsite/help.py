@@ -32,7 +32,7 @@ DOCUMENTS = {
 #: the document whose paragraphs each explain a term, which is their anchor
 GLOSSARY = "glossary"
 TERM = re.compile(r"^\*\*(?P<term>[^*]+)\*\* – (?P<text>.+?)(?=\n\n|\Z)", re.M | re.S)
-#: what stands in brackets for readers of the code
+#: text in brackets for readers of the code
 FOR_THE_CODE = re.compile(r"\s*\((?:\[[^\]]+\]\([^)]*\)|`[^`]*`)\)")
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 

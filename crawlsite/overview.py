@@ -38,7 +38,7 @@ KEPT, KEPT_SECONDS = "attention/count", 5
 class FirstStep:
     name: str
     sentence: str
-    #: what its link says and where it leads; "": others have to do it
+    #: the text and the target of its link; "": others have to do it
     link: str
     address: str
     is_done: bool = False

@@ -97,7 +97,7 @@ def _columns_fault(hidden: Any) -> str:
     return ""
 
 
-#: what is wrong with a value, by its field; "" if nothing is
+#: the fault of a value, by its field; "" if it has none
 FAULTS: Mapping[str, Callable[[Any], str]] = {
     "theme": _one_of(THEMES),
     "density": _one_of(DENSITIES),

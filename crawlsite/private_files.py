@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-#: what new files and directories never permit
+#: the permissions that new files and directories never have
 UMASK = 0o027
-#: what other accounts of the machine may do
+#: the permissions of other accounts of the machine
 OTHERS = stat.S_IRWXO
 #: entries that one start looks at: what lies deeper is closed by the directories above it
 MOST_ENTRIES = 50_000

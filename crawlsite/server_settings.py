@@ -18,7 +18,7 @@ from crawlsite.env import BadSetting, Environment
 NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
 
-#: what a connection may take is a part of a lease, and of an hour where that is longer
+#: The limit of a connection is a part of a lease, and of an hour where that is longer.
 LONGEST_LEASE_SECONDS = 3600.0
 #: scheme -> the usual port; `smtps` speaks TLS from the first byte, `smtp+tls` asks for it
 #: (STARTTLS) and sends nothing without

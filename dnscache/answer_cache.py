@@ -53,7 +53,7 @@ class AnswerCache:
 
     def __init__(self, capacity: int) -> None:
         self.space = CacheSpace(capacity)
-        #: what left recently, the newest last
+        #: the answers that left recently, the newest last
         self.dropped: list[EvictedAnswer] = []
         #: names that must not make room for others, because they are due soon
         self.needed: Collection[str] = ()

@@ -95,14 +95,14 @@ class ExchangeCounter:
 
 #: how long each try waits for an answer; the tries go round the servers
 TRY_SECONDS = (1.0, 2.0, 5.0)
-#: what UDP carries at most
+#: the largest packet of UDP
 LARGEST_PACKET_BYTES = 65535
 #: the number of dropped packets with other answers before TCP is used
 MOST_STRAYS = 50
 
 #: the system's choice of name servers
 RESOLVER_SETTINGS = Path("/etc/resolv.conf")
-#: what came of asking each server
+#: the exchanges with each server
 exchanges = ExchangeCounter()
 #: servers that do not repeat a question's letters as they are; there are no more than are
 #: configured

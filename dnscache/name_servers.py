@@ -18,7 +18,7 @@ from django.db import connection
 from dnscache.lookup import Server, exchanges, server_text
 from dnscache.records import DEFAULT_PER_SECOND
 
-#: what a process may take at first, of each limit, if it starts slowly
+#: the share of each limit that a process may take at first, if it starts slowly
 FIRST_SHARE = 0.1
 #: rows are asked for more tokens this often at most
 REFILL_SECONDS = 0.05

@@ -25,7 +25,7 @@ class Resolution:
     name: str
     status: DnsStatus
     addresses: tuple[str, ...]
-    #: what is left of the answer's life, or of the back-off after a failure
+    #: the rest of the answer's life, or of the back-off after a failure
     ttl: float
     #: since it was resolved
     age: float

@@ -207,8 +207,7 @@ class ConflictName:
         return max(0, MOST_TRIES - self.entry.fails)
 
 
-#: what hard names may be sorted by; most first, but names by the alphabet and those asked again
-#: soonest
+#: the sorts of hard names: most first, but names by the alphabet and those asked again soonest
 SORTS = {
     "weight": "-weight",
     "name": "name",

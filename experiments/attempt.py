@@ -32,7 +32,8 @@ from experiments.models import Experiment, ExperimentOutcome
 from experiments.store import AttemptResult
 from experiments.workload import CLASSES, WorkloadJob
 
-#: what a process of an experiment is known by in the pool; the scheduler makes no shift of it
+#: the beginning of the names of an experiment's processes in the pool; the scheduler makes no shift
+#: of them
 EXPERIMENT_REF = "experiment/"
 #: the interval at which a waiter looks for itself
 LOOK_SECONDS = 5.0

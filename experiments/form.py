@@ -20,7 +20,7 @@ from experiments.models import (
     ExperimentPolicy,
 )
 
-#: what a door may be asked for, and the policies that means, in the order in which they are tried
+#: the choices of each door, with the policies that they mean, in the order in which they are tried
 CHOICES = {
     "both": (ExperimentPolicy.NAIVE, ExperimentPolicy.BANKER),
     "searches": (

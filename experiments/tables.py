@@ -19,7 +19,7 @@ class PaperRow:
     waited_seconds: int
     locked: int
     percent: int
-    #: what the table says where that is a misprint
+    #: the number in the table where that is a misprint
     printed: str = ""
 
 
@@ -29,7 +29,7 @@ PAPER_ROWS = (
 )
 #: the Banker's total waiting as a part of plain requests'
 PAPER_RATIO = PAPER_ROWS[1].waited_seconds / PAPER_ROWS[0].waited_seconds
-#: what is claimed of an experiment, and what is not
+#: the claims of an experiment, and their limits
 WAITS_DEPEND = (
     "Unsafe grants and deadlocks depend on the policy. Waits also depend on how busy the machine "
     "is, so one experiment does not show under which policy requests wait less."

@@ -62,7 +62,7 @@ class QueuedRequest:
     #: Max of its process, and the most that its share has room for; None: no limit binds it
     claim: Vector = ()
     room: Vector | None = None
-    #: what the other shares have set aside; empty: nothing
+    #: the units that the other shares have set aside; empty for none
     set_aside: Vector = ()
 
     @classmethod

@@ -279,7 +279,7 @@ def _request(entry: LedgerEntry) -> UUID:
     return entry.request
 
 
-#: what each kind of event moves
+#: the effect of each kind of event on balances
 MOVES: dict[str, Callable[[LedgerReplay, LedgerEntry], None]] = {
     "created": LedgerReplay._created,
     "registered": LedgerReplay._registered,

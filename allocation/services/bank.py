@@ -44,7 +44,7 @@ GRANTS_CHANNEL = "bank"
 Held = Process | UnitHolder
 
 
-#: what an experiment's pool searches, in place of the reduced scope up to the requester
+#: the searches of an experiment's pool, in place of the reduced scope up to the requester
 SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
     Policy.FULL_SCOPE: banker.finishable,
     Policy.RECURSIVE: searches.recursive_global,

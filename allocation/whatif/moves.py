@@ -22,7 +22,7 @@ class WhatIfMove:
     request: Vector | None = None
     #: whether the request is to be answered
     asks: bool = False
-    #: what was done
+    #: the move, in words
     told: str = ""
     #: the id of what to look at
     at: str = ""

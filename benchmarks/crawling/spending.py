@@ -31,7 +31,8 @@ DOES = {
     "queries": "asks for fetch threads",
     "lease": "renews leases",
 }
-#: what is replaced: a module, and a function, or a class and its method, that is looked up there
+#: the functions that are replaced: a module, and a function, or a class and its method, that is
+#: looked up there
 STAGES = {
     "begins and ends a step of a fetch thread": [
         "crawling.fetching.shift.fetch_threads:FetchThreadPool._step"

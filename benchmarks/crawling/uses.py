@@ -41,7 +41,7 @@ LOOK_SECONDS = 1.0
 START_SECONDS = 60.0
 #: for the datasets and the index of the largest crawl to be complete
 DATASETS_SECONDS = 1800.0
-#: what is printed of a use that failed
+#: the most that is printed of a use that failed
 MOST_TOLD = 2_000
 RULES = ("title=h1", "code=pre > code")
 MANAGE = [sys.executable, "manage.py"]

@@ -16,7 +16,7 @@ from crawling.jobs.running import run_job
 from crawling.models import Inquiry
 from crawlsite.middleware.call_stack import with_room
 
-#: what no page may take, of a processor here and in the database, and by the clock beside crawls
+#: the limits of a page: of a processor here and in the database, and by the clock beside crawls
 MOST_MS, MOST_MS_BESIDE = 150, 300
 TIMES = 3
 #: addresses asked before any is measured: a server at work has imported, compiled and prepared what

@@ -21,7 +21,7 @@ PROGRAM_PATIENCE_SECONDS = 60.0
 @dataclass(frozen=True)
 class Scene:
     port: int
-    #: what operators look at, in turn; each has his session's cookie
+    #: the pages that operators look at, in turn; each has his session's cookie
     pages: list[str]
     cookies: list[str]
     #: the program's, and what it asks for, `requests` a second

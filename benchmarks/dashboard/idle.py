@@ -14,7 +14,7 @@ from benchmarks.report import Table, options
 from benchmarks.scene.product import environment_in, running_product, title_of
 from benchmarks.timer import MIB, family, seconds_of
 
-#: what a start leaves to be done: the first round of each duty, the first looks of the workers
+#: the time for the rest of a start: the first round of each duty, the first looks of the workers
 SETTLED_SECONDS = 20.0
 
 

@@ -23,7 +23,7 @@ from experiments.models import Experiment
 NUMBERED = ("administration/", "alerts/", "crawls/templates/", "account/tokens/")
 #: of Django's and other libraries', or a way out
 UNSEEN = ("admin/logout", "admin/password", "admin/r/", "admin/django_rq", "logout/")
-#: what is named so is the first of its kind
+#: The first row of each kind gives the name.
 FIRST = """
 number run_number revision_number test_fetch_id text text_id inquiry_id job_id template_id token_id
 view_id alert_id rule_id entry_id exception_id link_id withdrawal_id watch_id source_id import_id

@@ -65,7 +65,7 @@ class Way(NamedTuple):
     """How names are come by."""
 
     label: str
-    #: what is resolved ahead
+    #: the names that are resolved ahead
     ahead: str
     #: which dnspython the fetch threads ask, if they do
     theirs: DnspythonResolver | None = None

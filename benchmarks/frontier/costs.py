@@ -53,7 +53,8 @@ ROUNDS, LINKS = 15, 2_000
 COPIED = 20_000
 #: payloads that are asked for at a time, as many as a shift with eight threads has in a moment
 BATCH, SIZE = 40, 20_000
-#: what a shift of eight fetch threads leases when it begins, and when hosts leave it one by one
+#: the hosts that a shift of eight fetch threads leases when it begins, and when hosts leave it one
+#: by one
 AT_A_TIME, A_HANDFUL = 160, 8
 URLS = """
 INSERT INTO crawling_url (run_id, queue_id, url, fingerprint, state, depth, rank)

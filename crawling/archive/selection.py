@@ -27,7 +27,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.machine.eviction import forget_oldest
 from crawling.models import ArchiveFile, Page, Run
 
-#: what follows a page's record and belongs to it
+#: the records that follow a page's record and belong to it
 COMPANIONS = ("request", "metadata")
 #: a shared payload's record is written once among so many
 MOST_REMEMBERED = 10_000

@@ -20,7 +20,7 @@ from crawling.base.errors import ArchiveTrouble
 SYNC = getattr(os, "fdatasync", os.fsync)
 STEP = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 NAME = re.compile(f"{STEP}/{STEP}")
-#: what a file's name ends with until `put` has written all of it
+#: the end of a file's name until `put` has written all of it
 UNFINISHED = ".unfinished"
 #: locks of this machine are no stored files
 LOCK = ".lock"

@@ -22,7 +22,7 @@ MOST_ITEMS = 500
 #: characters of a text, and of all items as JSON
 MOST_TEXT = 16 * 1024
 MOST_JSON = 512 * 1024
-#: what items are read from
+#: the attributes that items are read from
 READ_ATTRIBUTES = frozenset(
     {
         *("class", "rel", "href", "src", "alt", "title", "value", "datetime", "data", "poster"),

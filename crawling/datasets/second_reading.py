@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 #: between two looks whether another process has read a part
 LOOK_SECONDS = 0.5
-#: what a row tells: that the page was read, a place in it, or an error of its markup
+#: the kinds of rows: the page was read, a place in it, an error of its markup
 READ, PLACE, ERROR = "read", "place", "error"
 #: that a page has links that cannot be followed, and what is wrong with one
 HAS_BAD_LINKS, BAD_LINK = "has bad links", "bad link"

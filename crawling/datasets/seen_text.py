@@ -39,7 +39,7 @@ BLOCKS = (
 )
 #: elements whose text keeps its line breaks
 KEEPING = ("pre", "textarea", "listing", "xmp", "plaintext")
-#: what ends a line while a tree is read: a character that no tree of HTML has in its texts
+#: the end of a line while a tree is read: a character that no tree of HTML has in its texts
 BREAK = "\0"
 LINE = re.compile(r"[^\r\n]++")
 BROKEN_LINE = re.compile(r"[^\0]++")

@@ -40,7 +40,7 @@ ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.bod
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
 """
 
-#: what is known remains valid while nothing newer can be fetched
+#: The known rules remain valid while no newer ones can be fetched.
 KEEP_ROBOTS_ON = """
 UPDATE crawling_robotsfile SET expires_at = clock_timestamp() + make_interval(secs => %s)
 WHERE origin = %s AND fetched_at > clock_timestamp() - make_interval(secs => %s)

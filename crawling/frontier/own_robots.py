@@ -18,7 +18,7 @@ from crawling.frontier.host_state import (
 from crawling.installation.run_log import write_all
 from crawling.web.statuses import is_answer
 
-#: what was fetched for an order that was edited since may have been fetched in another way
+#: An answer to an order that was edited since may have been fetched in another way.
 FIND = """
 SELECT origin, status, body, expires_at > clock_timestamp() FROM crawling_ownrobotsfile
 WHERE run_id = %s AND revision = %s AND origin = ANY(%s)

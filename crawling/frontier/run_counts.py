@@ -219,7 +219,7 @@ def sum_up(cursor: CursorWrapper, run_id: int) -> None:
 #: URLs that were discovered and are neither queued nor in process
 SETTLED = ("succeeded", "failed", "excluded", "quarantined")
 NAMES = (*COUNTED, "in_process", "queued")
-#: what is queued follows from the other counts; the queues of a run's hosts may be very many
+#: The queued count follows from the others; the queues of a run's hosts may be very many.
 COUNTS = f"""
 SELECT run.id, {", ".join(f"coalesce(total.{name}, 0)" for name in COUNTED)},
     coalesce(working.n, 0), greatest(0, coalesce(

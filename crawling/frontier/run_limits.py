@@ -89,7 +89,7 @@ def _total(run: Run, column: str) -> int:
     return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)
 
 
-#: what the URLs of a host end with whose limit, or that of whose domain, is reached
+#: the statuses of URLs of a host whose limit, or that of whose domain, is reached
 CLOSED = (FetchStatus.HOST_BUDGET, FetchStatus.DOMAIN_BUDGET)
 #: URLs of a host that are excluded in one transaction; the others follow with the next claims
 MOST_EXCLUDED = 5_000

@@ -89,7 +89,7 @@ def read_rows(cursor: CursorWrapper, row: type[Found]) -> list[Found]:
 
 
 NUMBERS = ({int}, {int, type(None)})
-#: what an element may hold only if something is written before it, or not at all
+#: characters that an element may hold only if something is written before them, or not at all
 SPECIAL = re.compile(r'["\\\0]')
 
 

@@ -34,7 +34,7 @@ class CrawlEvent(Generic[P]):
 order_edited: CrawlEvent[[CrawlJob]] = CrawlEvent()
 #: the pages of a crawl that a rule covers were withdrawn
 pages_withdrawn: CrawlEvent[[CrawlJob, UrlRule]] = CrawlEvent()
-#: what users were told of pages of a crawl quotes withdrawn ones
+#: Alerts about pages of a crawl may quote withdrawn ones.
 page_alerts_withdrawn: CrawlEvent[[CrawlJob]] = CrawlEvent()
 #: records of withdrawn pages were removed from the files; called, it has the ids of their URLs
 records_removed: CrawlEvent[[Callable[[], Iterator[int]]]] = CrawlEvent()

@@ -22,9 +22,10 @@ from crawling.models import CrawlJob, Team, TeamRule
 STEER = "crawling.change_crawljob"
 #: may act on every crawl
 ADMINISTER = "allocation.change_pool"
-#: what a role gives for crawls that the user may act on
+#: the permissions of a role for crawls that the user may act on
 ACTS = frozenset({"crawling.add_crawljob", "crawling.delete_crawljob", STEER})
-#: what a role gives for all crawls together, which changes what those of others fetch and send
+#: the permissions of a role for all crawls together: they change the fetches and messages of
+#: others' crawls
 OF_ALL = frozenset({"crawling.add_blocklistentry", "crawling.change_identity"})
 OF_ADMINISTRATORS = (
     "This concerns the crawls of all teams: only administrators do it. Ask one of them; for crawls "

@@ -66,7 +66,7 @@ OF_TABLES = {
     JobEvent.RESTORED: JobEffect.FORGET,
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
-#: what a job that no user asks for has done is of interest for this long
+#: how long a job that no user asks for is kept after its end
 KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 
 
@@ -103,7 +103,7 @@ class JobKind:
     done: str
     #: Raises CrawlError with the reason why there is no result; JobGone.
     work: Callable[[RunningJob], JobResult]
-    #: what happens to its jobs; one for each JobEvent
+    #: the effect of each JobEvent on its jobs
     effects: Mapping[JobEvent, JobEffect]
     #: RQ ends one that runs this long; the next one continues
     seconds: int = 60 * 60
@@ -113,7 +113,7 @@ class JobKind:
     at_front: bool = False
     #: one that has not ended so long after it was asked for is given up; None: it is waited for
     within: timedelta | None = None
-    #: what is said then
+    #: the sentence of a job that is late
     late: str = ""
     #: how long its row is kept after it was asked for; None: as long as its run
     kept: timedelta | None = None
@@ -142,7 +142,7 @@ class JobKind:
     keeps_latest_only: bool = False
     #: whether what one has made may still be given out; for JobEffect.CHECK
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
-    #: what the scheduler asks for now; None: users ask
+    #: the jobs that the scheduler asks for now; None if users ask
     due: Callable[[], Iterable[DueJob]] | None = None
     #: removes what a job leaves that was killed, beside files in the storage; safe to repeat
     clear: Callable[[BackgroundJob], None] | None = None

@@ -18,7 +18,7 @@ from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
 
-#: what keeps what a job has left from being removed for now
+#: errors that keep the remains of a job from being removed for now
 LEAVING = (OSError, ArchiveTrouble, AllocationError, WrongState)
 CHANGED = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
 

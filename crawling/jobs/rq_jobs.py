@@ -35,7 +35,7 @@ BACKGROUND = "background"
 IDLE = "idle"
 IMPORTS = "imports"
 RUN_JOB = "crawling.jobs.running.run_job"
-#: what the ids of its jobs, and the names of their locks, begin with
+#: the beginning of the ids of its jobs, and of the names of their locks
 JOB = "job"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes

@@ -29,11 +29,11 @@ from allocation.services import (
 from crawling.base.errors import CrawlError
 from crawling.installation.pools import capacity_of, default_pool
 
-#: what such processes are known by in the pool; no shift is made of them
+#: the beginning of the names of such processes in the pool; no shift is made of them
 TEMPORARY_REF = "moment/"
 #: a user waits for it on a page, so its turn is before that of crawls
 URGENT = 10
-#: what can wait has its turn after all crawls
+#: the priority of work that can wait: after all crawls
 IDLE = -10
 LOOK_SECONDS = 0.2
 

@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.5
 #: To begin a turn takes seconds, for the process, its libraries and the index: between jobs that
 #: no user asks for, each has so long.
 TURN_SECONDS = 10.0
-#: what a look has found may be as old as that, and to end takes a moment
+#: A result may be as old as that, and a job takes a moment to end.
 STEP_SECONDS = 4.0
 
 

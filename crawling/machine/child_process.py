@@ -24,7 +24,7 @@ FORK = multiprocessing.get_context("fork")
 LOOK_SECONDS = 0.1
 #: to end a child of a GB, and to give back what is held for it, takes this long
 END_SECONDS = 2.0
-#: what a child is told
+#: the messages to a child
 BEGIN, END = "begin", "end"
 
 #: to be asked between two steps: whether the work may go on

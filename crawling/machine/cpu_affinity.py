@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-#: what a core is taken by
+#: the name of the socket that takes a core
 NAME = "\0crawlsite-core-{}"
 #: those that this process was given when it was started; empty where a process cannot choose
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

@@ -99,7 +99,7 @@ def check_network(text: str) -> None:
 class AccessRow(models.Model):
     """A row that allows something; there is one of each."""
 
-    #: what no two rows have in common
+    #: the fields that are unique together
     KEY: ClassVar[tuple[str, ...]] = ("network",)
 
     class Meta:

@@ -17,8 +17,8 @@ from django.db.models import F, Func, Q
 from crawling.orders.ranking import Order
 from crawling.orders.stored_order import StoredOrder
 
-#: what the search of crawls looks in: name and seeds, in capitals; the first migration makes the
-#: function
+#: the text that the search of crawls looks in: name and seeds, in capitals; the first migration
+#: makes the function
 SEARCHED = Func(
     F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField()
 )

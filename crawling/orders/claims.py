@@ -9,8 +9,8 @@ from crawling.orders.fields import MIB
 #: a document is cut off there; it is in memory up to 64 KiB, and in a file beyond that
 MOST_DOCUMENT_BYTES = 64 * MIB
 
-#: what a crawl claims (Max) unless its order says otherwise, where the pool has so much for each of
-#: its workers; of fetch slots more where it has more
+#: the claim (Max) of a crawl unless its order has another, where the pool has so much for each of
+#: its workers; more fetch slots where the pool has more
 USUAL_CLAIM = {
     "worker": 1,
     "fetch_slots": 8,
@@ -31,7 +31,7 @@ GROWING = frozenset({"fetch_slots", "dns_slots"})
 STAGED = frozenset({"archive_writers"})
 #: without one of each there is no shift
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
-#: what an operator may choose from instead of numbers: units by class; None: half of the pool
+#: the choices of an operator instead of numbers: units by class; None is half of the pool
 PRESETS: dict[str, dict[str, int | None]] = {
     "gentle": {
         "worker": 1,

@@ -66,9 +66,9 @@ class Question:
     help: str = ""
     #: of a number on the form; None: that of the order
     unit: FormUnit | None = None
-    #: what may be chosen on the form, as value and words
+    #: the choices of the form, as value and words
     choices: Sequence[tuple[str, str]] = ()
-    #: what the form shows and takes for None, where an empty answer means the default
+    #: the form's choice for None, where an empty answer means the default
     none: str = ""
     #: between name and value in a line of a table
     mark: str = " = "
@@ -79,7 +79,7 @@ class Question:
     above: str | None = None
     #: on the command line; empty: only a file gives it
     option: str = ""
-    #: what the command line's help calls the option's value
+    #: the name of the option's value in the command line's help
     metavar: str | None = None
 
     def __get_pydantic_json_schema__(

@@ -54,7 +54,7 @@ class NextHost:
     is_held: bool = False
     #: the answer that makes it rest for all crawls, a sentence
     rest_reason: str = ""
-    #: what it was found to be like, in a sentence, if it lets nothing be fetched
+    #: the outage of the host, in a sentence, if it lets nothing be fetched
     outage: str = ""
 
 
@@ -86,7 +86,7 @@ class RunFacts:
 class Stall:
     cause: StallCause
     sentence: str
-    #: what an operator can do about it; empty where there is nothing to do
+    #: the remedy of an operator; empty where there is none
     remedy: str = ""
     seconds: float | None = None
 

@@ -45,7 +45,7 @@ from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts
 
-#: what a pool knows the share of a team by
+#: the beginning of the name of a team's share in a pool
 TEAM_REF = "team/"
 logger = logging.getLogger(__name__)
 
@@ -226,7 +226,7 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
     )
 
 
-#: what each reason of a pause by hand begins with
+#: the beginning of each reason of a pause by hand
 PAUSED_BY_SOMEBODY = "Paused by an operator; "
 
 

@@ -19,7 +19,7 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts
 from crawling.runs.grants import request_start
 
-#: what is refused and withdrawn is not asked for again for this long: the ledger keeps each request
+#: how long a request that was refused and withdrawn is not made again: the ledger keeps each one
 REFUSED_SECONDS = 30.0
 
 

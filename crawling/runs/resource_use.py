@@ -13,7 +13,7 @@ from allocation.snapshot import PoolCard
 from crawling.installation.pools import crawl_pools, default_classes
 from crawling.models import Shift
 
-#: what `crawling.fetching.shift.grants` measures; a pool may have other classes
+#: the classes that `crawling.fetching.shift.grants` measures; a pool may have others
 MEASURED = tuple(new.key for new in default_classes(1))
 
 

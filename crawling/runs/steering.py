@@ -28,7 +28,7 @@ from crawling.runs.grants import ask_for_shifts, cancel_waiting, enroll
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.transitions import ACTIONS, RunAction, told_before, told_before_start
 
-#: what an action changes of a run
+#: the columns of a run that an action changes
 MOVED = (
     "state",
     "reason",

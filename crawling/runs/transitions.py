@@ -26,7 +26,7 @@ ACTIONS = {
 ENDING = frozenset({"stop", "abort"})
 #: actions that need a confirmation where something would be lost
 CONFIRMED = ENDING | {"start"}
-#: what a run that winds down becomes when no shift of it is alive
+#: the state of a run that winds down, once no shift of it is alive
 WOUND_DOWN = {RunState.PAUSING: RunState.PAUSED, RunState.STOPPING: RunState.STOPPED}
 #: in these a new run may start
 AT_REST = frozenset({"draft", *ENDED_STATES})

@@ -17,14 +17,14 @@ class Verb:
     do: Callable[..., Run]
     #: the class of the icon of its button
     icon: str
-    #: what its command does
+    #: the effect of its command
     help: str
-    #: what its endpoint does, in a line and in full
+    #: the effect of its endpoint, in a line and in full
     summary: str
     description: str = ""
     #: of its button, if it is not the word
     label: str = ""
-    #: what its button tells beyond its label
+    #: the title of its button, beside the label
     title: str = ""
     #: whether it takes `keep_seconds`, for which the crawl's units stay reserved
     may_keep: bool = False

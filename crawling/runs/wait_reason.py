@@ -112,8 +112,8 @@ class NextHostQueue(NamedTuple):
     is_held: bool
     #: the answer that makes it rest for all crawls, a sentence
     rest_reason: str
-    #: what the host was found to be like when it was last tried, if it let nothing be fetched; or
-    #: the origin to which all URLs of it belong that wait
+    #: the outage of the host when it was last tried, if it let nothing be fetched; or the origin of
+    #: all its waiting URLs
     outage: Outage | None
 
 

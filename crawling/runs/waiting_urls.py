@@ -28,7 +28,7 @@ from crawling.web.statuses import explain
 from serving.paging import cut
 from serving.requests import asked_text
 
-#: what can be looked through, by the word in the address
+#: the lists to look through, by the word in the address
 WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", "taken out"
 PLACES = (WAITING, IN_HAND, QUARANTINED, TAKEN_OUT)
 LONGEST_TEXT = 200

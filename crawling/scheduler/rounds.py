@@ -69,8 +69,8 @@ IDLE_SECONDS = 20.0
 PAUSES = {Progress.UNFINISHED: FLOOR_SECONDS / 10, Progress.PENDING: FLOOR_SECONDS}
 #: a duty that takes longer is logged
 SLOW_SECONDS = 0.1
-#: what may pass by itself; anything else is a fault of ours and ends the scheduler, whom the
-#: supervisor starts again
+#: errors that may pass by themselves. Any other is a fault of ours and ends the scheduler, which
+#: the supervisor starts again.
 PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
 
 

@@ -38,7 +38,7 @@ ENTRIES = frozenset({"item", "entry"})
 ASIDE = frozenset({"source", "image", "textinput", "channel"})
 #: of links those that lead to the page of their entry
 PAGE_RELATIONS = frozenset({"", "alternate"})
-#: what elements of an entry say, with the prefixes that other vocabularies usually have
+#: the elements of an entry, with the prefixes that other vocabularies usually have
 FIELDS = {
     **dict.fromkeys(("title", "dc:title"), "title"),
     **dict.fromkeys(("published", "pubdate", "dc:date", "issued"), "published"),

@@ -18,7 +18,7 @@ XML = "application/xml"
 INDEX = "index"
 #: file systems take 255 bytes, and a character has at most 4
 LONGEST_STEM, LONGEST_SUFFIX = 50, 10
-#: what is no letter, digit or mark that every file system takes
+#: characters that are no letter, digit or mark that every file system takes
 UNSAFE = re.compile(r"[^\w.,=@~+-]+")
 #: names of devices, which Windows opens whatever their suffix
 DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)

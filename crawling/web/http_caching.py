@@ -16,7 +16,8 @@ MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE
 LONGEST_SECONDS = 366 * 24 * 3600
 #: of Cache-Control: private, or not without asking the server first
 FORBIDDING = frozenset({"no-store", "no-cache", "private", "must-revalidate"})
-#: what every crawl sends alike; an answer that varies by anything else may be another one's alone
+#: the headers that every crawl sends alike; an answer that varies by any other may be for one crawl
+#: alone
 SENT_ALIKE = frozenset({"accept", "accept-encoding"})
 #: a client that sends one of these may get another answer
 PERSONAL = re.compile(

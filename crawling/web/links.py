@@ -20,8 +20,8 @@ from crawling.web.content.encodings import percent_encoded_query
 from crawling.web.documents.base import TruncationReason, one_line
 from crawling.web.protocols import default_port
 
-#: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to
-#: it
+#: characters before and behind a URL that are no part of it (URL Standard, section 4.4); a no-break
+#: space is a part
 BLANKS = "".join(map(chr, range(33)))
 #: of an address in front of a fragment
 UNSEEN_ENDS = frozenset(BLANKS)

@@ -14,7 +14,7 @@ from crawling.web.politeness import DOUBTFUL_ROW, JITTER
 #: the queue rests for this after the first try that failed, and twice as long after each other one
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 2 * 3600.0
-#: what has never answered is given up after this, however long the crawl waits for others
+#: A host that has never answered is given up after this, however long the crawl waits for others.
 NEVER_HEARD_SECONDS = 3600.0
 #: as is a host of which links are only checked
 CHECK_PATIENCE_SECONDS = 60.0

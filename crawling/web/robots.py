@@ -18,7 +18,7 @@ MOST_SITEMAPS = 1000
 BYTE_ORDER_MARK = "\ufeff"
 #: a User-agent line in each spelling that Protego takes, and the name up to a comment
 AGENT_LINE = re.compile(r"\s*+user(?:-|\s*+)agent(?:\s*+:|\s|\Z)([^#]*+)", re.IGNORECASE)
-#: what ends the User-agent lines of a group: these, and no other records (RFC 9309, section 2.2.4)
+#: the records that end the User-agent lines of a group (RFC 9309, section 2.2.4)
 RULE_LINE = re.compile(
     r"\s*+(?:allow|(disallow|dissallow|dissalow|disalow|diasllow|disallaw))(?:\s*+:|\s|\Z)",
     re.IGNORECASE,

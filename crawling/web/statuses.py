@@ -155,7 +155,7 @@ MAY_BE_HOST_FAULT = frozenset(
     }
 )
 
-#: what concerns a host and not the one URL
+#: the statuses that concern a host and not the one URL
 OF_THE_HOST = frozenset(
     {
         FetchStatus.NAME_UNKNOWN,

@@ -29,7 +29,8 @@ from crawlsite.tokens import sent_token
 from serving.access import AuthenticatedRequest, authenticated
 
 GIVEN = "Your password was given to you. Choose one of your own first"
-#: what stays open meanwhile: the ways out, what is public, and what has log-ins of its own
+#: the addresses that stay open meanwhile: the ways out, public pages, and doors with log-ins of
+#: their own
 OPEN = ("/login/", "/logout/", "/healthz", "/readyz", "/metrics", "/shared/", "/watches/")
 API = "/api/"
 

@@ -33,7 +33,7 @@ from serving.access import AuthenticatedRequest, authenticated
 
 #: a page of their list
 TOKENS = 100
-#: what each role may do, in a line
+#: the roles, each with its rights in a line
 ROLE_CHOICES = {
     "viewer": "Viewer: reads everything but secrets",
     "operator": "Operator: creates crawls, steers its own and its teams'",

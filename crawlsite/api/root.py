@@ -58,7 +58,7 @@ in `errors`.
 Nouns name resources, verbs name actions: `GET /crawls` is `list_crawls`, `PUT` replaces a resource
 and may be repeated, `POST /crawls/{crawl_id}/pause` is `pause_crawl`. A filter has the same
 name everywhere (`run`, `q`, `since`, `until`, `state`, `status`); an unknown one is refused."""
-#: what each group of endpoints is about, in the order of the page
+#: the subject of each group of endpoints, in the order of the page
 GROUPS = {
     "overview": "Running and waiting crawls, and what needs attention.",
     "crawls": "Crawls and their orders, runs, templates, schedules and saved views.",

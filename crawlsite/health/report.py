@@ -80,7 +80,7 @@ class SystemReport:
     queues: list[QueueRow]
     workers: list[WorkerRow]
     versions: dict[str, str]
-    #: what installed packages add to the crawler, as this process finds them
+    #: the additions of installed packages to the crawler, as this process finds them
     extensions: list[Extension]
     #: why the facts of Redis are missing
     trouble: str = ""

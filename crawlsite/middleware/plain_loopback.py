@@ -14,7 +14,7 @@ from django.http.request import split_domain_port
 logger = logging.getLogger(__name__)
 
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
-#: what proxies add: the browser is elsewhere then, whatever name the proxy asks for
+#: the headers that proxies add: the browser is elsewhere then, whatever name the proxy asks for
 OF_PROXIES = {
     "HTTP_FORWARDED",
     "HTTP_VIA",
@@ -22,7 +22,7 @@ OF_PROXIES = {
     "HTTP_X_FORWARDED_PROTO",
     "HTTP_X_REAL_IP",
 }
-#: what browsers add: every request that logs in has the first
+#: the headers that browsers add: every request that logs in has the first
 OF_BROWSERS = ("HTTP_ORIGIN", "HTTP_REFERER")
 ELSEWHERE = (
     "a browser at %s was answered by the name %s, which is for this machine alone: the proxy "

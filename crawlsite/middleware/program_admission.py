@@ -19,7 +19,7 @@ from time import monotonic
 
 from crawlsite.middleware.request_ids import HEADER
 
-#: what programs ask for
+#: the addresses of programs
 PROGRAM_PATHS = ("/api/", "/metrics")
 #: a program whose request found no place may ask again after this long
 AGAIN_SECONDS = 1

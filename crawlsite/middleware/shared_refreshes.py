@@ -26,7 +26,7 @@ from crawlsite.middleware.crawl_permissions import reach_of
 from serving.list_choices import choices_of
 from serving.requests import is_common, wants_fragment
 
-#: what live.js asks again
+#: the element that live.js asks for again
 LIVE = "live"
 #: a refresh is reused for this long, and for so many times as long as rendering it took, so that no
 #: page takes more than a twentieth of a core's time; while the next is rendered, for STALE_SECONDS

@@ -60,7 +60,7 @@ def _integrity(package: Path) -> str:
     return "sha512-" + b64encode(digest).decode()
 
 
-#: what is served: all that the player consists of, with its licence
+#: the files that are served: all of the player, with its licence
 SERVED = ("index.html", "sw.js", "ui.js", "LICENSE")
 PLAYER = NpmPackage(
     name="replaywebpage",

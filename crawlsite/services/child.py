@@ -50,7 +50,7 @@ class Child:
     note: Path
     stops: Stops
     log: Path
-    #: what it leaves behind when it dies may end in order
+    #: whether the processes that it leaves behind may end in order
     lets_others_end: bool = False
     _left: list[psutil.Process] = field(default_factory=list)
     _left_until: float | None = None

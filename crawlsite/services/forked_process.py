@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 FORK = multiprocessing.get_context("fork")
-#: what its parent handles in its own way, until the child has the usual one again
+#: the signals that its parent handles in its own way; the child has the usual one again
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HANDLED = (*STOP_SIGNALS, signal.SIGCHLD)
 #: behind standard input, output and errors

@@ -28,7 +28,7 @@ MANAGE = ["python", "manage.py"]
 GUNICORN = "gunicorn"
 #: for an import that is under way when the product is told to stop; it takes two as a rule
 END_SECONDS = 4.0
-#: what the commands of the Procfile import beside the pages
+#: the imports of the commands of the Procfile beside the pages
 MODULES = (
     "crawling.fetching.worker.rq_worker",
     "crawling.fetching.worker.background_worker",

@@ -17,7 +17,7 @@ LONGEST_FILTER, LONGEST_CURSOR = 300, 5000
 
 class ListHead(NamedTuple):
     label: str
-    #: what a click sorts by; empty: the list cannot be sorted by it
+    #: the sort of a click; empty if the list cannot be sorted by it
     sort: str
     is_sorted: bool
     is_number: bool

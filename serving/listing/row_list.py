@@ -42,7 +42,7 @@ class ListFilter:
     condition: str
     #: in the description of the API
     meaning: str = ""
-    #: what the whole value matches; empty: any text does
+    #: the expression that the whole value matches; empty if any text does
     pattern: str = ""
     #: the end of the sentence for a value that does not match: *must be …*
     example: str = ""

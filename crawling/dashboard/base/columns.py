@@ -16,7 +16,7 @@ SPAN = {"since": "Since", "until": "Before"}
 
 class ColumnHead(NamedTuple):
     label: str
-    #: what a click asks for; empty if the column cannot be sorted by
+    #: the sort that a click asks for; empty if the column cannot be sorted by
     sort: str
     #: how the rows are sorted by it now
     order: str

@@ -18,7 +18,7 @@ from crawling.dashboard.crawls.filter import (
 from crawling.models import CrawlJob, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 
-#: what a search finds is counted so far: each count reads what it counts
+#: The results of a search are counted up to here: each count reads all that it counts.
 MOST_COUNTED = 10_000
 
 

@@ -41,7 +41,7 @@ from serving.downloads import send
 from serving.list_choices import choices_of
 from serving.requests import render_live, wants_fragment
 
-#: what narrows the list, and its words
+#: the filters of the list, and their words
 FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", "owner": "Owner", "team": "Team", **SPAN}
 
 

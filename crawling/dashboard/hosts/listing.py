@@ -35,7 +35,7 @@ class HostSummary:
     host: Host
     addresses: Sequence[str]
     robots: str
-    #: what went wrong recently
+    #: recent troubles, in words
     trouble: str
     crawls: int
     queued: int

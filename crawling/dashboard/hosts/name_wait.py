@@ -22,7 +22,7 @@ class NameWaitReason:
     host: str
     name: str
     entry: DnsEntry | None
-    #: what holds for its name; the first is the answer
+    #: all sentences that are true of its name; the first is the answer
     sentences: list[str] = field(default_factory=list)
     queues: list[HostQueue] = field(default_factory=list)
     is_pinned: bool = False

@@ -75,7 +75,7 @@ class UrlOccurrence:
 @dataclass(frozen=True, slots=True)
 class Inspection:
     url: str
-    #: what DNS is asked for; empty if DNS need not be asked
+    #: the name to resolve; empty if DNS need not be asked
     name: str
     #: the last answer of DNS
     entry: DnsEntry | None

@@ -14,7 +14,7 @@ from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES, RunState
 
 POLL_SECONDS = 0.5
-#: what is waited for is said so often where no progress can be drawn
+#: how often the wait is printed where no progress bar can be drawn
 SAY_SECONDS = 30.0
 #: a run that should have ended by its limit of time gets so long to do it
 LATE_SECONDS = 60.0

@@ -22,7 +22,7 @@ from serving.downloads import Download, row_file
 from serving.listing.columns import Column
 from serving.listing.sources import QueryList
 
-#: what is known of an answered fetch (SEEDS B6), in the order of the columns
+#: the facts of an answered fetch (SEEDS B6), in the order of the columns
 FACTS: dict[str, Callable[[Page], Any]] = {
     "id": attrgetter("pk"),
     "url": attrgetter("url.url"),

@@ -20,7 +20,7 @@ from serving.paging import cut
 SOME = 20
 SORTS = {"host": "host__name", "queued": "queued", "done": "done", "found": "pk"}
 MOST_TO_DO, FOUND_FIRST = "-queued", "found"
-#: what a row is made of: a third of the columns, of up to 200 queues
+#: the fields of a row: a third of the columns, of up to 200 queues
 READ = (
     *("run", "process_number", "queued", "done", "due_at", "outage", "origin_outages"),
     *("host__name", "host__delay_seconds", "host__due_at", "host__lease_until", "host__shift"),

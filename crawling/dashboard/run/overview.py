@@ -141,7 +141,7 @@ def duration(seconds: float, *, to: int = 1) -> str:
 class RunOverview:
     crawl: CrawlJob
     view: CrawlView
-    #: what can be done to the crawl now; empty for a run that is not the latest
+    #: the verbs that fit the crawl now; empty for a run that is not the latest
     verbs: Mapping[str, Verb]
     run: Run | None = None
     runs: Sequence[Run] = ()

@@ -65,7 +65,7 @@ class HostRobots:
     outdated: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: origins whose sitemaps were handed on as links
     mapped: set[str] = field(default_factory=set)
-    #: what was answered on the way to a file that is not at its end yet, by URL
+    #: the answers on the way to a file that is not at its end yet, by URL
     hops: dict[str, Fetched] = field(default_factory=dict)
     #: how often a host of a redirect could not be leased
     tries: int = 0
@@ -86,7 +86,7 @@ class RepeatRequests:
 
     #: the URL that last set a cookie and sent back to itself, and how often
     sent_back: tuple[int, int] = (0, 0)
-    #: what the latest request of a login was answered
+    #: the status of the latest request of a login
     login_status: int = 0
 
 
@@ -104,7 +104,7 @@ class Visit:
     route: HostRoute = field(default_factory=HostRoute)
     robots: HostRobots = field(default_factory=HostRobots)
     repeats: RepeatRequests = field(default_factory=RepeatRequests)
-    #: what an earlier run has of URLs, by their ids
+    #: the answers of an earlier run, by the ids of their URLs
     earlier: dict[int, EarlierAnswer] = field(default_factory=dict)
     #: until then hosts that wait for a thread go first
     penalty_until: float = 0.0

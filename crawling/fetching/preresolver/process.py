@@ -43,8 +43,8 @@ WRITE_SECONDS = 0.1
 WEIGH_SECONDS = 30.0
 #: rows of earlier processes that are unpacked in a look, so that the tables get all of them
 UNPACKED_A_LOOK = 1000
-#: what may pass by itself; anything else is a fault of ours and ends the process, which the
-#: supervisor starts again
+#: errors that may pass by themselves. Any other is a fault of ours and ends the process, which the
+#: supervisor starts again.
 PASSING = (DatabaseError, psycopg.Error, AllocationError, CrawlError)
 
 

@@ -30,7 +30,7 @@ from crawling.machine.notices import StopEvent, await_notice
 
 logger = logging.getLogger(__name__)
 
-#: what such a process is known by in the pool; the scheduler makes no shift of it
+#: the beginning of the names of such processes in the pool; the scheduler makes no shift of them
 NAMES_REF = "names/"
 CLASS = "dns_slots"
 #: it claims one look-up of so many that the pool has. Shifts hardly ask while the gate is kept; and

@@ -17,8 +17,8 @@ NOTHING_DUE = "nothing is due"
 FAILED = "it failed"
 
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
-#: what these cut off was a try, for it might be cut off in every shift; so is what a fault of the
-#: shift cuts off. All other endings are the doing of people or of other crawls
+#: A visit that these cut off was a try, for every shift might cut it off; a fault of the shift
+#: counts alike. People and other crawls cause all other endings.
 COUNTED_ENDINGS = ("", *SLICE_ENDINGS, MEMORY_SPENT)
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0

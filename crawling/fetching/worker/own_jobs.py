@@ -19,7 +19,7 @@ from crawling.jobs.rq_jobs import RUN_JOB
 REFUSED = "refused: Redis names a job that is none of crawlsite's"
 
 
-#: what RQ calls or asks beside the function of a job, in its hash in Redis
+#: the fields of a job's hash in Redis that RQ calls or asks beside its function
 BESIDE = ("success_callback_name", "failure_callback_name", "stopped_callback_name", "webhooks")
 RUN_SHIFT = "crawling.fetching.worker.jobs.run_shift"
 #: all that workers call, as dotted paths

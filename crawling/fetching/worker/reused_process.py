@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 GROWN_BYTES, MOST_JOBS = 32 * MIB, 100
 #: one that has had no job for this long is ended at the worker's next heartbeat
 IDLE_SECONDS = 5.0
-#: what a work process answers when a job is done and it can perform another
+#: the answer of a work process whose job is done and that can perform another
 READY = b"+"
 #: a job's id and its execution's id are shorter
 LINE_BYTES = 1000

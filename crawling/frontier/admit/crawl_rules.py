@@ -15,8 +15,8 @@ from crawling.orders.sections.filters import FiltersPart
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.expressions import Expressions
 
-#: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo
-#: record)
+#: the policy that an archive states where no robots.txt is excepted (WARC 1.1, `robots` of a
+#: warcinfo record)
 OBEYED = "classic"
 
 

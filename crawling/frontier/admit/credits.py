@@ -23,7 +23,7 @@ class SpentCredit(NamedTuple):
 
 
 SPENT = SentRows("spent", SpentCredit)
-#: what is fetched has spent all it had; should it be tried again, it begins with nothing
+#: A fetched URL has spent all it had; if it is tried again, it begins with nothing.
 KEEP_CREDITS = f"""
 UPDATE crawling_url u SET credit = spent.credit, rank = %(level)s
 FROM {SPENT} WHERE u.id = spent.id

@@ -295,7 +295,7 @@ class PatternWatch:
         self._texts: dict[int, None] = {}
         #: of pages whose batch is not known to be committed, by the ids of their URLs
         self._counted: dict[int, list[PatternWorth]] = {}
-        #: what a transaction has written that is not known to be committed
+        #: rows that a transaction has written and that are not known to be committed
         self._written: list[PatternWorth] = []
         #: patterns were held whose links the shift may still let in
         self.has_held = False

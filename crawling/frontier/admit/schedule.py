@@ -101,7 +101,7 @@ class Scheduled(NamedTuple):
     new: int = 0
     #: the URLs that it had before
     known: Collection[str] = ()
-    #: what links gave and no URL received, by the URL that they lead to
+    #: credits that links gave and no URL received, by the URL that they lead to
     unspent: Mapping[str, float] = MappingProxyType({})
 
 

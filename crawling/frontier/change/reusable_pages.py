@@ -97,7 +97,7 @@ class PlannedVisit(NamedTuple):
     wait_days: float
 
 
-#: what is planned for URLs of a run
+#: the visits that are planned for URLs of a run
 PLANNED = """
 SELECT mine.id, mine.modified_at, planned.next_at, planned.visited_at, planned.wait_days
 FROM crawling_url mine JOIN crawling_plannedrevisit planned

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from crawling.web.addresses import Address
 from crawling.web.public_suffixes import domain_of
 
-#: what a column of 16 bits holds; a chain of links this long is a trap
+#: the largest number of a column of 16 bits; a chain of links this long is a trap
 DEEPEST = 32_767
 
 

@@ -112,7 +112,7 @@ MEANINGS = {
 class StatusPolicyRow:
     status: int
     meaning: str
-    #: what the book says; empty where the book does not name the status
+    #: the rule of the book; empty where the book does not name the status
     book: str
     ours: str
     #: the reason for another choice; empty where both agree

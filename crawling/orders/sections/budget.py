@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from crawling.orders.fields import MEGABYTES, MINUTES, Bytes, Count, Question
 
-#: what is limited: pages fetched, bytes of documents, seconds since the first fetch
+#: the measures with limits: pages fetched, bytes of documents, seconds since the first fetch
 MEASURES = ("pages", "bytes", "seconds")
 #: more hosts of one domain than nearly every organisation has
 MOST_HOSTS = 200

@@ -16,8 +16,8 @@ from crawling.web.proxies import BadProxy, read_proxy
 from crawling.web.secret_headers import MASK, USER_INFORMATION, Secret, masked_url
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
-#: what these say is no secret, so that it goes to every host and may be read again; every other
-#: header stays with the seeds' origins
+#: Values of these headers are no secret: they go to every host and may be read again. Every other
+#: header stays with the seeds' origins.
 OPEN_HEADERS = frozenset(
     {
         "accept",

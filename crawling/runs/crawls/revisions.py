@@ -83,7 +83,7 @@ RULING = frozenset(
 )
 #: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
-#: what waits in a best-first crawl is ranked again by these
+#: Queued URLs of a best-first crawl are ranked again by these.
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 

@@ -48,7 +48,7 @@ from crawling.uses.alerts.wording import TEST_EVENT
 CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
 OF_PAGES = (AlertEvent.PAGE_CHANGED, AlertEvent.PAGE_GONE, AlertEvent.PAGE_NEW)
 MINUTE = timedelta(minutes=1)
-#: what keys of waits begin with; the number of the run follows
+#: the beginning of the keys of waits; the number of the run follows
 WAIT = "wait/"
 #: alerts for waits in one round; the rest follow in the next
 AT_A_TIME = 20

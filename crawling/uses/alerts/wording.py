@@ -26,7 +26,7 @@ from crawling.orders.order import sentence_for
 from crawling.web.addresses import WEB, BadUrl, read_address
 
 Facts = Mapping[str, Any]
-#: what Slack reads as markup, and its escapes
+#: the markup of Slack, and its escapes
 SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 #: how long to wait after the first failure, the second, ...; after the last a delivery is given up
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))

@@ -22,13 +22,13 @@ from crawling.uses.imports.moments import Moment
 from crawling.uses.imports.request_bodies import AskedBy
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
-#: what is the same of all pages with one payload
+#: the fields that are the same for all pages with one payload
 OF_THE_DOCUMENT = (
     *("payload_sha256", "fingerprint", "digest", "bytes", "charset", "title", "author"),
     *("description", "abstract", "language", "canonical", "links", "simhash", "needs_browser"),
     "unread",
 )
-#: what a revisit record without a head has of the answer to which it refers
+#: the fields that a revisit record without a head takes from the answer to which it refers
 OF_THE_ANSWER = ("status", "content_type", "last_modified", "etag")
 TABLES = """
 CREATE TABLE capture (id INTEGER PRIMARY KEY, url TEXT, at TEXT, lasts REAL, host TEXT, facts TEXT,

@@ -20,8 +20,9 @@ from crawling.web.http_caching import read_head
 LONGEST_ID = 1000
 LONGEST_TYPE = 200
 TOO_LONG = f"have a URL of more than {MAX_ARCHIVED_LENGTH:,} characters"
-#: what crawlers note beside the answers of servers: name look-ups (Heritrix), their own arguments
-#: and log (wget), pictures, texts and lists of a page (Webrecorder, Browsertrix, brozzler)
+#: records that crawlers write beside the answers of servers: name look-ups (Heritrix), their own
+#: arguments and log (wget), pictures, texts and lists of a page (Webrecorder, Browsertrix,
+#: brozzler)
 NOTE = re.compile(
     r"(?:(?:dns|metadata|whois):"
     r"|(?:screenshot|thumbnail|youtube-dl:[0-9]{1,9}|urn:[A-Za-z0-9-]{1,40}):(https?:)?)[!-~]++",

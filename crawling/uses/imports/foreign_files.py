@@ -234,7 +234,7 @@ class _AnswersOfRecords:
 
     file: ForeignFile
     records: ForeignRecords
-    #: what each belongs to, its URL, and itself, by its id
+    #: the records to which each request belongs, its URL, and the request, by its id
     _requests: OrderedDict[str, tuple[frozenset[str], str, bytes]] = field(
         default_factory=OrderedDict
     )

@@ -64,7 +64,7 @@ class ForeignRecord:
     is_too_large: bool = False
     #: the file is damaged or ends within the block
     is_cut_off: bool = False
-    #: what is behind the cut is no longer as it was
+    #: whether the bytes behind the cut are not as they were
     is_spoilt: bool = False
     has_stated_digest: bool = True
     is_arc: bool = False
@@ -91,7 +91,7 @@ class ForeignRecords:
     name: str
     #: is told of what is read between records, beside their bytes
     count: Callable[[int], None]
-    #: what is wrong where, as sentences; the first few
+    #: the first few damages with their places, as sentences
     damage: list[str] = field(default_factory=list)
     damaged: int = 0
     #: lines with which a record begins

@@ -25,8 +25,8 @@ from crawling.uses.imports.foreign_files import printable
 from crawling.uses.imports.translator import NOTED_SECONDS
 
 PROGRAM = "crawling.uses.imports.translator"
-#: what is written of files is bounded by their size, and by this for small ones: text is packed to
-#: a hundredth, but its records are packed again
+#: Written files are bounded by the size of those read, and small ones by this: text is packed to a
+#: hundredth, but its records are packed again.
 FOLDER_TIMES, LEAST_FOLDER_BYTES = 10, 10 * 1024**3
 TRANSLATED = ("hosts", "archive", "queues", "urls", "pages", "further")
 COUNTED = ("counts", "statuses")

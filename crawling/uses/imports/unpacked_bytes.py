@@ -41,7 +41,7 @@ MOST_TRIALS = 1_000_000
 TRIAL_BYTES = 4096
 #: a decoder says nothing of what it unpacked in the step in which it met damage
 SALVAGED_BYTES = 64
-#: what is read again behind damage: a decoder notices it late
+#: the bytes that are read again behind damage: a decoder notices it late
 KEPT_BYTES = 256 * 1024
 OTHERS = {
     b"BZh": "bzip2",
@@ -222,7 +222,7 @@ class _Machine(Protocol):
     """Unpacks one member, PIECE_BYTES at a time."""
 
     is_ended: bool
-    #: what is behind the member
+    #: the bytes behind the member
     behind: bytes
 
     def feed(self, data: bytes) -> bytes:

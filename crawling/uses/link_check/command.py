@@ -36,7 +36,7 @@ WORDS = (
     "crawl a site and print the problems of its links and pages; exit status 0 if there is none of "
     "--fail-on, 1 if there is one, 2 if the site could not be checked"
 )
-#: what was not checked
+#: the exit status where links were not checked
 NOT_CHECKED = 2
 
 

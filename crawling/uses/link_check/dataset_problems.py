@@ -64,12 +64,12 @@ SELECT page_id, page, target, rel FROM links
 WHERE element = 'link' AND contains(rel, 'hreflang=') AND page_id IN (SELECT unnest($ids))
 ORDER BY page_id, position
 """
-#: what pages say that are named so
+#: the answers of pages with such names
 ANSWERS = """
 SELECT DISTINCT page, target FROM links
 WHERE element = 'link' AND contains(rel, 'hreflang=') AND page IN (SELECT unnest($pages))
 """
-#: what stands for every other language
+#: the name for every other language
 DEFAULT = "x-default"
 WRONG_PLAIN = {
     ProblemKind.MIXED_CONTENT: "A page that came by HTTPS needs it; browsers refuse it.",

@@ -18,7 +18,7 @@ from serving.downloads import Download
 
 #: by the ending of a file its words
 ENDINGS = OF_LISTS | {"graphml": "GraphML"}
-#: what a file may have, by the `show` of its page
+#: the tables of a file, by the `show` of its page
 SHOWN = ("pages", "hosts")
 #: the table of edges of each, and what it says of an edge
 EDGES = {

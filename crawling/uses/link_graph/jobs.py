@@ -12,7 +12,8 @@ from crawling.jobs.kinds import OF_TABLES, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob
 
-#: what any graph takes, and a million links of a run more: 10 million were measured to take 1,148
+#: the memory of any graph, and the addition for a million links of a run: 10 million were measured
+#: to take 1,148
 LEAST_MIB, MIB_PER_MILLION = 128, 110
 
 

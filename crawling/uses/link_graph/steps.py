@@ -27,7 +27,7 @@ NOTHING: Mapping[str, np.ndarray] = {"nothing": np.empty(0, np.int64)}
 
 @dataclass(frozen=True)
 class Step:
-    #: what it writes, at the end
+    #: the file that it writes, at the end
     file: str
     work: Callable[[], object]
 

@@ -20,7 +20,7 @@ DAY_SECONDS = 86_400
 MONTH_DAYS = 30
 #: of a URL or a document
 CHECKSUM_BYTES = 8
-#: what the DNS cache takes for a name in use (`python -m benchmarks.dnscache.costs`)
+#: the memory of the DNS cache for a name in use (`python -m benchmarks.dnscache.costs`)
 DNS_NAME_BYTES = 440
 ERRATUM = (
     "The source document plans 2 bytes for the checksum of a URL, 30 GB in all. 2 bytes tell "

@@ -16,8 +16,8 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits, release_orphaned_grant, temporary_grant
 from crawling.models import BackgroundJob, Page, Run
 
-#: what any plan takes, and bytes of a page: of a million 410 MiB were measured, and 50 more for the
-#: ends of intervals
+#: the memory of any plan, and the bytes for a page: of a million 410 MiB were measured, and 50 more
+#: for the ends of intervals
 LEAST_MIB, BYTES_OF_A_PAGE = 64, 450
 #: as that of a new crawl
 PRIORITY = 0

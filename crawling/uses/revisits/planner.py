@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 #: changes a day of a page of which nothing is known, in a crawl of which nothing is known
 USUAL_RATE = 1 / 30
-#: what is known of the crawl's other pages counts as half a change of each
+#: The history of the crawl's other pages counts as half a change of each.
 WEIGHT = 0.5
 #: visits count in the budget for this long, and take at most this much of what comes after them
 DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0

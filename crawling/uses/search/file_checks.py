@@ -27,7 +27,8 @@ PIECE_BYTES = 1024 * 1024
 KEYS = {"index_settings", "segments", "schema", "opstamp"}
 SEGMENT_KEYS = {"segment_id", "max_doc", "deletes"}
 DELETES_KEYS = {"num_deleted_docs", "opstamp"}
-#: what a fault of tantivy's own code is raised as; it is no Exception, and has no module
+#: the name of the error that a fault of tantivy's own code raises; it is no Exception, and has no
+#: module
 PANIC = "PanicException"
 #: tantivy's own errors are ValueErrors; the others come of numbers and names that are not there
 FAULTS = (OSError, ValueError, ArithmeticError, LookupError)

@@ -11,7 +11,7 @@ from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, J
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
 
-#: what is held before a segment is written, and a part's texts
+#: the memory before a segment is written, with a part's texts
 MEMORY_MIB = 96
 
 

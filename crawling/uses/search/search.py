@@ -37,9 +37,9 @@ LIMITS = (
 )
 #: of a page that is shown; a crawl's whole order would take longer to read than a search
 SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
-#: what the pages found are counted by, and the most values of each
+#: the fields by which the pages found are counted, and the most values of each
 COUNTED = {"crawl": 10, "host": 10, "type": 10, "month": 12, "language": 10}
-#: what the pages found are counted by, and the words for it
+#: the fields by which the pages found are counted, and the words for them
 WORDS = {
     "crawl": "Crawl",
     "host": "Host",

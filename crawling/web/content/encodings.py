@@ -44,7 +44,8 @@ ONCE_PRIVATE = {
 JAPANESE = ("EUC-JP", "Shift_JIS", "ISO-2022-JP")
 #: marks that the Japanese encoders take for others
 YEN, OVERLINE, MINUS, WIDE_MINUS = "\xa5", "\u203e", "\u2212", "\uff0d"
-#: what the special-query percent-encode set leaves as it is (URL Standard, section 1.3)
+#: characters that the special-query percent-encode set leaves as they are (URL Standard, section
+#: 1.3)
 PLAIN_IN_QUERIES = "!$%&()*+,-./:;=?@[\\]^_`{|}~"
 LABEL_BLANKS = "\t\n\f\r "
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")

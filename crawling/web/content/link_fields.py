@@ -14,7 +14,7 @@ TARGET = re.compile(r"[\s,]*+<([^>]*+)>")
 PARAMETER = re.compile(
     r"""\s*+;\s*+([^\s=;,"<>]++)(?:\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\s;,"]*+)))?+""", re.DOTALL
 )
-#: what stands between two links where the first is not well-formed
+#: the text between two links where the first is not well-formed
 REST = re.compile(r"""(?:[^,"]++|"(?:[^"\\]++|\\.)*+"?+)*+""", re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 #: the name of a crawler before what is said to it alone

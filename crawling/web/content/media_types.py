@@ -45,7 +45,8 @@ SILENT = UNKNOWN | {
     *("application/binary", "application/x-binary", "application/download"),
     *("application/x-download", "application/force-download", "application/x-force-download"),
 }
-#: what says that it is packed, and may be so no more: some servers send it with a content coding
+#: types that say *packed* where the document may be unpacked already: some servers send it with a
+#: content coding
 GZIPS = frozenset({"application/gzip", "application/x-gzip", "application/x-gunzip"})
 #: the types that Apache gave to everything (MIME Sniffing, section 5.2)
 APACHE = frozenset(
@@ -78,7 +79,7 @@ ROOT = re.compile(
     _BEFORE_ROOT + rb"<(?:[\w.-]{1,60}+:)?+(urlset|sitemapindex|rss|feed|rdf)(?=[\s/>:])",
     re.IGNORECASE | re.DOTALL,
 )
-#: what makes RSS 1.0 of RDF (MIME Sniffing, section 7.3)
+#: the namespace that makes RDF RSS 1.0 (MIME Sniffing, section 7.3)
 RSS_1 = b"http://purl.org/rss/1.0/"
 OF_ROOTS = {b"rss": RSS, b"rdf": RSS, b"feed": ATOM, b"urlset": XML, b"sitemapindex": XML}
 #: the elements of section 7.1, and others that pages begin with

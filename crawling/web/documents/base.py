@@ -63,7 +63,7 @@ MAX_TITLE_LENGTH = 500
 class ReadingRules:
     #: links marked `nofollow`, and those of pages so marked, are left alone
     obey_nofollow: bool = False
-    #: what a page is shown with (images, sheets, scripts, media) counts as a link, too
+    #: whether the parts of a page (images, sheets, scripts, media) count as links, too
     requisites: bool = False
     #: name -> CSS selector of what is to be extracted from every HTML page
     extract: Mapping[str, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class DocumentSource:
     #: the one that the server named
     charset: str | None = None
     reading: ReadingRules = field(default_factory=ReadingRules)
-    #: what a program that reads it may have of memory
+    #: the memory for a program that reads it
     memory: ReaderMemory = field(default_factory=UnlimitedMemory)
 
 
@@ -138,7 +138,7 @@ class Document:
     title: str = ""
     charset: str = ""
     links: list[Address] = field(default_factory=list)
-    #: what a reader sees of it, up to MOST_TEXT characters
+    #: the text that a reader sees, up to MOST_TEXT characters
     text: str = ""
     metadata: DocumentMetadata = NO_METADATA
     #: its content is made by scripts, which are not run here
@@ -152,7 +152,7 @@ class Document:
     #: its links as it writes them, also those not to be followed, as
     #: `crawling.web.documents.written_links` collects them; empty for what is no HTML
     written: bytes = b""
-    #: what relative links start from, as it states it
+    #: the base of relative links, as the page states it
     base: str = ""
     notes: LinkNotes = NO_NOTES
 

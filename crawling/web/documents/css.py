@@ -24,7 +24,7 @@ NAMED = re.compile(
     r"""|@import\s++(?:"((?:[^"\\\n]++|\\.)*+)"|'((?:[^'\\\n]++|\\.)*+)')""",
     re.IGNORECASE | re.DOTALL,
 )
-#: what is within an image-set() (CSS Images 4, section 2.4): images as strings, and functions
+#: the arguments of an image-set() (CSS Images 4, section 2.4): images as strings, and functions
 IMAGE_SET = re.compile(
     r"""image-set\(((?:[^()"']++|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|\([^()]*+\))*+)""",
     re.IGNORECASE | re.DOTALL,

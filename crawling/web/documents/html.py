@@ -33,7 +33,7 @@ from crawling.web.documents.written_links import (
 from crawling.web.links import Links
 
 TYPES = ("text/html", "application/xhtml+xml")
-#: what leads to a page or a part of one
+#: the attributes that lead to a page or a part of one
 LEADING = {
     ("a", "href"),
     ("a", "xlink:href"),
@@ -61,7 +61,7 @@ SHOWN_RELATIONS = frozenset(
 )
 #: elements of SVG name their links so
 SVG_LINKS = ("href", "xlink:href")
-#: what a page is shown with; in the attribute None stand sheets within the page
+#: the attributes with the parts of a page; None stands for sheets within the page
 SHOWN = {
     *(
         (tag, "src")
@@ -79,7 +79,8 @@ SHOWN = {
     ("object", "data"),
     ("style", None),
 }
-#: what a refresh has before its address (HTML Standard, section 4.2.5.3): a time and its mark
+#: the beginning of a refresh before its address (HTML Standard, section 4.2.5.3): a time and its
+#: mark
 REFRESH_TIME = re.compile(
     r"[\t\n\f\r ]*+(?:[0-9]++[0-9.]*+|\.[0-9.]*+)(?:[\t\n\f\r ]*+[;,]|[\t\n\f\r ])"
 )

@@ -40,7 +40,7 @@ class PageText(NamedTuple):
 
     title: str = ""
     headings: str = ""
-    #: what the page is about
+    #: the main text of the page
     text: str = ""
     #: menus and the like
     around: str = ""

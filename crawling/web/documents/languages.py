@@ -8,7 +8,7 @@ from turbohtml.detect import detect_language
 
 from crawling.web.languages import LANGUAGES
 
-#: what the detector looks at; more takes longer and changes little
+#: the characters that the detector looks at; more takes longer and changes little
 LOOKED_AT = 4_000
 #: with fewer letters, or with less confidence, related languages are mixed up; figures and signs
 #: say nothing

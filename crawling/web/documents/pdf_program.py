@@ -21,7 +21,7 @@ MOST_TEXT = 32_768
 #: pages whose text is read; it is what takes time
 TEXT_PAGES = 3
 
-#: what pypdf raises for a broken page besides its own exceptions; the page costs its own links
+#: the errors of pypdf for a broken page besides its own exceptions; the page costs its own links
 #: and text alone
 BROKEN_PAGE = (
     ArithmeticError,

@@ -27,7 +27,7 @@ from crawling.web.links import MOST_LINKS, Links
 ENTRIES = frozenset({"url", "sitemap"})
 #: characters of a moment (W3C-DTF)
 LONGEST_MOMENT = 40
-#: what one may have unpacked (sitemaps.org)
+#: the largest sitemap, unpacked (sitemaps.org)
 MOST_BYTES = 50 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 #: bytes without the end of an entry; expat before 2.6 begins a tag again with every chunk until it

@@ -68,7 +68,7 @@ class StructuredDataReader:
 
     def __init__(self, url: str) -> None:
         self.rows: list[DataRow] = []
-        #: what relative URLs of the page start from
+        #: the base of relative URLs of the page
         self.base = url
         self._url = url
         self._characters = 0

@@ -24,13 +24,13 @@ MOST_BLOCK = 256 * 1024
 #: Characters of all blocks of a page, and of all properties. Each property has the text of all
 #: elements in it, which may be properties, too: a page of 500 KB would have 88 MB of them.
 MOST_TEXT = 2 * 1024 * 1024
-#: what a property takes beside its text
+#: the cost of a property beside its text
 EACH = 50
 #: attributes of RDFa with addresses that names are written out with
 PREFIXES = ("prefix", "vocab")
 #: items within items
 MOST_LEVELS = 32
-#: what an object may have that is no item itself
+#: the keys of an object that is no item itself
 CONTEXT = ("@context", "@graph")
 
 Item = turbohtml.MicrodataItem | turbohtml.RdfaItem
@@ -190,7 +190,7 @@ STRING = r'"(?:[^"\\]++|\\.?)*+"?+'
 WRAPPER = r"(?://[ \t]*+|/\*\s*+)?+(?:<!\[CDATA\[|(?:<!)?+\]\]>|<!--|-->)(?:\s*+\*/)?+"
 COMMENT = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|//[^\r\n\u2028\u2029]*+"
 HTML_COMMENT = r"<!--(?:[^-]++|-(?!->))*+(?:-->)?+"
-#: what JSON knows outside texts neither as a sign nor as a blank
+#: blanks of other languages, which JSON knows only within texts
 ODD_BLANK = (
     r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064"
     r"\u3000\ufeff]++"
@@ -198,7 +198,7 @@ ODD_BLANK = (
 WRAPPED = re.compile(f"({STRING})|{WRAPPER}|{COMMENT}|{ODD_BLANK}", re.DOTALL)
 COMMENTED = re.compile(f"({STRING})|{HTML_COMMENT}|{WRAPPER}|{COMMENT}|{ODD_BLANK}", re.DOTALL)
 TOO_MANY = re.compile(rf"({STRING})|,(?=\s*+[\]}}])", re.DOTALL)
-#: what may stand behind the value
+#: characters that may stand behind the value
 ENDS = "; \t\n\r"
 
 

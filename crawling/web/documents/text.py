@@ -26,10 +26,10 @@ SCHEME_LENGTH = len("https://")
 #: how a line of a text sitemap begins
 WRITTEN = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 LINE_END = re.compile(r"[\r\n]+")
-#: what a text sitemap may have, and what is looked at to see whether a text is one
+#: the largest text sitemap, and the beginning that shows whether a text is one
 MOST_LIST_BYTES, HEAD_BYTES = 50 * 1024 * 1024, 64 * 1024
 LONGEST_LINE = 64 * 1024
-#: what ends a sentence and not an address
+#: characters that end a sentence and not an address
 TAIL = ".,;:!?*_~"
 PAIRS = {")": "(", "]": "["}
 

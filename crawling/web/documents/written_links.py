@@ -29,7 +29,7 @@ IN_PLACES = ",".join(PLACES)
 WITH_ALT = frozenset({"img", "area", "input"})
 #: elements that show what lies elsewhere
 SHOWING = frozenset({"img", "image", "source", "video", "audio", "embed", "object"})
-#: what a redirect has its target in, in place of an attribute
+#: the name for the target of a redirect, in place of an attribute
 LOCATION = "location"
 #: Nearly all links of nearly all pages: those of these attributes, if no other element has one. A
 #: tree finds elements by name a hundred times as fast as it finds links.

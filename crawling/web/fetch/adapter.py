@@ -211,7 +211,7 @@ def _give(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
     curl.setopt(pycurl.FRESH_CONNECT, body is not None)
 
 
-#: what libcurl calls it
+#: libcurl's name for it
 ENDS = b"Expire date"
 
 

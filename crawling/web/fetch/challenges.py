@@ -20,7 +20,7 @@ TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]++")
 TOKEN68 = re.compile(r"[ \t]++([0-9A-Za-z._~+/-]++=*+)(?=[ \t]*+(?:,|\Z))")
 VALUE = re.compile(r'[ \t]*+=[ \t]*+(?:"((?:[^"\\]++|\\.)*+)(?:"|\Z)|([^\s,"]*+))', re.DOTALL)
 BETWEEN = re.compile(r"[\s,]++")
-#: what is not well-formed, up to the next parameter or challenge
+#: text that is not well-formed, up to the next parameter or challenge
 REST = re.compile(r'(?:"(?:[^"\\]++|\\.)*+"?+|[^,"]++)++|.', re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 BASIC, DIGEST = "basic", "digest"

@@ -24,8 +24,8 @@ else:
 PIECE_BYTES = 64 * 1024
 #: more codings over one another than any server has a reason for; with more, none is taken off
 MOST_CODINGS = 3
-#: what all codings of one document may give together: so much, and so many times what came. One
-#: that gives nothing, over others, could else be unpacked for hours.
+#: the most that all codings of one document may give together: so many bytes, and so many times
+#: those that came. One that gives nothing, over others, could else be unpacked for hours.
 MOST_BYTES, MOST_RATIO = 64 * 1024 * 1024, 100
 #: of the processor, for one document
 MOST_SECONDS = 5.0
@@ -39,9 +39,9 @@ HEAD_BYTES = 64
 #: none of these bytes is in text (MIME Sniffing Standard, section 3), and each 64 of what is packed
 #: have some
 NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
-#: what was fed to a decoder and is remembered until that gives something
+#: the most bytes fed to a decoder that are remembered until it gives something
 MOST_REMEMBERED = 1024 * 1024
-#: what is damaged is unpacked in so many steps, since a decoder that fails gives nothing of a step
+#: the steps in which damaged bytes are unpacked, since a decoder that fails gives nothing of a step
 MOST_STEPS = 64 * 1024
 
 #: codings whose bytes begin with no mark
@@ -130,7 +130,7 @@ def _gzip() -> _Zlib:
 DECODERS: dict[str, Callable[[], _Decoder]] = {
     "gzip": _gzip, "x-gzip": _gzip, "deflate": _Deflate, "br": _Brotli, "zstd": _Zstd
 }  # fmt: skip
-#: what the decoders raise for what is not packed as it says
+#: the errors of the decoders for bytes that are not packed as declared
 ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 
 
@@ -264,7 +264,8 @@ class DecodedBody:
 class _OpenContent:
     name: str
     decoder: _Decoder
-    #: what was fed, as long as nothing has come out; None: something has, or it was too much
+    #: the bytes fed, as long as nothing has come out; None once something has, or if they were too
+    #: many
     remembered: bytearray | None = field(default_factory=bytearray)
     #: its end was read, and what follows does not belong to it
     is_over: bool = False

@@ -31,7 +31,7 @@ DEFAULT_PORT = 21
 MOST_REPLY_BYTES = 512 * 1024
 #: of a directory's listing: facts, and a name
 LONGEST_LINE = 16 * 1024
-#: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
+#: replies of FTP -> statuses of HTTP; any other refusal is 403, any other trouble 503
 AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
 
 

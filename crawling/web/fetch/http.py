@@ -310,7 +310,7 @@ class _Document(NamedTuple):
     """A body unpacked; or its beginning and why there is no more of it."""
 
     content: DocumentStream
-    #: what is not as it should be; a status where the document is not to be had
+    #: the fault of the answer; a status where the document is not to be had
     error: FetchStatus | str = ""
     is_whole: bool = True
 

@@ -43,7 +43,7 @@ MOST_PIECES = 200_000
 LONGEST_LENGTH = 18
 #: redirects and errors count by their status and head, whatever becomes of their bodies
 FIRST_WITHOUT_BODY = 300
-#: what each callback may return to end the transfer
+#: the result of a callback that ends the transfer
 END = -1
 #: Linux's option for the figures of a connection; None: no other system has these figures
 TCP_INFO: int | None = getattr(sockets, "TCP_INFO", None) if sys.platform == "linux" else None

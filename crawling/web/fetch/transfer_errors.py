@@ -48,7 +48,7 @@ class ForbiddenConnect(requests.ConnectionError):
     """The server wants to be connected to where that must not be."""
 
 
-#: what needs no closer look; anything else broke off
+#: faults that need no closer look; any other broke off
 _FAULTS: dict[int, type[requests.RequestException]] = {
     pycurl.E_URL_MALFORMAT: requests.InvalidURL,
     pycurl.E_OPERATION_TIMEDOUT: requests.ConnectTimeout,

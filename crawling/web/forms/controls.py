@@ -94,7 +94,7 @@ class Form:
 @dataclass(frozen=True, slots=True)
 class FormPage:
     url: str
-    #: what relative addresses start from
+    #: the base of relative addresses
     base: str
     #: the Encoding Standard's name
     encoding: str

@@ -32,7 +32,7 @@ QUESTIONS = {one.input: one.question for one in FIELDS}
 class FormSection:
     key: str
     title: str
-    #: what holds while nothing is set
+    #: the summary while nothing is set
     usual: str
     #: the form's fields; all that begin with `prefix` are its questions, too
     names: Sequence[str]

@@ -28,7 +28,7 @@ from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
 
 PAGES, HOSTS = 100, 100
-#: what narrows the list of pages, and its words
+#: the filters of the list of pages, and their words
 PAGE_FILTERS = {"q": "Holds", "status": "Status", "unread": "Not all was read", **SPAN}
 #: sort key and head of what hosts are sorted by
 HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))

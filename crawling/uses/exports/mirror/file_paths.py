@@ -18,7 +18,7 @@ from crawling.web.file_names import file_name, folder_name
 LONGEST_PATH = 180
 #: steps of a chain of redirects that are followed
 MOST_STEPS = 10
-#: what a link cannot have where an attribute or a style sheet writes it
+#: characters that a link cannot have where an attribute or a style sheet writes it
 QUOTED = {ord(sign): f"%{ord(sign):02X}" for sign in "\"'()<>\\ \t\n\r\f"}
 TABLES = """
 PRAGMA synchronous = off;

@@ -30,7 +30,7 @@ from crawling.uses.exports.mirror.rewriter import PAGES, Rewriter
 from crawling.uses.exports.run_export import Layout, LayoutWriter, pending_withdrawals
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
-#: what the directory has of a file, beside its name and date
+#: the fields of a file in the directory, beside its name and date
 KEPT = (
     *("compress_type", "flag_bits", "CRC", "compress_size", "file_size", "header_offset"),
     *("create_version", "extract_version", "external_attr"),

@@ -40,7 +40,8 @@ from allocation.values import RequestOutcome
 from allocation.wait_rows import FirstByShare, WaitReasons, usual_shifts, wait_rows
 from allocation.wording import UnitWords
 
-#: who waits for a pool, in turn. Django takes longer to write it than PostgreSQL to answer
+#: the requests that wait for a pool, in turn. Django takes longer to write the query than
+#: PostgreSQL to answer it.
 IN_TURN = """
 SELECT *, row_number() OVER (ORDER BY turn, seq) AS place FROM allocation_request
 WHERE pool_id = %(pool)s AND state = 'waiting' ORDER BY turn, seq

@@ -24,7 +24,7 @@ class ResourceRow:
     available: int
     #: units that are left to urgent starts
     reserved: int = 0
-    #: of those that are held, the units that are used at the moment; None: not measured
+    #: the held units that are used at the moment; None if that is not measured
     in_use: int | None = None
 
     @property
@@ -117,7 +117,7 @@ class WaitRow:
     short: tuple[ShortClass, ...]
     #: the processes that hold what is short
     blockers: tuple[Blocker, ...]
-    #: who could not be sure to finish after the grant
+    #: the processes that might not finish after the grant
     stuck: tuple[StuckProcess, ...]
     what_ends_it: str
     estimate: Estimate
@@ -175,12 +175,12 @@ class BankView:
     is_safe: bool
     #: None if the state is unsafe. Reserved and held-off processes are not in it
     safe_sequence: tuple[SafeStep, ...] | None
-    #: those that could not be sure to finish, if the state is unsafe
+    #: the processes that might not finish, if the state is unsafe
     stuck: tuple[ProcessRow, ...]
     waiting: tuple[WaitRow, ...]
-    #: those whose units are reserved
+    #: the processes whose units are reserved
     reserved: tuple[ProcessRow, ...] = ()
-    #: those that hold nothing and claim more than is free beside the reservations: they are not
+    #: processes that hold nothing and claim more than is free beside the reservations: they are not
     #: stuck, but are served only once a reservation has ended
     held_off: tuple[ProcessRow, ...] = ()
     shares: tuple[ShareRow, ...] = ()

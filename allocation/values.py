@@ -129,15 +129,15 @@ class LimitsPreview:
     resource: str = ""
     #: processes that claim more than the new capacity, so that it cannot be done at all
     misfits: tuple[str, ...] = ()
-    #: who could not be sure to finish; if any, only an override does it
+    #: the processes that might not finish; if there are any, only an override makes the change
     stuck: tuple[str, ...] = ()
     #: processes whose requests would be granted
     served: tuple[str, ...] = ()
-    #: whose request would still wait, in the order of their turns
+    #: the processes whose request would still wait, in the order of their turns
     waiting: tuple[str, ...] = ()
     #: the shares of those
     waiting_shares: tuple[str, ...] = ()
-    #: who could get all it may still ask for now, but then would have to wait
+    #: the processes that could get all they may still ask for now, but then would have to wait
     would_wait: tuple[str, ...] = ()
     #: the shares of those
     would_wait_shares: tuple[str, ...] = ()

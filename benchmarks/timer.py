@@ -36,7 +36,7 @@ class Taken:
     clock: float = 0.0
     #: seconds of a processor here, those of children that have ended included
     here: float = 0.0
-    #: those of children alone
+    #: the seconds of children alone
     children: float = 0.0
     #: seconds of a processor in PostgreSQL's process for this one, if it is on this machine
     there: float = 0.0

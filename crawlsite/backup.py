@@ -45,7 +45,7 @@ from crawling.scheduler.leader import is_somebody_leading
 FORMAT, VERSION = "crawlsite-backup", 1
 #: sessions do not belong in a back-up; migrations are compared, not restored
 LEFT_OUT = ("django_session", "django_migrations")
-#: of the settings, those that are secret, may hold a password or name servers
+#: settings that are secret, or may hold a password or name servers
 UNTOLD = ("secret_key", "database_url", "redis_url", "mail_url")
 COLUMNS = """
 SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class c
@@ -75,7 +75,7 @@ class BackupManifest:
     sequences: dict[str, int]
     #: names of the archive's files that are in it
     files: list[str]
-    #: of those that are on other machines
+    #: the files that are on other machines
     elsewhere: dict[str, str]
     #: as they were, for the new installation; secrets are not among them
     settings: dict[str, Any]

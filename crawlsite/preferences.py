@@ -37,7 +37,7 @@ THEMES = {"auto": "Auto", "light": "Light", "dark": "Dark"}
 DENSITIES = {"comfortable": "Comfortable", "compact": "Compact"}
 #: rows a page; 0: as each list usually has
 ROWS = {0: "usual", 25: "25", 50: "50", 100: "100", 200: "200"}
-#: of each list with columns that can be hidden: key and head of those
+#: the columns of each list that can be hidden: key and head
 COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PAGE_COLUMNS}
 #: paths that use UTC and have no user
 WITHOUT = ("/api/", "/shared/", "/healthz", "/readyz", "/metrics")

@@ -47,7 +47,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W021",  # nor is a place on the browsers' preload list
 ]
 
-#: of crawls: each folder is one
+#: the uses of crawls: each folder is one
 USES = sorted(path.parent.name for path in (BASE_DIR / "crawling" / "uses").glob("*/__init__.py"))
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -136,8 +136,8 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-#: who can write to Redis can have our own jobs done again; with RQ's usual pickles and class of
-#: jobs, any code
+#: A program that can write to Redis can have our own jobs done again; with RQ's usual pickles and
+#: class of jobs, it could run any code.
 RQ_SERIALIZER = "rq.serializers.JSONSerializer"
 RQ = {"JOB_CLASS": "crawling.fetching.worker.own_jobs.OwnJob"}
 #: seconds for which Redis keeps jobs that failed; RQ's own year fills its memory

@@ -46,7 +46,7 @@ class ServerFigures:
     failed: int
     silent: int
     over_tcp: int
-    #: of the answers; None: there was none
+    #: the mean of the answers; None if there was none
     mean_ms: float | None
     longest_ms: int | None
     #: in its busiest minute
@@ -271,9 +271,9 @@ def pinned_names(among: Sequence[str] | None = None) -> set[str]:
 
 @dataclass(frozen=True)
 class CacheView:
-    #: whose it is; None: no pre-resolver is running
+    #: the machine of the pre-resolver; None if none is running
     machine: str | None
-    #: of all live caches
+    #: the machines of all live caches
     machines: list[str]
 
 

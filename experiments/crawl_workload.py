@@ -18,7 +18,7 @@ PDF_MEMORY = 64
 LEAST_THREADS, MOST_THREADS = 2, 4
 LEAST_PAGES, MOST_PAGES = 4, 8
 MOST_PDFS = 2
-#: of each crawl, in KiB/s: more than its site sends
+#: the bandwidth of each crawl, in KiB/s: more than its site sends
 BANDWIDTH = 1024
 
 

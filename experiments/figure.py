@@ -18,7 +18,7 @@ TIMES = 16.0
 MARKS = 6
 STEPS = (1, 2, 5, 10, 20)  # the last one for rounding errors
 
-#: of a request: seconds until it began, seconds waited, whether that was over the bound
+#: a request: seconds until it began, seconds waited, whether that was over the bound
 Point = tuple[float, float, bool]
 
 
@@ -42,7 +42,7 @@ class PolicyLine:
     name: str
     #: from 0; the style of the line
     index: int
-    #: of each of its rounds, in which it alone had a turn
+    #: the dots of each of its rounds, in which it alone had a turn
     rounds: tuple[tuple[FigureDot, ...], ...]
 
     @property

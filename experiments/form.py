@@ -35,7 +35,7 @@ MOST_REQUESTS = 500
 LEAST_BOUND_SECONDS, MOST_BOUND_SECONDS = 0.1, 120.0
 MOST_SEED = 2**31 - 1
 DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
-#: of an experiment on shifts
+#: the crawls of an experiment on shifts
 DEFAULT_CRAWLS, MOST_CRAWLS = 8, 40
 
 

@@ -45,7 +45,7 @@ NUMBERS = {
 class RequestResult:
     number: int
     started_at: datetime
-    #: of the first try
+    #: the wait of the first try
     waited_seconds: float
     outcome: ExperimentOutcome
     deadlocked: bool
@@ -162,7 +162,7 @@ class FirstAttempt(NamedTuple):
     is_over: bool
 
 
-#: of each policy, by number
+#: the first tries of each policy, by number
 FirstTries = dict[str, list[FirstAttempt]]
 
 

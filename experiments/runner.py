@@ -14,7 +14,7 @@ from experiments.store import RunningExperiment
 from experiments.synthetic_web import serve_web
 from experiments.workload import make_workload, rounds
 
-#: of a job that was begun: there is no place to continue from
+#: the bookmark of a job that was begun: there is no place to continue from
 BEGUN = "begun"
 LEFT = "it waits until the crawls that it ordered have ended, and are deleted"
 

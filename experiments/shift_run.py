@@ -72,7 +72,7 @@ class ShiftPolicyRun:
             policy=Policy(policy),
             is_experiment=True,
         )
-        #: of the round
+        #: the runs of the round
         self._runs: dict[int, Run] = {}
         #: waits that passed the bound, and those of processes that were truly deadlocked then
         self._judged: set[object] = set()

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
-#: of the network of one client
+#: the bits of the network of one client
 NETWORK_BITS = 64
 MINUTE = 60
 

@@ -40,7 +40,7 @@ class HoldingProcess:
     allocation: Vector
     #: None if it has never finished a shift, so that nothing is known
     term: HoldingTerm | None = None
-    #: it waits in line and holds only in what is played forward
+    #: whether it waits in line and holds units only while requests are played forward
     is_ahead: bool = False
     share: int | None = None
 

@@ -58,7 +58,7 @@ class LedgerWait(NamedTuple):
 class LedgerReplay:
     """A pool by its ledger, without finished processes."""
 
-    #: of the last event taken
+    #: the version of the last event taken
     version: int = 0
     capacity: Vector = ()
     available: Vector = ()

@@ -67,7 +67,7 @@ class Bank:
     units: dict[str, str]
     #: whole rows: those that are named, and each that is changed
     processes: dict[int, Process]
-    #: those that hold something, by id
+    #: the processes that hold units, by id
     holders: dict[int, UnitHolder]
     available: Vector
     has_waiters: bool

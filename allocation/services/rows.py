@@ -42,7 +42,7 @@ class PoolSurroundings:
     has_waiters: bool
     #: whole rows, for those that may change
     named: dict[int, Process]
-    #: those that hold something, by id
+    #: the processes that hold units, by id
     holders: dict[int, UnitHolder]
     shares: dict[int, ShareTerms]
 

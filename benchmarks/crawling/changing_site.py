@@ -16,12 +16,13 @@ from tests.servers import Request, Site, serve_site
 
 #: changes a day; a fifth of the pages has each
 RATES = (0.01, 0.05, 0.2, 1.0, 3.0)
-#: of the pages at the beginning that are there later; of those that are there, gone a day
+#: the share of pages at the beginning that come later, and of those that are there the share that
+#: goes in a day
 SPARE, GONE_A_DAY = 0.05, 0.002
-#: of so many pages one counts its visitors
+#: One page of so many counts its visitors.
 COUNTER = 40
 PAGES_OF_A_SECTION = 100
-#: of a page to others
+#: the links of a page to others
 LINKS = 4
 WORDS = 80
 HOME = "/"
@@ -65,12 +66,12 @@ class ChangingSite:
         self._chance.shuffle(self.rates)
         self.version = np.zeros(pages, np.int64)
         self.is_there = self._chance.random(pages) >= SPARE
-        #: those whose link stays on the first page, which has one of each page that is there
+        #: the pages whose link stays on the first page, which has one of each page that is there
         self._is_listed = self.is_there.copy()
         self._was_there = self.is_there.copy()
         self.paths = [_path(number, seed) for number in range(pages)]
         self._numbers = {path: number for number, path in enumerate(self.paths)}
-        #: of each path the version that was served last
+        #: the version of each path that was served last
         self.served: dict[str, int] = {}
         self._visitors = 0
 

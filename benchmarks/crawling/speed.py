@@ -53,7 +53,7 @@ PATIENCE_SECONDS = 30.0
 #: by how many seconds a page of the last crawls may be old
 AGAIN = {"first": 0, "second, without the cache": 0, "second, with the cache": 600}
 AGAIN_WEB = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)
-#: of slow hosts
+#: the latencies of slow hosts
 LATENCIES = (0.02, 0.05, 0.1, 0.2, 0.3)
 #: the text of a slow page beside its links: 14 KB, as PostgreSQL's manual has
 TEXT = "<p>" + "Some words that a page of usual length may have in a paragraph of it. " * 20

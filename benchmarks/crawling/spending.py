@@ -121,15 +121,15 @@ def _timed(do: Callable[..., Any], stage: str) -> Callable[..., Any]:
 
 @dataclass
 class Spending:
-    #: of the processor, by threads
+    #: seconds of the processor, by threads
     seconds: Counter[str] = field(default_factory=Counter)
-    #: of the processor, by stages where these are measured
+    #: seconds of the processor, by stages where these are measured
     stages: Counter[str] = field(default_factory=Counter)
     #: statements of the shift's own thread
     queries: int = 0
     #: how often threads waited, for each other or for the world (voluntary context switches)
     waits: int = 0
-    #: of memory that the process had
+    #: the most memory that the process had
     most_bytes: int = 0
 
     def add(self, other: Spending) -> None:

@@ -31,7 +31,7 @@ from crawling.uses.watches.models import Watch
 from crawling.uses.watches.watching import WatchFields, create_watch, remove_watch
 from crawling.web.addresses import read_address
 
-#: of ten pages one is read again for the share of microformats
+#: One page of so many is read again for the share of microformats.
 EVERY = 10
 SEARCHES = 300
 ITEMS = "crawling.datasets.microformats:MicroformatsReader.items"

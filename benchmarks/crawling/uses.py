@@ -34,7 +34,7 @@ from crawling.models import CrawlJob, Run
 from crawlsite.env import BASE_DIR, for_child
 
 NAME = "uses"
-#: of loopback: the run that is used again has it in its addresses
+#: a port of loopback: the run that is used again has it in its addresses
 PORT = 8913
 LOOK_SECONDS = 1.0
 #: workers are up before
@@ -51,7 +51,7 @@ class Room(NamedTuple):
     """Bytes on the disk, of all crawls of this installation."""
 
     warc: int
-    #: of what lies beside the WARC files
+    #: the bytes beside the WARC files
     beside: int
     database: int
 

@@ -48,7 +48,7 @@ from crawling.uses.watches.models import WatchEvent
 from crawling.uses.watches.watching import WatchFields, create_watch
 from tests.servers import Site, serve_site
 
-#: of the pages a day, once there is a budget; runs and looks at freshness a day
+#: the share of the pages visited a day, once there is a budget; runs and looks at freshness a day
 VISITED_A_DAY, RUNS_A_DAY, LOOKS = 0.1, 2, 5
 #: a plan counts visits before it for up to a day, and a policy takes time to show
 SETTLING_DAYS = 2

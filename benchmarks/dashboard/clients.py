@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.report import in_words
 
-#: of a live page, as `crawlsite.preferences.USUAL_SECONDS` and base.html have it
+#: the times of a live page, as `crawlsite.preferences.USUAL_SECONDS` and base.html have them
 EVERY_SECONDS, PATIENCE_SECONDS = 2.0, 10.0
 #: a program's client may wait longer
 PROGRAM_PATIENCE_SECONDS = 60.0

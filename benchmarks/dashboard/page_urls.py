@@ -19,9 +19,9 @@ from benchmarks.scene.installation import Filled
 from crawling.models import Host, Page, Url
 from experiments.models import Experiment
 
-#: those of whose things the first is looked at
+#: the pages of numbered rows, of which the first is looked at
 NUMBERED = ("administration/", "alerts/", "crawls/templates/", "account/tokens/")
-#: of Django's and other libraries', or a way out
+#: pages of Django and other libraries, and ways out
 UNSEEN = ("admin/logout", "admin/password", "admin/r/", "admin/django_rq", "logout/")
 #: The first row of each kind gives the name.
 FIRST = """

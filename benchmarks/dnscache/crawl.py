@@ -56,7 +56,8 @@ from dnscache.resolution import AnswerSource, Resolution
 from dnscache.resolver import forget
 
 FETCH_SECONDS, SHARE, CORES = 0.02, 0.95, 2
-#: of one crawl, and until the process that resolves ahead is there; the benchmark ends with it
+#: the limits of one crawl, and of the start of the process that resolves ahead; the benchmark ends
+#: with it
 LIMIT_SECONDS, START_SECONDS = 900.0, 60.0
 KINDS = ["web-600"] * 7 + ["nx"] * 3 + ["to"] * 2 + [f"web-{20 + n}" for n in range(88)]
 

@@ -52,7 +52,7 @@ COPIED = 50_000
 HOSTS, URLS, LINKS, NEW, SEEN = 32, 4, 10, 3, 2_000
 #: a link is as deep as any URL: no known one is found nearer by it, as in a crawl breadth first
 DEEPEST = 9
-#: of ten URLs so many have a page
+#: the URLs in ten that have a page
 DONE = 6
 #: a page of which all copies have this text beside their number
 ABSTRACT = "Some words with which a page of usual length begins, as its abstract has them. " * 3

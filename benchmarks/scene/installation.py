@@ -105,7 +105,7 @@ FROM crawling_runcount GROUP BY 1
 ON CONFLICT (run_id) DO UPDATE SET discovered = excluded.discovered, fetched = excluded.fetched,
     bytes = excluded.bytes
 """
-#: of every pool, for as long as it is kept
+#: the use of every pool, for as long as it is kept
 USE = """
 INSERT INTO allocation_useminute (pool_id, minute, samples, used)
 SELECT id, date_trunc('minute', now()) - make_interval(mins => n), 6,
@@ -124,7 +124,7 @@ class Size:
     live: int
     pages: int
     hosts: int
-    #: of every other list
+    #: the rows of every other list
     rows: int
     links: int
 

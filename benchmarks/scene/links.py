@@ -13,11 +13,12 @@ from crawling.datasets.parts import new_part
 from crawling.models import LinksPart, Page
 from crawling.web.addresses import fingerprint
 
-#: of a page: entries of its host's menu, links to other pages of the run, images
+#: the links of a page: entries of its host's menu, links to other pages of the run, images
 MENU, OTHERS, IMAGES = 60, 30, 10
 OF_A_PAGE = MENU + OTHERS + IMAGES
 PAGES_OF_A_PART = 1_000
-#: of a page, that fragments may name; links to other pages name one each, and the last does not
+#: the places of a page that fragments may name; links to other pages name one each, and the last
+#: does not
 PLACES = 72
 
 

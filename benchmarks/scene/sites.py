@@ -23,16 +23,16 @@ from zlib import crc32
 from crawling.machine.cpu_affinity import lower_session
 from tests.webs.synthetic import SyntheticWeb, serve_web
 
-#: of so many pages one has a microformat with a number, which is another one in each edition
+#: One page of so many has a microformat with a number, which is another one in each edition.
 EVERY = 10
 ENTRY = '<p class="h-entry"><span class="p-name">Edition {}</span></p>'
 
 
 class Asked(NamedTuple):
     target: str
-    #: that it was sent to
+    #: the address that it was sent to
     address: str
-    #: of the field `Host`
+    #: the value of the field `Host`
     host: str
 
 

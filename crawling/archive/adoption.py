@@ -19,7 +19,7 @@ from crawling.frontier.change.checkpoint_restore import renew_ids, stage
 from crawling.models import ArchiveFile
 from crawling.models.archive import MOST_COMMITTED, NAME
 
-#: of a checkpoint's files; `length` bytes of each file are committed
+#: the files of a checkpoint; `length` bytes of each are committed
 FILES = """
 SELECT to_jsonb(f) - '{run_id,sealed_at}'::text[] FROM crawling_archivefile f
 WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id

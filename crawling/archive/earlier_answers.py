@@ -21,7 +21,7 @@ from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
 from crawling.web.http_caching import condition_headers, may_be_reused, read_head
 
-#: of each URL the latest answer that was a document, or said that there is no newer one
+#: for each URL the latest answer that was a document, or said that there is no newer one
 LATEST = """
 SELECT mine.id, latest.url_id
 FROM crawling_url mine CROSS JOIN LATERAL (

@@ -45,7 +45,7 @@ class PayloadPage(NamedTuple):
     url: str
     fetched_at: datetime
     fetch_seconds: float
-    #: of the payload as it was encoded
+    #: the SHA-256 of the payload as it was encoded
     payload_sha256: bytes | None
 
 

@@ -35,7 +35,7 @@ Fields: TypeAlias = tuple[tuple[str, str], ...]
 class Payload:
     content: DocumentStream
     digest: str
-    #: of the head and the payload together
+    #: the digest of the head and the payload together
     block_digest: str
     sha256: bytes
 
@@ -94,9 +94,9 @@ def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
     return Payload(content, _labelled(payload.digest()), _labelled(block.digest()), sha256)
 
 
-#: of UUIDs of which only their maker knows what their bits are (RFC 9562, 5.8)
+#: the version of UUIDs whose bits have a meaning for their maker alone (RFC 9562, 5.8)
 OWN_VERSION = 8
-#: of a record's id, its place in the file
+#: the bits of a record's id for its place in the file
 OFFSET_BITS = 48
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 #: CRC-32 and length
 GZIP_TRAILER = struct.Struct("<II")
-#: of a stored block (RFC 1951): whether it is the last, its length, and that inverted
+#: the head of a stored block (RFC 1951): whether it is the last, its length, and that inverted
 BLOCK = struct.Struct("<BHH")
 MOST_IN_BLOCK = 65_535
 END = b"\r\n\r\n"

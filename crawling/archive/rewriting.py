@@ -26,7 +26,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.models import ArchiveFile
 
-#: of the names of rewritten files: how many times
+#: the end of the name of a rewritten file: how many times it was rewritten
 REWRITTEN = re.compile(r"(?:[.]r([0-9]{1,6}))?[.]warc[.]gz$")
 Ranges = Sequence[tuple[int, int]]
 

@@ -25,7 +25,7 @@ MOST_SHOWN = 16 * 1024 * 1024
 MOST_AROUND = 2 * 1024 * 1024
 #: a record that another program wrote; crawls here archive none that is as large
 MOST_RECORD = 2 * 1024**3
-#: of a record whose head alone is wanted
+#: the bytes that are read of a record whose head alone is wanted
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024
 

@@ -41,7 +41,7 @@ class ArchiveMode(Enum):
 @dataclass
 class _Sync:
     done: threading.Event = field(default_factory=threading.Event)
-    #: of the files, by their rows' ids
+    #: the lengths of the files, by their rows' ids
     lengths: dict[int, int] = field(default_factory=dict)
     #: the captures with pages that these newly hold
     written: list[CapturedExchange] = field(default_factory=list)

@@ -23,7 +23,7 @@ from typing import Any
 from django.apps import AppConfig, apps
 from django.utils.module_loading import module_has_submodule
 
-#: of the uses; another app is one if its configuration is a Use
+#: the package of the uses; another app is one if its configuration is a Use
 PACKAGE = "crawling.uses."
 
 

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 #: pages at a time
 SLICE = 1_000
-#: of a part; a page more may go beyond
+#: the links of a part; a page more may go beyond
 MOST_LINKS = 50_000
 
 

@@ -105,7 +105,7 @@ class JobTables:
 class TablesState:
     """How far the tables of a run are."""
 
-    #: of the latest job: none, waiting, working, computed, cancelled or failed
+    #: the state of the latest job: none, waiting, working, computed, cancelled or failed
     state: str
     #: why the latest job failed; empty unless it did
     trouble: str

@@ -21,9 +21,9 @@ from crawling.datasets.collected_pages import LinkRow
 
 #: a part has a hundred thousand rows or so; a question reads many parts
 MEMORY = "192MB"
-#: of a link: the page's id and address, its number on the page (in the document's order among
-#: elements of the same name), what the document says, and the fingerprint of its target, which is
-#: found and told apart much more quickly than the target
+#: the columns of a link: the page's id and address, its number on the page (in the document's order
+#: among elements of the same name), the text of the document, and the fingerprint of its target,
+#: which is found and told apart much more quickly than the target
 COLUMNS = (
     "page_id",
     "page",
@@ -37,11 +37,12 @@ COLUMNS = (
     "place",
     "target_fingerprint",
 )
-#: of what a second reading finds on a page: the page's id and fingerprint, what is told, text, how
+#: the columns of a finding of a second reading: the page's id and fingerprint, its kind, text, how
 #: many there are, and the line of the first
 FINDINGS = ("page_id", "fingerprint", "tells", "text", "count", "line")
-#: of the texts of a page: its id and address, type without parameters, when it was fetched, in
-#: seconds, the code of its language, and its text as `crawling.web.documents.html_text` divides it
+#: the columns of the texts of a page: its id and address, type without parameters, time of the
+#: fetch in seconds, the code of its language, and its text as `crawling.web.documents.html_text`
+#: divides it
 TEXTS = (
     "page_id",
     "page",
@@ -53,8 +54,8 @@ TEXTS = (
     "text",
     "around",
 )
-#: of the structured data of a page: its id and address, the number of the row on the page, and the
-#: row as `crawling.web.documents.structured_data.DataRow` has it
+#: the columns of the structured data of a page: its id and address, the number of the row on the
+#: page, and the row as `crawling.web.documents.structured_data.DataRow` has it
 STRUCTURED = (
     *("page_id", "page", "position", "kind", "type", "name", "value"),
     *("width", "height", "is_cut"),
@@ -81,8 +82,8 @@ SELECT *, split_part(split_part(target, '://', 2), '/', 1) AS target_host FROM g
 ORDER BY element, page_id, position
 """
 ROW_GROUP = 40_000
-#: that read, of which none is in use, each with its files; the one used last is the last. Opening
-#: and closing one takes longer than most questions
+#: idle connections that read, each with its files; the last is the one used last. Opening and
+#: closing one takes longer than most questions
 _IDLE: deque[tuple[tuple[str, ...], duckdb.DuckDBPyConnection]] = deque(maxlen=2)
 # closed by its own process: a child that closes an engine of its parent crashes
 os.register_at_fork(before=_IDLE.clear)

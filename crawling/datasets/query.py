@@ -17,7 +17,8 @@ from crawling.base.storage import storage
 from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, engine
 from crawling.models import LinksPart, Run, WithdrawnPage
 
-#: of a question of a page or an endpoint; ten million links take up to two of a processor
+#: the limit of a question of a page or an endpoint; ten million links take up to two seconds of a
+#: processor
 SECONDS = 10.0
 #: read at a time where a reader takes row after row
 ROWS = 1_000

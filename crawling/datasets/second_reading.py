@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 0.5
 #: the kinds of rows: the page was read, a place in it, an error of its markup
 READ, PLACE, ERROR = "read", "place", "error"
-#: that a page has links that cannot be followed, and what is wrong with one
+#: the kinds for links that cannot be followed: that a page has some, and the fault of one
 HAS_BAD_LINKS, BAD_LINK = "has bad links", "bad link"
 #: why a page was not read to its end although all that was left out are links
 WHOLE = ("", TruncationReason.LENGTH)
@@ -62,7 +62,7 @@ WHOLE = ("", TruncationReason.LENGTH)
 FindingRow = tuple[int, int, str, str, int, int]
 #: the columns of `crawling.datasets.parquet.TEXTS`
 TextRow = tuple[int, str, str, int, str, str, str, str, str]
-#: of the columns of `crawling.datasets.parquet.STRUCTURED`: where it is, and the row
+#: the columns of `crawling.datasets.parquet.STRUCTURED`: the place, and the row
 StructuredRow = tuple[int, str, int, str, str, str, str, int, int, bool]
 #: documents that are feeds, as their types or their content say
 MAY_BE_FEEDS = (*json_feed.TYPES, *xml.TYPES)

@@ -15,7 +15,7 @@ from crawling.models import HostQueue, Run, RunProcess
 
 class QueuePlace(NamedTuple):
     id: int
-    #: of the process that serves it
+    #: the number of the process that serves it
     number: int
 
 

@@ -29,7 +29,7 @@ ROBOTS_RETRY_SECONDS = 60.0
 #: again so often (sections 2.3.1.4 and 2.4)
 OLDEST_SECONDS = 30 * 24 * 3600.0
 RENEW_SECONDS = 600.0
-#: of more than so many files, or bytes of them, the oldest are forgotten
+#: the most files, and bytes of them, that are kept; the oldest are forgotten first
 MOST_FILES = 200_000
 MOST_BYTES = 512 * 1024 * 1024
 
@@ -57,7 +57,7 @@ DELETE FROM {table} WHERE {key} IN (
     ) kept WHERE files > %s OR bytes > %s
 )
 """
-#: those of all crawls, and those that runs asked for in a way of their own
+#: the table of all crawls, and that of runs with requests of their own
 ROBOTS_TABLES = (("crawling_robotsfile", "origin"), ("crawling_ownrobotsfile", "id"))
 
 
@@ -114,7 +114,7 @@ WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 
 
 class CertificateEnd(NamedTuple):
-    #: of the host's queue
+    #: the id of the host's queue
     id: int
     ends_at: datetime
 
@@ -255,7 +255,7 @@ class OutageChange(NamedTuple):
     outage: Outage | None
     #: its URLs fail
     is_given_up: bool
-    #: those of its origins that let nothing be fetched while another does
+    #: the outages of its origins that let nothing be fetched while another does
     origins: Mapping[str, Outage]
     #: origins of which the queue's row said so before
     known_origins: Collection[str]

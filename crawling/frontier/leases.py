@@ -126,7 +126,7 @@ RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.h
     u.nesting, u.pattern
 """  # noqa: S608  # a constant
 
-#: those that have anything to give
+#: the queues that have URLs to give
 NOT_EMPTY = "SELECT id FROM crawling_hostqueue WHERE id = ANY(%s) AND queued > 0"
 
 
@@ -169,9 +169,9 @@ class LeasedHost:
     #: until it may be fetched from
     wait_seconds: float
     backoffs: int = 0
-    #: it has answered at some time
+    #: whether it has ever answered
     has_answered: bool = False
-    #: it let nothing be fetched when it was last tried
+    #: the outage, if it let nothing be fetched when it was last tried
     outage: Outage | None = None
     #: by origin, where an origin lets nothing be fetched and another does
     origin_outages: Mapping[str, Outage] = field(default_factory=dict)

@@ -25,7 +25,7 @@ class ReturnedHost(NamedTuple):
     wait_seconds: float
     delay_seconds: float
     backoffs: int = 0
-    #: it has answered this shift
+    #: whether it has answered this shift
     has_answered: bool = False
     #: which answer made it rest for long
     rest_reason: str = ""

@@ -43,9 +43,9 @@ class FetchCounts(ChartCounts):
     excluded: int = 0
     #: URLs that look like a trap and wait for an operator
     quarantined: int = 0
-    #: of the answers, those whose content another page of the run had first
+    #: the answers whose content another page of the run had first
     duplicate: int = 0
-    #: of the answers, those taken from other crawls
+    #: the answers taken from other crawls
     reused: int = 0
     #: bytes of archive files that records of payloads stored before would have taken
     saved_bytes: int = 0

@@ -19,7 +19,7 @@ from crawling.web.statuses import FetchStatus
 #: rules by which a limit kept URLs out
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
 
-#: of URLs in process; a shift gives its own back in the transaction that ends it
+#: the URLs in process of a run; a shift gives its own back in the transaction that ends it
 BY_SHIFTS_OF_RUN = """shift_id IN (
         SELECT s.id FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
         WHERE p.run_id = %(run)s AND s.ended_at IS NULL)"""
@@ -149,7 +149,7 @@ class QueueUse(NamedTuple):
     held: int
     #: a limit of the host is reached
     is_spent: bool
-    #: of all the domain's queues, where the crawl limits these
+    #: the pages of all the domain's queues, where the crawl limits these
     domain_pages: int
     domain_held: int
 

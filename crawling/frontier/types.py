@@ -30,14 +30,14 @@ class Candidate:
     pattern: int | None = None
     #: the suspicious pattern that it is quarantined for
     trap: Pattern | None = None
-    #: it stands on that page, and is no directory above it
+    #: whether it stands on that page, and is no directory above it
     is_link: bool = True
     #: links in a row outside the scope, this one included
     hops: int = 0
     #: sitemap indexes in a row that led here, a robots.txt that names sitemaps among them; with any
     #: it is a sitemap, and the depth is that of the pages that it lists
     nesting: int = 0
-    #: that is expected of it, to the topic of a focused crawl; 0 to 1
+    #: the expected similarity to the topic of a focused crawl; 0 to 1
     similarity: float = 0.0
 
 
@@ -47,7 +47,7 @@ class Refusal:
     rule: Rule
     sentence: str
     depth: int
-    #: of that page
+    #: the hops of that page
     hops: int
     #: id of the URL row of the page that it was met on
     via: int | None
@@ -93,7 +93,7 @@ class ServerAnswer:
     expires_at: datetime | None = None
     etag: str = ""
     unchanged_since: int | None = None
-    #: of the page's URL
+    #: the pattern of the page's URL
     pattern: Pattern | None = None
     text: TextFacts = NO_TEXT
     reused_from: int | None = None
@@ -134,7 +134,7 @@ class UrlOutcome:
     error: str = ""
     #: if set, it goes back to the queue, and is not tried again before then
     retry_seconds: float | None = None
-    #: it was not asked for, which counts as no try
+    #: whether it was not asked for, which counts as no try
     is_untried: bool = False
     answer: ServerAnswer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)

@@ -59,7 +59,7 @@ def memory_to_hold(mebibytes: int) -> int:
 MIB = 1024 * 1024
 #: a line of 100 MiB/s
 LINE_KIB_PER_SECOND = 102_400
-#: of it, what webhooks have for themselves: they must get through when nothing is free, so the pool
+#: the part of the bandwidth for webhooks: they must get through when nothing is free, so the pool
 #: never grants it
 WEBHOOK_KIB_PER_SECOND = 64
 

@@ -19,7 +19,8 @@ logger = logging.getLogger(__name__)
 
 #: how long after a job of a kind has failed there is no other for the same subject
 PAUSE = timedelta(hours=1)
-#: and so long after one that has ended otherwise: what is due still may be another machine's
+#: the rest after a job that has ended otherwise: another machine may be the one to do what is still
+#: due
 REST = timedelta(seconds=30)
 #: jobs of a kind that are asked for at a time; the others wait for the next time
 MOST_AT_ONCE = 100

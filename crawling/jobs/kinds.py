@@ -37,7 +37,7 @@ class JobEffect(Enum):
 
     #: nothing: no text or address of a page can be learned from it, or it shows what pages show now
     KEEP = "keep"
-    #: it is not shown any more, and its files are removed
+    #: The job is not shown any more, and its files are removed.
     FORGET = "forget"
     #: so, unless its kind says that it is still valid; one that is open goes on
     CHECK = "check"
@@ -51,15 +51,16 @@ class JobScope(Enum):
     INSTALLATION = "installation"
 
 
-#: of jobs whose results are rows, or files, of the crawl, which follow these events themselves
+#: the effects on jobs whose results are rows, or files, of the crawl: these follow the events
+#: themselves
 OF_ROWS = {
     JobEvent.DELETED: JobEffect.FORGET,
     JobEvent.WITHDRAWN: JobEffect.KEEP,
     JobEvent.RESTORED: JobEffect.KEEP,
     JobEvent.REWRITTEN: JobEffect.KEEP,
 }
-#: of jobs whose results quote pages, in their rows or files; a rewriting comes after the withdrawal
-#: of what it removes, which has forgotten them
+#: the effects on jobs whose results quote pages, in their rows or files; a rewriting comes after
+#: the withdrawal of what it removes, which has forgotten them
 OF_TABLES = {
     JobEvent.DELETED: JobEffect.FORGET,
     JobEvent.WITHDRAWN: JobEffect.FORGET,
@@ -99,7 +100,7 @@ class JobKind:
     name: str
     #: in sentences: what it makes
     label: str
-    #: of its state, once it is done
+    #: the word for its state, once it is done
     done: str
     #: Raises CrawlError with the reason why there is no result; JobGone.
     work: Callable[[RunningJob], JobResult]
@@ -109,7 +110,7 @@ class JobKind:
     seconds: int = 60 * 60
     queue: str = BACKGROUND
     scope: JobScope = JobScope.RUN
-    #: it comes before others of its queue, as a user waits for it on a page
+    #: whether it comes before others of its queue, as a user waits for it on a page
     at_front: bool = False
     #: one that has not ended so long after it was asked for is given up; None: it is waited for
     within: timedelta | None = None

@@ -53,7 +53,7 @@ class RowJob:
     seconds: int
     #: BACKGROUND; IDLE if no user asks for it
     queue: str = BACKGROUND
-    #: it goes before others of its queue, as what a user waits for on a page
+    #: whether it goes before others of its queue, as a user waits for it on a page
     at_front: bool = False
 
     def enqueue(self, pk: int, *, at_front: bool = False) -> None:

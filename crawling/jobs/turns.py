@@ -39,7 +39,8 @@ class IdleTurn:
     def __init__(self) -> None:
         self._units: Iterable[str] = ()
         self._lost, self._is_wanted = threading.Event(), threading.Event()
-        #: it is not for another idle job, which waits until a step is done
+        #: whether the turn is for a job of a user, and not for another idle job, which waits until
+        #: a step is done
         self._is_urgent = threading.Event()
         self._ends_at = math.inf
         self.is_over = False

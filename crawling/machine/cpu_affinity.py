@@ -15,7 +15,7 @@ from pathlib import Path
 
 #: the name of the socket that takes a core
 NAME = "\0crawlsite-core-{}"
-#: those that this process was given when it was started; empty where a process cannot choose
+#: the cores that this process was given when it was started; empty where a process cannot choose
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
@@ -70,7 +70,7 @@ def _stay_on(cores: Collection[int]) -> None:
 NICENESS = 10
 #: beside many pages, shifts keep 55 to 66 % of their rate by 5, and less than half by 10
 SESSION_NICENESS = 5
-#: of work that shifts go before
+#: the niceness of work that yields to shifts
 IDLE_NICENESS = 19
 #: Linux shares processors between sessions first, so that a niceness counts inside a session only.
 #: The supervisor, like systemd, starts each process in a session of its own, and PostgreSQL each

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 K = TypeVar("K")
-#: of those that are kept, so many go at once with the one too many
+#: the divisor of the number that goes at once with the one too many
 PORTION = 16
 
 

@@ -32,22 +32,23 @@ ROOT = Path(__file__).parents[2]
 #: how the interpreter reports an allocation that failed, as the error or as its cause; the second
 #: where its own code overlooked it, the third where it has no memory left to say more
 LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
-#: of what a program says of its end, and of what is looked through for that
+#: the most characters of a program's last message, and of the output that is searched for it
 MOST_WORDS, MOST_ERRORS = 400, 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
     memory_bytes: int
-    #: of the processor; of tasks for each one. None: the time by the clock is enough
+    #: the limit of processor time, for each task where there are several. None: the time by the
+    #: clock is enough
     cpu_seconds: int | None
     #: by the clock; of tasks for each one, of which the first has the start of the program, too
     seconds: float
-    #: of its output, and of each file that it writes
+    #: the limit of its output, and of each file that it writes
     output_bytes: int
-    #: of all files in its folder
+    #: the limit of all files in its folder
     folder_bytes: int | None = None
-    #: that it runs on; empty: those of its parent
+    #: the cores that it runs on; empty for those of its parent
     cores: Sequence[int] = ()
 
 

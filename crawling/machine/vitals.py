@@ -115,7 +115,7 @@ class Vitals:
         return [hand for hand in found if hand.url_id]
 
 
-#: of this process, and of those that it forks
+#: the vitals of this process, and of those that it forks
 VITALS = Vitals()
 
 
@@ -124,7 +124,7 @@ class KillReason:
     why: str
     #: the URL that is known to be the cause, or None
     culprit: int | None = None
-    #: it waits for PostgreSQL, which no page can bring about
+    #: whether it waits for PostgreSQL, which no page can bring about
     is_explained: bool = False
     #: the next shift would come to the same, so the run has to be paused
     comes_again: bool = False

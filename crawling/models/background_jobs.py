@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from crawling.models.jobs import Run
 
-#: of files in the storage: a folder of the kind and its run, and a name that is never used again
+#: the name of a file in the storage: a folder of the kind and its run, and a name that is never
+#: used again
 NAME = r"^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"
 
 

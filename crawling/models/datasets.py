@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from crawling.models.jobs import Run
 
-#: of a file in the storage: its run's folder, and a name that is never used again
+#: the name of a file in the storage: its run's folder, and a name that is never used again
 NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
 
 

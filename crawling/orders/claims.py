@@ -23,8 +23,8 @@ USUAL_CLAIM = {
 #: that waits for one, so that a crawl of few hosts leaves the others free. The rest is for test
 #: fetches and checks of links. More threads than this a work process has no use for.
 FETCH_PART, MOST_FETCH_SLOTS = 7 / 8, 64
-#: of these a shift begins with one unit and grows; of memory with what its fetch threads' shares
-#: take; of all others but STAGED it needs the whole claim from the start
+#: the classes of which a shift begins with one unit and grows. Of memory it needs the shares of its
+#: fetch threads from the start, and of all others but STAGED the whole claim.
 GROWING = frozenset({"fetch_slots", "dns_slots"})
 #: classes that a shift requests once a document needs them; it asks so for memory beyond the
 #: shares, too

@@ -64,7 +64,7 @@ class Question:
     heading: str = ""
     #: under the form's field
     help: str = ""
-    #: of a number on the form; None: that of the order
+    #: the unit of a number on the form; None for that of the order
     unit: FormUnit | None = None
     #: the choices of the form, as value and words
     choices: Sequence[tuple[str, str]] = ()
@@ -94,7 +94,7 @@ class OrderField:
     question: Question
     #: bool, int, float, str, list or dict, whatever limits are set on it
     kind: type
-    #: of a table's values; else as `kind`
+    #: the type of a table's values; else as `kind`
     value_kind: type
     default: Any
     #: whether a number may be less than 0

@@ -321,7 +321,7 @@ _IN_PARTS = {*FetchingPart.model_fields}.union(*(part.model_fields for part in P
 #: and Max as the whole that the claim was completed to
 COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "order", "claim"})
 
-#: of so many unknown fields similar names are looked for: that takes a millisecond each
+#: the unknown fields for which similar names are looked for: that takes a millisecond each
 MOST_SUGGESTIONS = 10
 #: pydantic's kind of error -> our sentence; the placeholders are the error's own context
 SENTENCES = {

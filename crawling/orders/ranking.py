@@ -18,7 +18,7 @@ from crawling.web.extensions import BadExtension, ExtensionPoint
 
 logger = logging.getLogger(__name__)
 
-#: of an order of visits: it fits into its column
+#: the name of an order of visits: it fits into its column
 NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")
 MOST_LABEL = 100
 #: OPIC's credit (SEEDS W15): all of it is the seeds'. It is never made and never lost: what a page

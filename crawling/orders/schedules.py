@@ -163,7 +163,7 @@ class DueStart(NamedTuple):
     next_at: datetime
 
 
-#: of the pages of a run that an earlier one has, too: so many of them changed
+#: the share of changed pages, among those that an earlier run has, too, that halves the interval
 MUCH_CHANGED = 0.05
 
 

@@ -160,7 +160,7 @@ class Comparison:
     following: str | None = None
     #: when the runs were compared
     as_of: datetime | None = None
-    #: of the job that is at work: waiting or working; empty: none is
+    #: the state of the job at work: waiting or working; empty if none is
     job_state: str = ""
     #: a sentence; empty unless the job failed, or was cancelled
     why_failed: str = ""

@@ -58,13 +58,13 @@ from dnscache.resolver import Resolution, resolve, resolve_many
 MOST_TRIED = 10
 #: the longest for all together; an operator waits in front of a page
 LONGEST_SECONDS = 25.0
-#: and before that for the grant
+#: the time before that for the grant
 GRANT_SECONDS = 20.0
 #: a host that is free within this time is waited for
 SOON_SECONDS = 3.0
 MAX_BYTES = 2 * 1024 * 1024
 KIB_PER_SECOND = 4 * 1024
-#: of memory for each fetch: its document and robots.txt
+#: the memory of each fetch: its document and robots.txt
 MIB_EACH = 3
 LINKS_SHOWN = 8
 TOO_SLOW_HOPS = "robots.txt redirects, and the delay between the hops is too long for this page"

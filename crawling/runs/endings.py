@@ -12,7 +12,7 @@ from crawling.orders.scope.filters import Rule
 from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import ONE_TEXT
 
-#: of a site's pages so many, and a share of at least one in so many, say what others say
+#: the least number and share of a site's pages that say what others say
 LEAST_ALIKE, LEAST_SHARE = 10, 3
 #: such sites that are shown, and told at the end of a run
 MOST_SITES, MOST_TOLD = 10, 3

@@ -22,7 +22,7 @@ ACTIONS = {
     "stop": RunAction(RunState.STOPPING, _UNDER_WAY, "stopped"),
     "abort": RunAction(RunState.STOPPING, _UNDER_WAY | {RunState.STOPPING}, "aborted"),
 }
-#: these end a run
+#: the words that end a run
 ENDING = frozenset({"stop", "abort"})
 #: actions that need a confirmation where something would be lost
 CONFIRMED = ENDING | {"start"}

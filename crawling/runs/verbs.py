@@ -22,7 +22,7 @@ class Verb:
     #: the effect of its endpoint, in a line and in full
     summary: str
     description: str = ""
-    #: of its button, if it is not the word
+    #: the label of its button, if it is not the word
     label: str = ""
     #: the title of its button, beside the label
     title: str = ""

@@ -108,7 +108,7 @@ class NextHostQueue(NamedTuple):
     seconds: float
     #: the other crawl that has the host leased
     taken_by: str | None
-    #: it waits for its name
+    #: whether it waits for its name
     is_held: bool
     #: the answer that makes it rest for all crawls, a sentence
     rest_reason: str

@@ -235,7 +235,7 @@ def count_workers() -> None:
 
 
 DELIVERED = timedelta(days=1)
-#: that takes a fifth of the time in which other duties may wait
+#: the messages of one round: they take a fifth of the time in which other duties may wait
 MESSAGES_AT_A_TIME = 2_000
 
 

@@ -10,7 +10,7 @@ from crawling.models.jobs import WINDING_DOWN_STATES, WORKING_STATES, states_in_
 
 #: the outbox is read at least this often; a grant's notification makes it sooner
 FLOOR_SECONDS = 0.5
-#: and while nothing is at work, which that notification ends
+#: the floor while nothing is at work, which that notification ends
 IDLE_FLOOR_SECONDS = 5.0
 #: each part is answered by an index of few rows, however many runs have ended
 IS_AT_WORK = f"""

@@ -78,7 +78,7 @@ PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError
 class Duty:
     do: Callable[[], object]
     every_seconds: float
-    #: and while nothing is at work, no more often than this
+    #: the least time between two rounds while nothing is at work
     idle_seconds: float = 0.0
     due_at: float = 0.0
     done_at: float = -math.inf

@@ -19,7 +19,7 @@ WEB = frozenset(WEB_PORTS)
 SPECIAL = WEB | {"ftp", "file"}
 #: longer ones are traps or mistakes, and known servers refuse them
 MAX_URL_LENGTH = 4096
-#: of a URL that another program fetched; a request with it is not made here
+#: the longest URL that another program fetched; a request with it is not made here
 MAX_ARCHIVED_LENGTH = 65_536
 #: longer names cannot be asked for (RFC 1035, section 2.3.4)
 MAX_NAME_LENGTH = 253

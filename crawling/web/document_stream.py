@@ -90,7 +90,7 @@ class DocumentStream:
             self.content.close()
 
 
-#: of an answer without a body
+#: the document of an answer without a body
 NO_DOCUMENT = DocumentStream.of(b"")
 NO_DOCUMENT.close()  # all threads share it, and none is the last to close it
 

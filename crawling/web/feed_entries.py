@@ -19,7 +19,7 @@ from crawling.web.documents.sitemap import read_moment
 from crawling.web.http_caching import read_date
 from crawling.web.links import Links
 
-#: of a feed; those behind them are left out
+#: the entries of a feed; those behind them are left out
 MOST_ENTRIES = 5_000
 #: characters of a summary, and of the markup that it is taken from
 MOST_SUMMARY, MOST_MARKUP = 1_000, 8_000
@@ -34,9 +34,9 @@ BLOCKS = frozenset(
 )
 UNSEEN = frozenset({"script", "style"})
 ENTRIES = frozenset({"item", "entry"})
-#: of these a link in an entry is not the entry's own: the feed that it was taken from, an image
+#: elements in which a link is not the entry's own: the feed that it was taken from, an image
 ASIDE = frozenset({"source", "image", "textinput", "channel"})
-#: of links those that lead to the page of their entry
+#: the relations of links that lead to the page of their entry
 PAGE_RELATIONS = frozenset({"", "alternate"})
 #: the elements of an entry, with the prefixes that other vocabularies usually have
 FIELDS = {
@@ -48,10 +48,10 @@ FIELDS = {
     **dict.fromkeys(("content", "content:encoded"), "content"),
 }
 ANCHORS = frozenset({"a", "area"})
-#: of RSS, where no attribute says which kind of text it is: HTML, as all readers take it
+#: the texts of RSS, where no attribute says which kind of text it is: HTML, as all readers take it
 RSS_TEXTS = frozenset({"description", "encoded"})
-#: those in which it says so (RFC 4287, sections 3.1 and 4.1.3); without it the texts of Atom are
-#: plain
+#: the texts that state their type (RFC 4287, sections 3.1 and 4.1.3); without it the texts of Atom
+#: are plain
 TYPED_TEXTS = RSS_TEXTS | {"content", "summary", "title", "subtitle", "tagline", "rights"}
 HTML_TYPES = frozenset({"html", "text/html"})
 
@@ -60,7 +60,7 @@ class FeedEntry(NamedTuple):
     """One entry; what it does not say is empty."""
 
     title: str = ""
-    #: of its page
+    #: the URL of its page
     url: str = ""
     #: dates as ISO 8601 has them, or as they are written if they are none that is known
     published: str = ""

@@ -14,7 +14,7 @@ from functools import lru_cache
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 #: nothing is promised for longer (RFC 9111, section 1.2.2, allows as much)
 LONGEST_SECONDS = 366 * 24 * 3600
-#: of Cache-Control: private, or not without asking the server first
+#: directives of Cache-Control: private, or not without asking the server first
 FORBIDDING = frozenset({"no-store", "no-cache", "private", "must-revalidate"})
 #: the headers that every crawl sends alike; an answer that varies by any other may be for one crawl
 #: alone
@@ -26,7 +26,7 @@ PERSONAL = re.compile(
 #: headers that may be sent back as they came; longer ones are no validators but a way to follow
 #: readers
 ETAG = re.compile(r"[\x21-\x7e\x80-\xff][\x20-\x7e\x80-\xff]{0,500}")
-#: they are about the one answer that had them, not about the document
+#: fields about the one answer that had them, not about the document
 OF_THE_ANSWER = frozenset(
     {"content-length", "content-encoding", "content-range", "transfer-encoding", "connection"}
 )

@@ -23,9 +23,9 @@ from crawling.web.protocols import default_port
 #: characters before and behind a URL that are no part of it (URL Standard, section 4.4); a no-break
 #: space is a part
 BLANKS = "".join(map(chr, range(33)))
-#: of an address in front of a fragment
+#: the end of an address in front of a fragment
 UNSEEN_ENDS = frozenset(BLANKS)
-#: they count for nothing wherever they stand in a URL
+#: characters that count for nothing wherever they stand in a URL
 NEWLINES = str.maketrans("", "", "\t\n\r")
 #: the scheme of documents within a link, which have no bound
 EMBEDDED = "data:"
@@ -38,10 +38,10 @@ LONGEST_SHARED = 300
 BY_DOCUMENT = ("", "?")
 #: a document with more is a trap or a dump; what is behind them is left out
 MOST_LINKS = 50_000
-#: of a document, links that cannot be followed that are told one by one, characters of each, and
-#: what stands for the others; it sorts behind each of these
+#: the links of a document that cannot be followed and are told one by one, the characters of each,
+#: and the text for the others; it sorts behind each of these
 MOST_BAD_LINKS, MOST_OF_A_LINK, OTHERS = 20, 200, "… and others"
-#: and that are kept to be told
+#: the rejected links that are kept to be told
 MOST_REJECTED = 100
 #: stands for the address of a link that is longer than a URL may be
 TOO_LONG = Address("", "", "", 0)

@@ -27,9 +27,9 @@ class Outage:
     since: datetime
     #: how many failed in a row
     tries: int
-    #: of the latest try
+    #: the status of the latest try
     status: int
-    #: of the latest try, a sentence
+    #: the error of the latest try, a sentence
     error: str
     retry_at: datetime
     #: a try that fails after this is the last

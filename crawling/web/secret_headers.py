@@ -16,7 +16,7 @@ MASK = "•••"
 HIDDEN = b"(not kept)"
 #: never kept, from whatever source
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
-#: of answers: who has their values is taken for the crawl
+#: fields of answers: a stranger with their values is taken for the crawl
 SET_COOKIE = frozenset({"set-cookie", "set-cookie2"})
 PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
 #: a URL's user name and password, whichever there are
@@ -77,9 +77,9 @@ def origins_of(seeds: Iterable[Address]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Recipients:
-    #: of every secret: the order was typed as a whole
+    #: the origins of every secret: the order was typed as a whole
     origins: frozenset[str] = frozenset()
-    #: of one secret: the origins for which it was given
+    #: the origins for which each secret was given
     bound: Mapping[Secret, frozenset[str]] = field(default_factory=dict)
 
     @classmethod

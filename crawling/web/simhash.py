@@ -21,7 +21,7 @@ FOLDED = bytes.maketrans(
 BLANKS = b" \t\n\r\f\v"
 #: so few features are all taken
 SAMPLED_FROM = 4096
-#: of more, those whose hash is below this: a sixteenth
+#: the bound of the hashes that count in a longer text: a sixteenth of them
 SAMPLED_BELOW = np.uint64(1 << 60)
 #: odd constants that spread the bits of a number (splitmix64)
 SPREAD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))

@@ -13,7 +13,7 @@ MOST_REDIRECTS = 20
 MOST_INDEXES = 3
 #: an answer without a document: the one that we have is still right
 NOT_MODIFIED_STATUS = 304
-#: of pages that have a document: a 304 has the one that it confirms (RFC 9110, 15.4.5)
+#: the statuses of pages that have a document: a 304 has the one that it confirms (RFC 9110, 15.4.5)
 DOCUMENT_STATUSES = (200, NOT_MODIFIED_STATUS)
 
 

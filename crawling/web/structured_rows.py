@@ -49,16 +49,16 @@ LABELS = {
 
 class DataRow(NamedTuple):
     kind: DataKind
-    #: of an item its types; of an image `described`, `decorative` or `no text`; of a contact where
-    #: it stands; of a feed its media type; of an entry the kind of its feed; of a problem the kind
-    #: that it is about
+    #: An item has its types; an image `described`, `decorative` or `no text`; a contact its place;
+    #: a feed its media type; an entry the kind of its feed; a problem the kind that it is about.
     type: str = ""
-    #: of metadata and properties theirs; of an item its name; of an entry its title; of an image
-    #: its text; of a table its caption
+    #: the name of metadata, properties and items; the title of an entry; the text of an image; the
+    #: caption of a table
     name: str = ""
-    #: of an item and an entry JSON
+    #: JSON for an item and an entry
     value: str = ""
-    #: of an image as the page declares it, of a table its columns and rows; 0: not declared
+    #: the width of an image as the page declares it, the columns of a table; 0 if it is not
+    #: declared
     width: int = 0
     height: int = 0
     is_cut: bool = False

@@ -24,15 +24,15 @@ from crawling.web.words import STEMMERS, word_analyzer
 MOST_TEXT = 8_192
 #: words of a topic: those that count most in its lines
 MOST_WORDS = 200
-#: of a page, so that a long one is not about everything
+#: the words of a page that count, so that a long one is not about everything
 USUAL_WORDS = 1_000
 #: links whose own similarity is remembered: those of a site's navigation are on each page
 MOST_LINKS = 8_192
-#: of what a page passes on, and of a link's own words, in the link's similarity
+#: the weight of a page's similarity, and of a link's own words, in the link's similarity
 INHERITED = 0.5
-#: of a page's expected similarity, in what it passes on if it has none of the words
+#: the part of its expected similarity that a page without any of the words passes on
 DECAY = 0.5
-#: of a page that states none
+#: the language of a page that states none
 USUAL_LANGUAGE = "en"
 
 

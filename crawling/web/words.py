@@ -31,7 +31,7 @@ STEMMERS = {
     "ta": "tamil",
     "tr": "turkish",
 }
-#: those of them with a list of words that say nothing, like `the`
+#: the languages with a list of words that say nothing, like `the`
 STOP_WORDS = frozenset(STEMMERS) - {"ar", "el", "ro", "ta", "tr"}
 #: Scripts without blanks between words: each sign is a word, and a word of several signs is found
 #: as a phrase. So no dictionary is needed, and any part of a compound is found.

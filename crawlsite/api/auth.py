@@ -31,7 +31,7 @@ READS_ONLY = (
     "This token only reads (GET). Make one that may do all that you may, on the page Tokens "
     "(/account/tokens/)."
 )
-#: of these an address may send so many in a minute: tokens that open nothing are guesses or
+#: the wrong tokens that an address may send in a minute: tokens that open nothing are guesses or
 #: leftovers
 WRONG_TOKENS = 30
 

@@ -82,7 +82,7 @@ SENTENCES = {
     RequestDataTooBig: "The body is too big; split it over several requests.",
     OperationalError: "The database was too busy, or is not there; ask again in a moment.",
 }
-#: of a body as such, where the words for fields of a crawl's order say something else
+#: the words about a body, where those for fields of a crawl's order differ
 OF_BODIES = {
     "extra_forbidden": "is not a known field; omit it",
     "dict_type": "must be an object of fields and their values",

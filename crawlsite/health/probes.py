@@ -30,7 +30,7 @@ OK = "ok"
 AT_WORK = "for crawls"
 #: the disk counts as nearly full below this share of it
 LITTLE_SPACE = 0.05
-#: and when it will be full so soon
+#: the time to the end of the disk's space that is a warning
 SOON = timedelta(days=3)
 
 

@@ -61,7 +61,7 @@ class Server:
     place: str
     began: datetime
     bytes: int
-    #: those in use and, if known, the limit
+    #: the connections in use and, if known, the limit
     connections: int
     most_connections: int | None
     #: seconds by which its clock is ahead of this machine's, within the time of one question

@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: of 8 bytes: calls of Django are some 200 deep and take a sixth of it
+#: the slots of 8 bytes: calls of Django are some 200 deep and take a sixth of them
 SLOTS = 32 * 1024
 
 

@@ -36,7 +36,7 @@ from crawlsite.middleware.whole_request import (
 REQUEST_SECONDS = 20.0
 #: how long a client that was told that the connection ends has to read that
 LINGER_SECONDS = 2.0
-#: of requests that come in and of answers that wait, in all
+#: the memory of incoming requests and waiting answers, in all
 MOST_ROOM_BYTES = 128 * 2**20
 #: read at a time
 READ_BYTES = 256 * 2**10

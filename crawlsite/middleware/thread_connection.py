@@ -11,7 +11,7 @@ from selectors import EVENT_WRITE, DefaultSelector
 from threading import Lock
 from typing import Any, BinaryIO
 
-#: of an answer; a thread that makes more waits, as those of downloads do
+#: the bytes of an answer that may wait; a thread that makes more waits, as those of downloads do
 HELD_BYTES = 4 * 2**20
 #: a client has so long to take anything at all
 PIECE_SECONDS = 30.0

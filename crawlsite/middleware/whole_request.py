@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-#: of a body, and of one without a log-in: only log-in forms have none
+#: the bytes of a body, and of one without a log-in: only log-in forms have none
 MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
-#: of a head, and of the line with the size of a chunk
+#: the bytes of a head, and of the line with the size of a chunk
 MOST_HEAD_BYTES, MOST_SIZE_LINE_BYTES = 128 * 2**10, 256
-#: of a body
+#: the chunks of a body
 MOST_CHUNKS = 2**16
 END_OF_HEAD = b"\r\n\r\n"
 BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")

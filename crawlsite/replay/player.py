@@ -23,7 +23,7 @@ class NpmPackage:
     #: its folder in STATE_DIR
     name: str
     version: str
-    #: of the package: `npm view NAME@VERSION dist.integrity`
+    #: the integrity of the package: `npm view NAME@VERSION dist.integrity`
     integrity: str
     #: names in the installed folder, by those in the package
     files: Mapping[str, str]

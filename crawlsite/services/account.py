@@ -19,7 +19,7 @@ from crawlsite.services.stops import StartError
 
 CLONE_NEWUSER = 0x10000000
 NOBODY = 65534
-#: of a state directory, whose group is that of the servers
+#: the mode of a state directory, whose group is that of the servers
 ENTER = 0o710
 _libc = ctypes.CDLL(None, use_errno=True)
 

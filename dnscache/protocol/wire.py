@@ -32,7 +32,7 @@ MOST_ALIASES = 15
 MOST_POINTERS = 16
 _OPT = struct.pack("!BHHLH", 0, OPT, UDP_PAYLOAD_BYTES, 0, 0)
 _HEADER, _RECORD = struct.Struct("!6H"), struct.Struct("!2HLH")
-#: of the flags: a response to a standard query that isn't truncated, with its rcode
+#: masks of the flags: a response to a standard query that isn't truncated, with its rcode
 _KIND, _ANSWER, _NO_SUCH_NAME = 0xFA0F, 0x8000, 0x8000 | NXDOMAIN
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 _SIZES = {A: 4, AAAA: 16}
@@ -55,7 +55,7 @@ class ParsedResponse:
     #: there are aliases
     is_alias: bool
     has_soa: bool
-    #: it only names other servers (RFC 2308, section 2.2)
+    #: whether it only names other servers (RFC 2308, section 2.2)
     is_referral: bool = False
 
 

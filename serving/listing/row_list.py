@@ -38,7 +38,7 @@ class BadListRequest(ValueError):
 @dataclass(frozen=True)
 class ListFilter:
     name: str
-    #: of the query, with `$name` for the value
+    #: the condition of the query, with `$name` for the value
     condition: str
     #: in the description of the API
     meaning: str = ""

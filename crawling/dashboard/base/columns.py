@@ -39,7 +39,7 @@ def column(
 class FilterChip(NamedTuple):
     label: str
     value: str
-    #: of the list without it
+    #: the address of the list without it
     address: str
 
 

@@ -37,7 +37,7 @@ class Tab:
     """A tab of a run."""
 
     label: str
-    #: of the namespace of crawls
+    #: a route in the namespace of crawls
     route: str
     #: the route of the tab before it
     after: str
@@ -49,7 +49,7 @@ class Link:
 
     place: Place
     label: str
-    #: of what the place is about, and of the crawl; "": there is nothing to lead to
+    #: from the subject of the place and the crawl to an address; "" if there is none
     address: Callable[[Any, int], str]
     #: a permission that its page needs
     needs: str = ""

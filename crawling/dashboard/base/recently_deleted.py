@@ -26,7 +26,7 @@ from crawling.runs.housekeeping.deletion import (
 )
 from serving.access import require
 
-#: of each kind, the latest
+#: the rows of each kind, the latest first
 SHOWN = 200
 #: the permission for restoring each kind: the permission that deleting it does
 PERMISSIONS: Mapping[str, str] = {

@@ -29,7 +29,7 @@ from serving.schemas import Schema
 
 overview, who, stalls = Router(), Router(), Router()
 may_say = needs("crawling.change_identity")
-#: of the overview, each with what `crawls_now` calls it
+#: the numbers of the overview, each with its name in `crawls_now`
 NUMBERS = {
     "active_count": "working",
     "waiting_count": "waiting",

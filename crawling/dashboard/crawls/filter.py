@@ -61,7 +61,7 @@ class CrawlFilter:
     sort: str = NEWEST_FIRST
     #: id of the last crawl on the page before
     after: int | None = None
-    #: of the latest run's first fetch
+    #: the time of the latest run's first fetch
     span: TimeRange = ALWAYS
     #: the name of a user whose crawls they are, and of a team
     owner: str = ""

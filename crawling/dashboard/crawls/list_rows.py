@@ -17,7 +17,7 @@ from crawling.models import CrawlJob
 from crawling.runs.transitions import possible
 from crawling.runs.verbs import Verb, offered
 
-#: of those of a crawl
+#: the seeds of a crawl that its row names
 SEEDS_TOLD = 10
 
 

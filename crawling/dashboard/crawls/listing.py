@@ -57,7 +57,7 @@ class Listing:
     #: whether few enough are found to sort them by counts
     sums: bool
     any_at_all: bool
-    #: of all that match; None: they are too many, or no more than one
+    #: the totals of all crawls that match; None if they are too many, or no more than one
     totals: CrawlTotals | None = None
 
 

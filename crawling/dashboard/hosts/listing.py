@@ -26,7 +26,7 @@ CRAWLS = 100
 PAGES = 100
 #: the index has trigrams
 SHORTEST = 3
-#: of a text that very many pages hold, so many are looked at, whichever are found first
+#: the matches that are looked at, in any order, of a text that very many pages hold
 LOOKED_AT = 2_000
 
 

@@ -58,7 +58,7 @@ class UrlDecision:
     run: Run | None
     #: its state in the latest run; `kept out`, `never met` or `not started` where it has none
     met: str
-    #: of the rules as they stand now, the one that decides
+    #: the rule, among those as they stand now, that decides
     rule: str
     #: the rule's place
     number: int

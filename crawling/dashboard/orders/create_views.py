@@ -43,7 +43,7 @@ from crawling.runs.start import start_run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 
-#: that are offered
+#: the templates that are offered
 TEMPLATES = 50
 #: the note of a rule of access that was made beside the seeds
 ALLOWED_HERE = "allowed on the form of a new crawl"

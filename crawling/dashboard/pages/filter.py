@@ -25,7 +25,7 @@ class PageFilter:
     text: str = ""
     #: `404`, or `4xx` for all of a kind; empty: any
     status: str = ""
-    #: of the fetch
+    #: the time of the fetch
     span: TimeRange = ALWAYS
     #: only those of which not all was read
     is_unread: bool = False

@@ -40,7 +40,7 @@ class NotFetchedReason:
     urls: int
     #: how many of its addresses were only counted
     unlisted: int = 0
-    #: of those that another try may change
+    #: the status of URLs that another try may change
     status: int | None = None
 
     @property

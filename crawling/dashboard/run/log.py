@@ -32,7 +32,7 @@ SEARCHED = 10_000
 SETTLED_AFTER = timedelta(seconds=10)
 #: how `crawling.runs.shift_lifecycle` names the worker of a shift
 WORKER = re.compile("(Shift (?:began|ended) on )([0-9a-f]{32})")
-#: of the 32 digits
+#: the digits that are shown, of 32
 SHOWN = 8
 MONTHS = tuple(month_abbr)
 #: Django looks the labels of a field's choices up anew for each row

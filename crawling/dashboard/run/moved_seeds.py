@@ -10,14 +10,14 @@ from crawling.web.addresses import canonical_address
 
 #: rows looked at
 MOST = 20
-#: of a crawl with more each look at its page would read them all
+#: With more seeds each look at the crawl's page would read them all.
 MOST_SEEDS = 5_000
 
 
 class MovedSeed(NamedTuple):
     seed: str
     target: str
-    #: of the target
+    #: the site of the target
     site: str
 
 

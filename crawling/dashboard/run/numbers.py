@@ -16,7 +16,7 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.runs.wait_reason import NextHostQueue, next_hosts
 from serving.paging import MOST_NUMBERED, bounded
 
-#: of the shifts
+#: the shifts that are listed
 SOME = 10
 #: copies that are added up; the page of a crawl is asked for every two seconds
 MOST_COPIES = 20_000
@@ -109,7 +109,7 @@ class ContentCopies:
     """Pages of a run with the same content as another."""
 
     pages: int
-    #: of the first MOST_COPIES pages
+    #: the bytes of the first MOST_COPIES pages
     bytes: int
 
     @property

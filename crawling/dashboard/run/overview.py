@@ -43,7 +43,7 @@ CLOSE = 1.25
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
-#: of the log's tail
+#: the lines of the log's tail
 LINES = 50
 
 
@@ -155,11 +155,11 @@ class RunOverview:
     dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
-    #: of which many pages say what others say
+    #: patterns with many pages that say what others say
     alike: Sequence[TrapPattern] = ()
     moved: Sequence[MovedSeed] = ()
     fetch_threads: Sequence[FetchThreadRow] = ()
-    #: those of the pages whose server answered that they are as an earlier run has them
+    #: the pages whose server answered that they are as an earlier run has them
     not_modified: int = 0
 
     @property

@@ -35,7 +35,7 @@ class ProcessHoldings:
     wait: WaitRow | None
     #: units by class that its shift used when it last measured them
     used: Mapping[str, int]
-    #: of what it waits for, each once
+    #: the holders of what it waits for, each once
     holders: tuple[ResourceHolder, ...] = ()
 
     @property

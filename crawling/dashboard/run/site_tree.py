@@ -36,7 +36,7 @@ class SiteDirectory:
     urls: int = 0
     fetched: int = 0
     failed: int = 0
-    #: of the documents fetched
+    #: the bytes of the documents fetched
     bytes: int = 0
     inside: dict[str, SiteDirectory] = field(default_factory=dict)
 

@@ -28,7 +28,7 @@ WINDOW = mark_safe(' target="_blank" rel="noopener"')
 register.filter("may_end", permissions.may_end)
 #: states in which nothing happens before an operator acts; every page of the crawl shows them
 RESTING = (RunState.PAUSING, RunState.PAUSED)
-#: of a crawl, in order; uses of crawls put theirs among them
+#: the tabs of a crawl, in order; uses put theirs among them
 OWN_TABS = (
     ("Overview", "crawl"),
     ("Pages", "pages"),
@@ -40,7 +40,8 @@ OWN_TABS = (
     ("Runs", "runs"),
     ("Settings", "settings"),
 )
-#: those of the crawl itself; the others are of a run, and a crawl that was never started has none
+#: the tabs of the crawl itself; the others are of a run, and a crawl that was never started has
+#: none
 OF_THE_CRAWL = frozenset({"crawl", "runs", "settings"})
 
 

@@ -127,7 +127,7 @@ class Client:
     pause: Callable[[float], None] = time.sleep
     lease_is_lost: Callable[[], bool] = lambda: False
     connections: PinnedSession = field(init=False)
-    #: of all hosts: those of a domain have some in common
+    #: the cookies of all hosts: those of a domain have some in common
     cookies: CookieStore = field(default_factory=CookieStore)
     #: by host key
     sessions: dict[str, HostSession] = field(default_factory=dict)

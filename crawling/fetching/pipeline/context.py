@@ -152,7 +152,7 @@ class CrawlPace:
 
     delay_seconds: float = 0.0
     politeness: PolitenessPart = field(default_factory=PolitenessPart)
-    #: whose addresses keep no clock
+    #: networks whose addresses keep no clock
     shared_networks: Sequence[IPv4Network | IPv6Network] = ()
     #: whether it asks for one URL at a time, of all hosts the next in the order of visits
     is_exact: bool = False
@@ -206,9 +206,9 @@ class LinkJudge:
     reading: ReadingRules = field(default_factory=ReadingRules)
     #: the frontier gets every link, even to known URLs
     counts_links: bool = False
-    #: and of the directories above a URL
+    #: whether the directories above a URL are visited, too
     ascends: bool = False
-    #: of a focused crawl
+    #: the topic of a focused crawl
     topic: Topic | None = None
     traps: TrapGate = field(default_factory=TrapGate)
     seen: SeenUrls = field(default_factory=SeenUrls)
@@ -244,7 +244,7 @@ class CopyPolicy:
     """
 
     is_on: bool = False
-    #: that the shift has met; the store has all
+    #: the contents that the shift has met; the store has all
     contents: KnownContents = field(default_factory=KnownContents)
 
     def is_copy(self, url_id: int, fingerprint: int, digest: bytes, port: ShiftPort) -> bool:

@@ -168,13 +168,13 @@ class HostAvailability:
     clock: HostClock
     #: the host has answered at some time
     has_answered: bool = False
-    #: it lets nothing be fetched
+    #: the outage, if the host lets nothing be fetched
     outage: Outage | None = None
     #: origins that let nothing be fetched, while another of the host does
     origins: dict[str, Outage] = field(default_factory=dict)
     #: the host's row says so, too
     is_kept: bool = True
-    #: it is outside the crawl's sites, and only the heads of its answers are wanted
+    #: whether it is outside the crawl's sites, and only the heads of its answers are wanted
     is_foreign: bool = False
     #: why all URLs of the host fail
     given_up: Fetched | None = None

@@ -30,7 +30,7 @@ from crawling.web.links import Links, told_links
 from crawling.web.statuses import succeeded
 from crawling.web.topics import Topic, expected
 
-#: of which a robots.txt may name sitemaps
+#: the hosts for which a robots.txt of another may name sitemaps
 MOST_OTHER_HOSTS = 10
 COPY = Document(unread=TruncationReason.COPY)
 

@@ -33,9 +33,9 @@ logger = logging.getLogger(__name__)
 #: the beginning of the names of such processes in the pool; the scheduler makes no shift of them
 NAMES_REF = "names/"
 CLASS = "dns_slots"
-#: it claims one look-up of so many that the pool has. Shifts hardly ask while the gate is kept; and
-#: of two names in a hundred that are silent, each burns a slot for eight seconds, so with a quarter
-#: of the slots names were what crawls waited for
+#: the divisor of its claim: one look-up of so many that the pool has. Shifts hardly ask while the
+#: gate is kept. Of two names in a hundred that are silent, each burns a slot for eight seconds, so
+#: with a quarter of the slots crawls waited for names
 SHARE = 2
 #: any number will do, as long as nothing else in this database locks by two numbers
 SEAT_LOCK = 726_610

@@ -39,9 +39,9 @@ OUTCOME_LOOKS = 100
 class SettledBatch(NamedTuple):
     #: to be recorded: their documents, where they have one, are safe on the disk
     outcomes: list[UrlOutcome]
-    #: of files, by their rows' ids, to be committed with them
+    #: the lengths of files, by their rows' ids, to be committed with them
     lengths: dict[int, int]
-    #: of the next batch: no sync covers their documents yet
+    #: the outcomes of the next batch: no sync covers their documents yet
     later: list[UrlOutcome]
 
 

@@ -22,7 +22,7 @@ SLICE_ENDINGS = (LONGEST, SLICE_OVER)
 COUNTED_ENDINGS = ("", *SLICE_ENDINGS, MEMORY_SPENT)
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
-#: those of a crawl that uses idle capacity only: others have its units within 5 s
+#: the time to yield of a crawl that uses idle capacity only: others have its units within 5 s
 YIELD_SECONDS = 2.5
 
 
@@ -47,7 +47,7 @@ class ShiftFacts:
     is_extra: bool
     #: the crawl uses idle capacity only
     is_idle_only: bool
-    #: of the run by its limits and thresholds; empty: it goes on
+    #: the reason why limits and thresholds end the run; empty while it goes on
     end_of_run: Callable[[], str]
     others_wait: Callable[[], bool]
     #: another process on idle capacity has something due

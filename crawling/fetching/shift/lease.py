@@ -18,9 +18,9 @@ from crawling.machine.vitals import VITALS
 
 logger = logging.getLogger(__name__)
 
-#: it goes on while a machine sleeps, as PostgreSQL's does, where the system has such a clock
+#: a clock that goes on while a machine sleeps, as PostgreSQL's does, where the system has one
 CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-#: of a lease: after this part of it no request is made any more
+#: the part of a lease after which no request is made any more
 SAFE_PART = 5 / 6
 
 

@@ -37,8 +37,8 @@ logger = logging.getLogger(__name__)
 #: threads have nothing to do
 WRITE_AT = 150
 WRITE_AFTER_SECONDS = 0.5
-#: and when there are fewer URLs in hand: the frontier may have no more URLs before it gets the
-#: links of these
+#: the number of URLs in hand below which a batch is recorded early: the frontier may have no more
+#: before it gets the links of these
 DRY_BELOW = 50
 #: links to known URLs are counted when so much time has passed, or there are so many such URLs
 COUNT_AFTER_SECONDS = 30.0
@@ -71,11 +71,11 @@ class OutcomeRecorder:
         self._links = PartWriter(shift.process.run_id, shift.pk, shift.process.run.started_at)
         self._recording = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
-        #: of the archive's files, which no row has yet
+        #: the lengths of the archive's files that no row has yet
         self._lengths: dict[int, int] = {}
         self._oldest = time.monotonic()
         self.progress = ShiftProgress(shift, threads, use)
-        #: of the run's processes that hosts are placed on
+        #: the numbers of the run's processes that hosts are placed on
         self.numbers = serving_numbers(shift.process.run_id)
 
     def look(self) -> bool:

@@ -50,7 +50,7 @@ class ReusedProcessWorker(Worker):
         self._its_link: socket.socket | None = None
         #: the work process that waits for a job, and since when; 0: none does
         self._spare_pid, self._spare_since = 0, 0.0
-        #: of a work process: its bytes of memory at first, and how many jobs it has performed
+        #: the bytes of memory of a work process at first, and the jobs that it has performed
         self._began_with = self._performed = 0
 
     def execute_job(self, job: Job, queue: Queue) -> None:

@@ -69,7 +69,7 @@ class PackageRanks:
         return rank
 
 
-#: of this process
+#: the ranks of this process
 PACKAGE_RANKS = PackageRanks()
 
 

@@ -39,11 +39,11 @@ MOST_PATTERNS = 5_000
 MOST_LISTS = 64
 #: pages of a list by which its parameters are judged, and parameters that are remembered
 MOST_LIST_PAGES, MOST_PARAMETERS = 500, 200
-#: of two yields that differ by less than this factor none is the lesser
+#: Two yields that differ by less than this factor count as equal.
 MUCH_THE_SAME = 1.5
-#: and texts of pages
+#: the texts of pages that are remembered
 MOST_TEXTS = 50_000
-#: and images of a pattern's pages: of all patterns 50 MB
+#: the images of a pattern's pages that are remembered: 50 MB for all patterns
 MOST_SHOWN = 100
 #: a pattern becomes a row once a shift has fetched so many of its pages, or a site once so many
 #: of them were alike: most patterns have only one
@@ -55,7 +55,7 @@ class KnownTexts:
 
     def __init__(self) -> None:
         self._simhashes: deque[int] = deque(maxlen=COMPARED)
-        #: those that are too short for a simhash
+        #: the texts that are too short for a simhash
         self._short: deque[bytes] = deque(maxlen=COMPARED)
         #: hashes of addresses
         self._shown: dict[int, None] = {}
@@ -114,7 +114,7 @@ class PatternWorth:
     fetched: int = 0
     fresh: int = 0
     is_row: bool = False
-    #: of a parameter: the list's pages with it bring nothing
+    #: whether the list's pages with this parameter bring nothing new
     is_vain: bool = False
 
     @property
@@ -293,7 +293,7 @@ class PatternWatch:
         self._lists: dict[str, KnownList] = {}
         #: simhashes of the latest pages of the run, whatever their patterns
         self._texts: dict[int, None] = {}
-        #: of pages whose batch is not known to be committed, by the ids of their URLs
+        #: the worths of pages whose batch is not known to be committed, by the ids of their URLs
         self._counted: dict[int, list[PatternWorth]] = {}
         #: rows that a transaction has written and that are not known to be committed
         self._written: list[PatternWorth] = []

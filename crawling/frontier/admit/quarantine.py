@@ -66,7 +66,8 @@ WITH held AS (
 SELECT count(*) FROM held
 """  # noqa: S608 - the states are constants
 
-#: of an origin or a parameter, whatever other patterns the URLs have; what an operator let in stays
+#: URLs of an origin or a parameter, whatever other patterns they have; those that an operator let
+#: in stay
 HOLD_WIDE = f"""
 WITH held AS (
     UPDATE crawling_url u SET state = '{UrlState.QUARANTINED}', due_at = NULL, pattern = %(key)s

@@ -29,7 +29,7 @@ class UrlPath(NamedTuple):
 
 
 SHORTER = SentRows("short", UrlPath)
-#: it is now said to be found on the page from which the way to it is shortest
+#: The referrer becomes the page from which the way to the URL is shortest.
 SHORTEN = f"""
 UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects,
     rank = coalesce(short.rank, u.rank), nesting = greatest(u.nesting, short.nesting)
@@ -65,7 +65,7 @@ class LinkCount(NamedTuple):
 
 
 MORE_LINKS = SentRows("more", LinkCount)
-#: of two URLs with one fingerprint only that at its own place is counted on
+#: Of two URLs with one fingerprint, only that at its own place is counted.
 ADD_LINKS = f"""
 UPDATE crawling_url u SET backlinks = coalesce(u.backlinks, 0) + more.n
 FROM {MORE_LINKS}
@@ -80,7 +80,7 @@ class StatedChange(NamedTuple):
 
 
 STATED = SentRows("stated", StatedChange)
-#: of two URLs with one fingerprint only that at its own place is noted
+#: Of two URLs with one fingerprint, only that at its own place is noted.
 NOTE_MODIFIED = f"""
 UPDATE crawling_url u SET modified_at = stated.at
 FROM {STATED}

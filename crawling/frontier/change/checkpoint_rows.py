@@ -43,7 +43,7 @@ class CheckpointTable:
     given: Mapping[str, str] = field(default_factory=dict)
 
 
-#: of verdicts; version 0.1.0 had another name for the blocklist
+#: the columns of verdicts; version 0.1.0 had another name for the blocklist
 RULE = {"rule": "replace(r.rule, 'black_list', 'blocklist')"}
 #: Hosts and robots.txt are shared: rows that the other server has already stay as they are.
 SHARED = (

@@ -44,7 +44,7 @@ FROM was WHERE u.id = was.id RETURNING was.status
 """  # noqa: S608 - the states are constants
 
 
-#: of the addresses of a loop that by which it was entered, if it has a try left
+#: the address of a loop by which it was entered, if it has a try left
 ENTRY = f"""
 SELECT id FROM crawling_url WHERE id = ANY(%s) AND state = '{UrlState.SUCCEEDED}' AND attempts < %s
 ORDER BY redirects, id LIMIT 1

@@ -68,7 +68,7 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
     return {wanted_id: pages[page_id] for wanted_id, page_id in found.items() if page_id in pages}
 
 
-#: of each URL the latest times that its server was asked, and the page whose record has the
+#: for each URL the latest times that its server was asked, and the page whose record has the
 #: document
 CHECKS = """
 SELECT mine.id, checked.fetched_at, checked.digest, checked.page
@@ -89,7 +89,7 @@ MOST_CHECKS = 20
 
 
 class PlannedVisit(NamedTuple):
-    #: of the run's URL
+    #: the id of the run's URL
     id: int
     modified_at: datetime | None
     next_at: datetime

@@ -22,7 +22,7 @@ class OutcomeLog:
 
     def __init__(self) -> None:
         self._hosts: set[str] = set()
-        #: those of a batch that is not known to be committed
+        #: the hosts told of in a batch that is not known to be committed
         self._told: set[str] = set()
 
     def tell(

@@ -37,7 +37,7 @@ class Scope:
     max_depth: int | None
     #: the names of the seeds' hosts
     names: frozenset[str] = frozenset()
-    #: of a scope of directories, seeds that end without a slash, like `example.org/manual`: each
+    #: the seeds of a scope of directories that end without a slash, like `example.org/manual`: each
     #: stands for the directory that it is in until it redirects to its own
     files: frozenset[str] = frozenset()
 

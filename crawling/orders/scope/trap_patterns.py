@@ -41,9 +41,9 @@ MOST_SEGMENTS = 20
 MOST_REPEATS = 4
 #: so many different parameters often narrow a list down, each in turn
 MOST_PARAMETERS = 4
-#: a list is narrowed down, sorted or turned over by so many parameters at once,
+#: the parameters that narrow down, sort or turn over a list at once
 LEAST_COMBINED = 2
-#: of which so many are looked at
+#: the combinations of them that are looked at
 MOST_COMBINED = 20
 #: characters of its path that a pattern shows
 MOST_OF_A_PATH = 200
@@ -54,15 +54,16 @@ LONGEST_URL = 1024
 #: few sites have pages of a calendar so many years from now
 YEARS_AHEAD = 2
 FIRST_YEAR = 1990
-#: a pattern is judged by its yield once so many of its pages were fetched,
+#: the pages of a pattern that are fetched before it is judged by its yield
 PROBE_PAGES = 50
-#: or fewer, if it looks endless,
+#: the same, if it looks endless
 SUSPICIOUS_PROBE_PAGES = 12
-#: and is suspicious if a smaller share of them held anything new
+#: the share of pages with anything new below which a pattern is suspicious
 LEAST_YIELD = 0.1
-#: and if of the latest so many at least half led to more of its kind: what ends is no trap
+#: the latest URLs of which at least half must lead to more of its kind: a pattern that ends is no
+#: trap
 LATEST = 20
-#: of the addresses that differ by what looks like a session's id, so many are not suspicious
+#: the addresses that may differ by a likely session id without being suspicious
 MOST_SESSIONS = 2
 
 #: a directory's name is an id if it has so many letters and digits, and so many numbers among them,
@@ -113,7 +114,7 @@ REASONS = {
     "yield": f"of {PROBE_PAGES} or more pages",
     **WIDE_REASONS,
 }
-#: of every other pattern that is held
+#: the reason for every other pattern that is held
 POOR = (
     f"fewer than {LEAST_YIELD:.0%} of its fetched pages held anything new, and they lead to ever "
     "more"

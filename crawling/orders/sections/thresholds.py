@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from crawling.orders.fields import MEGABYTES, MIB, NUMBER, Bytes, Question
 
-#: of fewer URLs a share says nothing
+#: A share of fewer URLs says nothing.
 LEAST_ENDED = 20
 DAY_MINUTES = 24 * 60
 

@@ -39,7 +39,7 @@ from crawling.runs.seed_checks import (
 from crawling.web.addresses import BadUrl, read_address
 
 LONGEST_NAME = 100
-#: of a name that gets a suffix, characters that are kept
+#: the characters that are kept of a name that gets a suffix
 STEM = 90
 
 

@@ -59,7 +59,7 @@ OF_THE_CRAWL = (
     "idle_only",
     "team",
 )
-#: of the part about reuse; others are what the archive of a live run is written by
+#: the fields about reuse; the archive of a live run is written by the others
 REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
 #: fields that may be edited of the order's parts, by column
 EDITED_PARTS = {

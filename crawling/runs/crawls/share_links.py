@@ -26,7 +26,7 @@ from crawling.installation.permissions import may_still_share
 from crawling.models import CrawlJob, ShareLink
 
 USUAL_DAYS, MOST_DAYS = 7, 90
-#: of a crawl, that have not expired
+#: the links of a crawl that have not expired
 MOST_LINKS = 20
 #: the time of use is kept no finer than this, so that a page that is reloaded does not write
 OPENED_EVERY = timedelta(minutes=1)

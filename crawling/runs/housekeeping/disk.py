@@ -32,7 +32,7 @@ class DiskSpace:
     machine: str
     total: int
     free: int
-    #: those of this machine
+    #: the archive files of this machine
     archive: int
     #: may be on another disk
     database: int

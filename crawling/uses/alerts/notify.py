@@ -52,7 +52,7 @@ MINUTE = timedelta(minutes=1)
 WAIT = "wait/"
 #: alerts for waits in one round; the rest follow in the next
 AT_A_TIME = 20
-#: of its run's order, for a request; null: none are too many
+#: the path from a request to its run's order; null means that none are too many
 ORDERED = "process__run_process__run__crawl__thresholds"
 ALLOWED_MINUTES = Case(
     When(

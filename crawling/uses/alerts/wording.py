@@ -132,7 +132,7 @@ class ListenerOrder(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=ONE_LINE)]
     url: Annotated[str, Field(max_length=2000)]
     events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
-    #: of a webhook; a mailbox is sent a letter
+    #: the format of a webhook; a mailbox is sent a letter
     message_format: MessageFormat = MessageFormat.JSON
     is_on: bool = True
 

@@ -29,7 +29,7 @@ class Checkpoint:
     job: BackgroundJob
     #: the moment whose state it holds; None: it was not taken
     taken_at: datetime | None = None
-    #: that has the directory
+    #: the machine that has the directory
     machine: str = ""
     directory: str = ""
     bytes: int = 0

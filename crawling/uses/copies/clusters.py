@@ -23,17 +23,17 @@ from crawling.web.simhash import LEAST_BYTES, NEAR_BITS
 #: two simhashes that differ in NEAR_BITS bits share one of so many bands
 BANDS = NEAR_BITS + 1
 BAND_BITS = 64 // BANDS
-#: that share a band: each is compared, and more would take the job too long
+#: the pairs that share a band: each is compared, and more would take the job too long
 MOST_PAIRS = 100_000_000
 #: pages of all runs together, whose rows have to be in memory
 MOST_PAGES = 2_000_000
 #: memory that finding them takes: what SciPy and any run take, and bytes of a page
 LEAST_MIB, BYTES_OF_A_PAGE = 64, 250
-#: of a cluster that are listed
+#: the pages of a cluster that are listed
 LISTED = 10
 SIMHASH_BITS = 64
-#: of a page: id, run, the first 64 bits of the content's SHA-256, simhash, and what makes it the
-#: best of a cluster: links from the seeds, characters of its address
+#: the columns of a page: id, run, the first 64 bits of the content's SHA-256, simhash, and the
+#: marks of the best of a cluster: links from the seeds, characters of its address
 PAGES = """
 SELECT p.url_id, p.run_id, ('x' || encode(substring(p.digest FOR 8), 'hex'))::bit(64)::bigint,
     p.simhash, u.depth, length(u.url)

@@ -19,7 +19,7 @@ from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
 #: a user waits, so no longer; a shift that others wait for ends within its slice of a minute
 GRANT_SECONDS = 45.0
-#: of a supplied text
+#: the largest supplied text
 MOST_BYTES = 1024 * 1024
 LEAST_WORDS = 5
 CLUSTERS = TypeAdapter(Clusters)

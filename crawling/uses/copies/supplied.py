@@ -22,7 +22,7 @@ from crawling.web.simhash import ALIKE_BITS, simhash
 
 #: a shared passage has as many words or more
 LEAST_WORDS = 5
-#: of longer texts the beginnings are compared
+#: the words that are compared; of longer texts the beginnings are
 MOST_WORDS = 100_000
 #: characters of a passage that are shown, from its beginning and its end
 MOST_SHOWN = 1_500

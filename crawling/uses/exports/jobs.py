@@ -30,7 +30,7 @@ class Package(Protocol):
         ...
 
 
-#: of a run, or of the latest run of a crawl, and for when it was asked for
+#: from a run, or the latest run of a crawl, and the time of the request to its package
 PackageOf = Callable[[Run, datetime], Package]
 
 

@@ -91,15 +91,15 @@ class LayoutWriter:
 class RunExport:
     """A run as one file, of which only what is not in the archive is stored."""
 
-    #: of its job
+    #: the id of its job
     id: int
     #: or the latest of the crawl then
     run: Run
-    #: of what is stored
+    #: the name of the stored file
     name: str
     asked_at: datetime
     pages: int
-    #: of the whole file
+    #: the size of the whole file
     bytes: int
     layout: Layout
 

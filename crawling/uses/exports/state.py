@@ -76,11 +76,11 @@ class ExportState:
 
     run: Run
     kind: JobKind
-    #: that can be given out
+    #: the file that can be given out
     file: RunExport | None
     #: whether the run has archived more since that was asked for
     is_outdated: bool
-    #: that makes one
+    #: the job that makes one
     under_way: BackgroundJob | None
     #: why the last one is not there
     trouble: str

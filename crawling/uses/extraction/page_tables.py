@@ -20,12 +20,12 @@ from crawling.web.documents.html import TYPES
 from crawling.web.documents.markup import attribute, text_of
 from crawling.web.documents.tree import parse_html
 
-#: of a page; where one of them ends a table, its beginning is kept
+#: the tables of a page; where this limit falls within a table, its beginning is kept
 MOST_TABLES = 200
 MOST_CELLS = 100_000
-#: of all cells, as JSON
+#: the bytes of all cells, as JSON
 MOST_BYTES = 3 * 1024 * 1024
-#: of a cell, in characters
+#: the characters of a cell
 MOST_CELL = 2_000
 #: characters of all tables that are read; those of tables in tables count with each
 MOST_TEXT = 8 * 1024 * 1024
@@ -165,7 +165,7 @@ class StoredTable:
     number: int
     caption: str
     rows: list[list[str]]
-    #: it has more rows or longer texts than are read
+    #: whether it has more rows or longer texts than are read
     is_cut: bool
 
     @property

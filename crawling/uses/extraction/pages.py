@@ -36,7 +36,7 @@ from serving.downloads import Download, cell_file, send
 from serving.requests import asked_text, render_live
 
 ROWS = 200
-#: of rules in an address
+#: the characters of rules in an address
 LONGEST = 5_000
 #: why a crawl that was never started has nothing here
 HAS_NO_PAGES = "nothing was taken out of its pages yet"

@@ -23,7 +23,7 @@ from crawling.uses.extraction.page_tables import FoundTable, find_tables
 #: the latest pages are read, for this long at the most: a user waits
 MOST_PAGES = 20
 MOST_SECONDS = 20.0
-#: of a page and a rule, with their beginnings; all are counted
+#: the values of a page and a rule that are shown, with their beginnings; all are counted
 MOST_VALUES = 5
 MOST_LENGTH = 300
 

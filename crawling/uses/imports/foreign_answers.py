@@ -64,8 +64,7 @@ class ForeignAnswer:
     address: Address
     at: Moment
     server: str
-    #: of what a crawler noted beside answers, the URL that it is about; empty: it is about none.
-    #: None: it is an answer
+    #: the URL that a note beside answers is about; empty if it is about none. None for an answer
     about: str | None = None
     #: empty: it is a document alone
     head: bytes = b""
@@ -73,15 +72,15 @@ class ForeignAnswer:
     status: int = 0
     payload: IO[bytes] = field(default_factory=BytesIO)
     size: int = 0
-    #: of the record
+    #: the type that the record states
     content_type: str = ""
     is_cut_short: bool = False
-    #: of a revisit record
+    #: the reference of a revisit record
     reference: Reference | None = None
     is_not_modified: bool = False
-    #: of the payload, as the file states it
+    #: the digest of the payload, as the file states it
     digest: str = ""
-    #: those that it has, in hexadecimal digits, with its transfer codings and without
+    #: the digests that it has, in hexadecimal digits, with its transfer codings and without
     digests: frozenset[str] = frozenset()
     request: bytes = b""
     concurrent: frozenset[str] = frozenset()

@@ -34,14 +34,14 @@ from crawling.uses.imports.unpacked_bytes import (
 )
 from crawling.web.document_stream import DocumentStream
 
-#: of a request, which is kept in memory until its answer has been read
+#: the largest request that is kept in memory until its answer has been read
 MOST_REQUEST = 256 * 1024
 #: requests without an answer, and answers without a request, that wait for one another
 MOST_WAITING = 16
 #: how much more than its own size a file may unpack to, so that none is read for ever
 MOST_RATIO, FREE_BYTES = 100, 1024**3
 ZIP = b"PK\x03\x04"
-#: of names; Heritrix has the last two while it writes, Common Crawl those before them
+#: the endings of names; Heritrix has the last two while it writes, Common Crawl those before them
 ARCHIVES = (
     *(".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"),
     *(".wet.gz", ".wat.gz", ".gz.open", ".warc.open"),

@@ -19,7 +19,7 @@ from crawling.uses.imports.unpacked_bytes import PADDING, UnpackedBytes
 from crawling.web.document_stream import new_spool
 
 PIECE_BYTES = 64 * 1024
-#: of all lines of a header: there are URLs of a megabyte
+#: the bytes of all lines of a header: there are URLs of a megabyte
 MOST_HEADER = 2 * 1024 * 1024
 #: between records; a line with which one begins is shorter, but for ARC files
 LONGEST_LINE = 64 * 1024
@@ -68,7 +68,7 @@ class ForeignRecord:
     is_spoilt: bool = False
     has_stated_digest: bool = True
     is_arc: bool = False
-    #: of the file, for the identity that a record gets that has none
+    #: the name of the file, for the identity of a record that has none
     name: str = ""
 
     @property

@@ -26,15 +26,15 @@ class ArchiveImport:
     state: str
     #: their names
     files: list[str]
-    #: of the crawl
+    #: the name of the crawl
     name: str
-    #: of all its files
+    #: the bytes of all its files
     bytes: int
-    #: of them, by the latest job
+    #: the bytes that the latest job has read
     read_bytes: int = 0
     #: found in what was read
     answers: int = 0
-    #: of the run
+    #: the pages of the run
     pages: int = 0
     #: how many records are not in the run, by the reason
     left_out: dict[str, int] = field(default_factory=dict)

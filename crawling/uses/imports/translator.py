@@ -71,7 +71,7 @@ OF_A_FURTHER_RECORD = (
 class Translation:
     folder: Path
     names: list[str]
-    #: of the first file; known beforehand, so that an import can be recognised
+    #: the namespace of the first file; known beforehand, so that an import can be recognised
     namespace: str
     files: list[dict[str, Any]] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)

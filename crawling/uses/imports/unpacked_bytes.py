@@ -52,7 +52,7 @@ OTHERS = {
 
 #: where the header of the first file has it (POSIX pax)
 TAR, TAR_AT = b"ustar", 257
-#: of a file, which tell how it is packed
+#: the beginning of a file, which shows how it is packed
 START_BYTES = 512
 
 UNPACKABLE = (zlib.error, zstd.ZstdError)
@@ -88,7 +88,7 @@ class UnpackedBytes:
         self._parts = _parts_of(file)
         self._data, self._at = b"", 0
         self._is_at_end = False
-        #: of the member, or of the first byte that was not read
+        #: the place of the member, or of the first byte that was not read
         self._offset, self._is_packed = 0, False
         self._waiting: Gap | PackedMember | None = None
 
@@ -334,9 +334,9 @@ class _PackedBytes:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        #: of `_data`, what is before `_at` was read
+        #: the bytes at hand; those before `_at` were read
         self._data, self._at = b"", 0
-        #: of the first byte of `_data`
+        #: the place of the first byte of `_data`
         self._begin = 0
 
     @property

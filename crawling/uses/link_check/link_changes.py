@@ -16,7 +16,7 @@ from crawling.models import Run
 
 #: pages at a time in files
 SLICE = 200
-#: of files
+#: the columns of files
 CHANGE_COLUMNS = (
     "page",
     "change",

@@ -56,7 +56,7 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.MALFORMED: find_malformed,
     ProblemKind.HTML: find_markup_errors,
 }
-#: of a kind and run
+#: the problems of a kind and run that are compared
 MOST_COMPARED = 20_000
 #: XML 1.0 has no place for these
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -13,7 +13,7 @@ from crawling.models import Run
 from crawling.web.addresses import fingerprint
 from serving.listing.columns import Column
 
-#: of an address, those that its row names; `list_links` has all
+#: the sources of an address that its row names; `list_links` has all
 MOST_SOURCES = 20
 FIRST = """count(*), arg_min({{'page': page,
     'fragment': fragment, 'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor,

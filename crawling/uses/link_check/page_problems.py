@@ -24,7 +24,7 @@ from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is
 SLICE = 5_000
 #: titles are counted through all pages of a run
 LONGEST_SECONDS = 10
-#: of a list: it may be short then
+#: the slices of a list that are read; it may be short then
 MOST_SLICES = 4
 PERMANENT = (301, 308)
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -39,7 +39,7 @@ SELECT links.page_id, count(*) FROM links JOIN wanted ON wanted.page_id = links.
 WHERE element = 'link' AND list_contains(string_split(rel, ' '), 'canonical')
 GROUP BY links.page_id HAVING count(*) > 1
 """
-#: of pages that prefer another address only what is missing counts
+#: Pages that prefer another address count only for what is missing.
 REPEATED = """
 SELECT id, url, words, pages FROM (
     SELECT u.id, u.url, p.{column} AS words, p.canonical IN ('', u.url) AS is_own,
@@ -50,7 +50,7 @@ SELECT id, url, words, pages FROM (
 ) pages WHERE (words = '' OR pages > 1 AND is_own) AND id > %(after)s ORDER BY id LIMIT %(most)s
 """
 HTML = ("text/html", "application/xhtml+xml")
-#: of one page, in its place in the list
+#: a problem of one page, in its place in the list
 Judged = tuple[Page, LinkProblem]
 #: ACME clients renew a certificate of 90 days when a third of them is left
 SOON = timedelta(days=30)

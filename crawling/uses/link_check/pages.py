@@ -61,7 +61,7 @@ LISTS = {
     "media": "Media",
     "hosts": "Linked hosts",
 }
-#: of the files of problems
+#: the formats of the files of problems
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 
@@ -208,7 +208,7 @@ urlpatterns = [
 ]
 
 
-#: that a shared page shows
+#: the problems that a shared page shows
 PROBLEMS = 200
 
 

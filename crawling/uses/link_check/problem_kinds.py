@@ -96,7 +96,7 @@ OF_LINKS = {
 }
 
 
-#: of the links to an address; "all" leads to the others
+#: the links to an address that its row names; "all" leads to the others
 SOURCES_TOLD = 3
 
 
@@ -123,5 +123,5 @@ class LinkProblem:
         return host_of(self.url)
 
 
-#: and the key behind which more follow
+#: the problems, and the key behind which more follow
 Found = tuple[list[LinkProblem], str | None]

@@ -49,7 +49,7 @@ HOSTS = """
 SELECT target_host, count(*) FROM links WHERE target_host > $after
 GROUP BY target_host ORDER BY target_host LIMIT $most
 """
-#: of those whose fingerprints have these last bits
+#: the targets whose fingerprints have these last bits
 TARGETS_OF_HOSTS = """
 SELECT target_host, count(DISTINCT target_fingerprint) FROM links
 WHERE target_host BETWEEN $first AND $last AND target_fingerprint & $mask = $bits

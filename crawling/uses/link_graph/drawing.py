@@ -23,7 +23,7 @@ SELECT name, pages, in_links, out_links, drawing FROM drawn_nodes
 WHERE kind = 'host' AND contains(name, lower($text))
 ORDER BY in_links + out_links DESC, name LIMIT $most
 """
-#: of the drawing, in its own unit, and what is free around it
+#: the size of the drawing, in its own unit, and the margin around it
 WIDTH, HEIGHT, MARGIN = 1000, 700, 30
 #: nodes with the most links, whose names are written beside them; the table has all
 NAMED = 25
@@ -37,7 +37,7 @@ class DrawnNode:
 
     node: int
     kind: str
-    #: of the host or domain; empty: of the rest
+    #: the name of the host or domain; empty for the rest
     name: str
     hosts: int
     pages: int
@@ -130,13 +130,13 @@ class HostDrawing:
 
     number: int
     nodes: Sequence[DrawnNode]
-    #: those with the most links, which come last
+    #: the lines with the most links, which come last
     lines: Sequence[DrawnLine]
     #: pairs of its nodes that are joined
     joined: int
     #: the drawing that has its hosts as one node; None: of all hosts
     within: int | None
-    #: whose hosts it shows; empty: all
+    #: the words of the hosts shown; empty for all
     words: str
 
     @property

@@ -35,14 +35,14 @@ from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_s
 #: the same drawing comes out each time
 SEED = 20
 STEPS = 150
-#: of what stands beneath the others, since no line leads to it; as few columns as FEW have room
-#: for names
+#: the grid of nodes beneath the others, to which no line leads; as few columns as FEW have room for
+#: names
 COLUMNS, FEW_COLUMNS, FEW, ROW = 30, 5, 25, 0.05
 #: how much of a place is its rank among the others: it spreads what is crowded
 SPREAD = 0.6
 #: the name of the sums of links
 SUMS = "drawn-sums"
-#: that are laid out in a step: two seconds of a processor at most
+#: the drawings that are laid out in a step: two seconds of a processor at most
 DRAWINGS = 20
 NODE_COLUMNS = (
     *("drawing", "node", "kind", "name", "hosts", "pages"),
@@ -108,7 +108,7 @@ class _DrawnHosts:
         rows = drawn_hosts(graph)
         names, domains, *counts = zip(*rows, strict=True) if rows else ([], [], [])
         self.hosts, self.number = Hosts(names, domains), len(rows)
-        #: of each host, pages, links to it and from it
+        #: for each host: pages, links to it and from it
         self.counts = np.array(counts)
 
     def drawings(self) -> Iterator[Drawing]:

@@ -34,7 +34,7 @@ class Node:
     """A host, the hosts of a domain, or the rest."""
 
     kind: NodeKind
-    #: of the host or domain; empty: of the rest
+    #: the name of the host or domain; empty for the rest
     name: str
     #: by number, those with the most links first
     hosts: Sequence[int]
@@ -132,7 +132,7 @@ class HostNodes:
 
     def __init__(self, hosts: int, drawings: Iterable[Drawing]) -> None:
         self._drawings, self._nodes = (np.zeros(hosts, np.int64) for _ in range(2))
-        #: of each drawing, the one that opens it, its node there, and how many lead to it
+        #: for each drawing: the one that opens it, its node there, and the number of links to it
         above: dict[int, tuple[int, int, int]] = {0: (0, 0, 0)}
         for one in drawings:
             depth = above[one.number][2] + 1

@@ -24,7 +24,7 @@ from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
 LEADING = "element IN ('a', 'area', 'iframe', 'frame', '')"
 #: pages are read so many at a time, and their links as many at a time; a page more may go beyond
 SLICE, SLICE_LINKS = 20_000, 500_000
-#: that a page counts for at least, so that a slice has at most SLICE pages
+#: the links that a page counts for at least, so that a slice has at most SLICE pages
 LEAST_LINKS = SLICE_LINKS // SLICE
 #: links of a run that are read; of more the arrays would need several GB
 MOST_LINKS = 60_000_000

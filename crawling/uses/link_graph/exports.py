@@ -25,7 +25,7 @@ EDGES = {
     "pages": ("SELECT source, target FROM links", ()),
     "hosts": ("SELECT source, target, links FROM host_links", ("links",)),
 }
-#: of attributes that are no text
+#: the types of attributes that are no text
 NUMBERS = {"pagerank": "double", "hub": "double", "authority": "double"}
 TEXTS = ("url", "host", "domain")
 #: characters that are written at a time

@@ -22,7 +22,7 @@ from crawling.uses.link_graph.steps import NOTHING, Step, merge_step, slice_file
 SLICE = 50_000
 #: stored as multiples of the mean
 RANKS = ("pagerank", "hub", "authority")
-#: of each kind, the largest
+#: the components of each kind, the largest first
 MOST_COMPONENTS = 10_000
 PAGES = """
 SELECT page_id, url::VARCHAR AS url, split_part(split_part(url, '://', 2), '/', 1) AS host,

@@ -50,7 +50,7 @@ class RankedPage:
         ),
     ]
     strong: Annotated[int, Column("number of its strongly connected component; 1: the largest")]
-    #: of the answer; None: the page is not stored any more
+    #: the status of the answer; None if the page is not stored any more
     status: Annotated[int | None, Column(label="Status", is_stored=False)]
     title: Annotated[str, Column(is_stored=False)]
 
@@ -114,7 +114,7 @@ def _with_answers(pages: list[RankedPage]) -> list[RankedPage]:
     return [replace(page, status=status, title=title) for page, (status, title) in told]
 
 
-#: of a component like weak-1
+#: a part of a component's name like weak-1
 PART = "split_part($component, '-', {})"
 PAGES = RowList(
     RankedPage,

@@ -12,16 +12,16 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, bicgstab, s
 from crawling.base.errors import CrawlError
 from crawling.uses.link_graph.edges import Edges
 
-#: of connected components
+#: the kinds of connected components
 KINDS = ("weak", "strong")
 #: with this probability the surfer follows a link (Page, Brin, Motwani, Winograd 1999)
 DAMPING = 0.85
-#: of the ranks, beside the largest of their errors
+#: the tolerance of the ranks, beside the largest of their errors
 TOLERANCE = 1e-8
-#: of the solution: of one call, which takes two seconds of a processor for ten million edges, and
-#: in all
+#: the steps of the solution: of one call, which takes two seconds of a processor for ten million
+#: edges, and in all
 STEPS, MOST_STEPS = 3, 500
-#: of the singular value of hubs and authorities, and restarts after which there is none
+#: the tolerance of the singular value of hubs and authorities, and the most restarts
 HITS_TOLERANCE, MOST_RESTARTS = 1e-6, 300
 
 

@@ -32,7 +32,7 @@ TITLES = {
     "drawing": "Host graph",
     "components": "Components",
 }
-#: of components
+#: the kinds of components
 KINDS = {"weak": "Weakly connected", "strong": "Strongly connected"}
 
 

@@ -27,11 +27,11 @@ STORED = f"SELECT sum(committed_length) FROM {ArchiveFile._meta.db_table}"  # no
 class InstallationRates:
     """The measured rates, under the names of `PlannedCrawl`; None if nothing was measured yet."""
 
-    #: of the fastest minute in twenty
+    #: the rate of the fastest minute in twenty
     worker_pages_per_second: float | None
     #: over the last day
     page_kilobytes: float | None
-    #: of all runs that have an archive
+    #: the share over all runs that have an archive
     stored_percent: float | None
 
     def as_input(self) -> dict[str, float]:

@@ -18,7 +18,7 @@ from crawling.orders.order import sentence_for
 
 DAY_SECONDS = 86_400
 MONTH_DAYS = 30
-#: of a URL or a document
+#: the bytes for the checksum of a URL or a document
 CHECKSUM_BYTES = 8
 #: the memory of the DNS cache for a name in use (`python -m benchmarks.dnscache.costs`)
 DNS_NAME_BYTES = 440

@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: of the logarithm of the likelihood: half of the 95 % quantile of chi-squared
+#: the drop of the logarithm of the likelihood: half of the 95 % quantile of chi-squared
 DROP = 1.92
-#: of the prior, in the interval
+#: the share of the prior in the interval
 PRIOR_SHARE = 0.5
-#: of the logarithm's interval; its power is far from what a number holds
+#: the widest interval of the logarithm; its power is far from the largest number
 WIDEST = 300.0
 #: Newton's method gains from the left at least a factor of two a step, and at the end squares its
 #: error
 MOST_STEPS = 100
 PRECISE = 1e-12
-#: of the logarithm of an end of the interval
+#: the precision of the logarithm of an end of the interval, and the longest step
 PRECISE_END, LONGEST_STEP = 1e-6, 3.0
 
 

@@ -71,13 +71,13 @@ class RevisitRow:
     next_at: Annotated[datetime, Column("the first run after it requests the page")]
 
 
-#: of a file
+#: the columns of a file
 COLUMNS = [name for name in columns_of(RevisitRow) if name != "id"]
 
 
 @dataclass(frozen=True)
 class CrawlFreshness:
-    #: of the order; 0: it has no budget, and nothing is planned
+    #: the visits that the order allows; 0 if it has no budget, and nothing is planned
     visits_a_day: int
     policy: str
     #: None: no run has ended since, or the job is not done

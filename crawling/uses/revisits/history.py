@@ -20,11 +20,11 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.revisits.change_rate import Visits
 
-#: of a crawl, the latest
+#: the latest runs of a crawl
 MOST_RUNS = 1000
 #: among which a complete one is sought
 LATEST = 10
-#: of a page, the latest; a change of the rate is noticed the later, the more there are
+#: the latest visits of a page; a change of the rate is noticed the later, the more there are
 MOST_VISITS = 50
 ROWS_AT_A_TIME = 5_000
 

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 #: its name; an index with other fields, or words in another form, gets another and is made anew
 FOLDER = "search-2"
-#: those of earlier versions, which go then
+#: the folders of earlier versions, which go then
 FORMER_FOLDERS = ("search-1",)
 #: in the folder; it outlasts the index's own files
 LOCK_NAME = f"writer{LOCK}"

@@ -34,7 +34,7 @@ from crawling.web.words import separated
 
 logger = logging.getLogger(__name__)
 
-#: of the writer: it holds so much before it writes a segment
+#: the memory of the writer: it holds so much before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024
 
 

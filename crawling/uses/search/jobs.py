@@ -97,7 +97,7 @@ INDEXING = JobKind(
     due=_unindexed,
     kept=KEPT_HOUR,
 )
-#: it does the work of all abandoned parts
+#: the job that does the work of all abandoned parts
 FORGETTING = JobKind(
     name="forgotten-texts",
     label="removal of texts from the search index",

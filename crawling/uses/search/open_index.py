@@ -31,7 +31,7 @@ class IndexView:
     searcher: tantivy.Searcher
     #: the ids of the runs that it has pages of
     runs: frozenset[int]
-    #: those of fields that are not empty
+    #: the languages of fields that are not empty
     languages: Sequence[str]
 
 

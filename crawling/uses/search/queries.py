@@ -16,7 +16,7 @@ from crawling.base.errors import BadOrder
 from crawling.uses.search.schema import PARTS, analyzers, field_of
 from crawling.web.content.normal_text import searched_form
 
-#: of a query; each is asked of every field
+#: the words of a query; each is asked of every field
 MOST_WORDS = 32
 OR, NOT, QUOTE = "OR", "-", '"'
 #: quotation marks that keyboards and editors put in the place of "

@@ -35,7 +35,8 @@ LIMITS = (
     f"Of an HTML page the first {OF_HTML:,} characters of its text are searched, of other "
     f"documents the first {OF_OTHERS:,}."
 )
-#: of a page that is shown; a crawl's whole order would take longer to read than a search
+#: the fields of a page that are shown; a crawl's whole order would take longer to read than a
+#: search
 SHOWN = ("title", "content_type", "fetched_at", "url__url", "run__number", "run__crawl__name")
 #: the fields by which the pages found are counted, and the most values of each
 COUNTED = {"crawl": 10, "host": 10, "type": 10, "month": 12, "language": 10}

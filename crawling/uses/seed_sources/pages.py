@@ -24,7 +24,7 @@ from crawling.uses.seed_sources.sources import (
 )
 from serving.access import AuthenticatedRequest, authenticated
 
-#: of minutes, as they are typed
+#: the digits of minutes, as they are typed
 MOST_DIGITS = 10
 
 

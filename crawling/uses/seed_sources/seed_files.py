@@ -20,7 +20,8 @@ class SeedsUnreadable(CrawlError):
     """The source cannot be read now; it is read again at its next turn."""
 
 
-#: of files that were read; beside each one whose addresses were refused in part, the sentences
+#: the state of files that were read; one whose addresses were refused in part has the sentences
+#: beside it
 READ = "read"
 REFUSED_SUFFIX = ".refused.txt"
 #: bytes of a file's name that are kept, the last

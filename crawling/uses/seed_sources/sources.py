@@ -15,7 +15,7 @@ from crawling.models import CrawlJob, SeedSource, SeedSourceKind
 from crawling.orders.seeds import read_typed
 from crawling.web.addresses import WEB, BadUrl
 
-#: of a crawl
+#: the sources of a crawl
 MOST_SOURCES = 20
 #: minutes from one reading to the next, of a feed and of a folder: a feed is asked of a stranger
 SHORTEST = {SeedSourceKind.FEED: 5, SeedSourceKind.FOLDER: 1}

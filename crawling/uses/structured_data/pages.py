@@ -37,7 +37,7 @@ from serving.requests import asked_text
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no structured data"
 ROWS = 50
-#: of filters
+#: the characters of filters
 LONGEST = 5000
 
 
@@ -113,7 +113,7 @@ urlpatterns = [
 ]
 
 
-#: of a stored page, as files
+#: the tables of a stored page that are linked as files
 TABLES_LINKED = 20
 
 

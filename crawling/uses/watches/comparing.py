@@ -40,10 +40,10 @@ WATCHES_PAGE = "/crawls/{}/watches/"
 MOST_COMPARED = 2_000
 #: findings of one watch that a run adds
 MOST_FOUND = 200
-#: that are kept of one watch
+#: the events that are kept of one watch
 KEPT = 1_000
 MOST_LINES = 200
-#: of the diff in a message, and URLs in its sentence
+#: the characters of the diff in a message, and the URLs in its sentence
 MOST_TOLD, URLS_TOLD = 2_000, 5
 REST_TOLD = "… The rest of the diff is on the page of the watch."
 NUMBER = re2.compile(r"\d+(?:[.,:/-]\d+)*")

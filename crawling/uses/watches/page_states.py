@@ -29,7 +29,7 @@ class Answer(NamedTuple):
     #: SHA-256 of the content; None: not known
     digest: bytes | None
     fingerprint: int
-    #: of a redirect
+    #: the target of a redirect
     target: str
 
     def is_same(self, other: Answer) -> bool:

@@ -21,7 +21,7 @@ from crawling.web.expressions import check_expressions
 
 LONGEST_TEXT = 5_000
 LONGEST_SELECTOR = 500
-#: of a crawl
+#: the watches of a crawl
 MOST_WATCHES = 50
 #: expressions of one watch, and characters of each
 MOST_IGNORED, LONGEST_IGNORED = 20, 500

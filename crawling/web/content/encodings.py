@@ -19,7 +19,7 @@ import turbohtml.detect  # has the codecs
 
 UTF_8 = "UTF-8"
 REPLACEMENT = "replacement"
-#: of these each byte is a character
+#: bytes that begin a character of several bytes
 LEADS = range(0x81, 0xFF)
 TRAILS = range(0x30, 0xFF)
 MULTI_BYTE = {
@@ -32,7 +32,7 @@ MULTI_BYTE = {
     "Shift_JIS": [*range(0x81, 0xA0), *range(0xE0, 0xED), *range(0xFA, 0xFD)],
     "EUC-KR": LEADS,
 }
-#: of Big5, which has these twice, the later place (section 5, "index Big5 pointer")
+#: characters that Big5 has twice; the later place counts (section 5, "index Big5 pointer")
 LATER_IN_BIG5 = frozenset("\u2550\u255e\u2561\u256a\u5341\u5345")
 #: for private use once, which later versions of gb18030 have elsewhere (section 10.2.2)
 ONCE_PRIVATE = {

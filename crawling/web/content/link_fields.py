@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-#: of all fields together
+#: the links of all fields together
 MOST_LINKS = 200
 MOST_CHARACTERS = 64 * 1024
 #: a link's target, and a parameter with its value (RFC 8288, section 3; RFC 9110, section 5.6)

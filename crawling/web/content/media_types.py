@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from crawling.web.document_stream import GZIP_MAGIC
 
-#: of a document, which is looked at: the standard asks for 1,445; comments and processing
-#: instructions may stand before the root of XML
+#: the beginning of a document that is looked at: the standard asks for 1,445 bytes; comments and
+#: processing instructions may stand before the root of XML
 START_BYTES = 4096
 HEADER_BYTES = 1445
 #: characters of a Content-Type that are read
@@ -39,7 +39,7 @@ OCTETS, TEXT, HTML, XML = "application/octet-stream", "text/plain", "text/html",
 RSS, ATOM = "application/rss+xml", "application/atom+xml"
 #: by these a server says that it does not know (MIME Sniffing, section 7)
 UNKNOWN = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
-#: and by these servers and scripts say that something is to be saved, whatever it is
+#: types by which servers and scripts say that a document is to be saved, whatever it is
 SILENT = UNKNOWN | {
     *(OCTETS, "binary/octet-stream", "application/octetstream", "application/x-octet-stream"),
     *("application/binary", "application/x-binary", "application/download"),

@@ -110,9 +110,9 @@ NO_TEXT = TextFacts("")
 
 
 WORD = re.compile(r"\w++")
-#: of a text in ASCII: all but its words as blanks, in a third of the time
+#: the table that leaves only the words of a text in ASCII, in a third of the time
 NO_WORDS = {code: " " for code in range(128) if not WORD.match(chr(code))}
-#: those with a digit, or longer, are numbers, ids, or made by chance
+#: longer words, and those with a digit, are numbers, ids, or made by chance
 LONGEST_WORD = 23
 #: a text of fewer words may be all in its title
 LEAST_BESIDE_TITLE = 10

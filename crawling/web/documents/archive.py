@@ -14,7 +14,7 @@ from crawling.web.documents.base import Document, DocumentSource, Reader, Trunca
 
 TYPES = ("application/gzip", "application/x-gzip")
 CHUNK_BYTES = 64 * 1024
-#: of these, the packed bytes
+#: the packed bytes that are read at a time
 INPUT_BYTES = 16 * 1024
 #: some servers pack what is packed
 MOST_LAYERS = 2

@@ -120,8 +120,8 @@ NO_METADATA = DocumentMetadata()
 
 
 class LinkNotes(NamedTuple):
-    #: of a feed, a sitemap or a sheet: what is wrong with those that cannot be followed, and how
-    #: many have it
+    #: the faults of addresses in a feed, a sitemap or a sheet that cannot be followed, and how many
+    #: have each
     bad: Mapping[str, int] = {}
     #: when pages that it leads to were changed last, as it states it, by URL
     modified: Mapping[str, datetime] = {}

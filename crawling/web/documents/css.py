@@ -13,7 +13,7 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/css",)
-#: of a longer one the beginning is read
+#: the bytes that are read; of a longer sheet the beginning is
 MOST_BYTES = 4 * 1024 * 1024
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: a string, with its escapes; or the bare text of a url(). Possessive throughout: no second way to

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 import turbohtml
 
-#: of a selector: what cannot be a combinator, beginnings and ends of groups, and combinators
+#: the tokens of a selector: text without combinators, beginnings and ends of groups, and
+#: combinators
 TOKEN = re.compile(
     r"""\\.|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[\[\]]|:has\(\s*+|\(\s*+|\s*+\)|\s*+,\s*+"""
     r"""|\s*+[>+~]\s*+|\s++""",

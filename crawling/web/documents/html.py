@@ -43,9 +43,9 @@ LEADING = {
     ("meta", "content"),
     ("link", "href"),
 }
-#: of `link` elements and `Link` fields, those that name a document rather than a sheet, a font or
-#: an icon: hyperlinks of the HTML Standard (section 4.6.7), those of HTML 4.01 (section 6.12), and
-#: other parts of a series that IANA's register has (RFC 8288, section 4.2)
+#: the relations of `link` elements and `Link` fields that name a document rather than a sheet, a
+#: font or an icon: hyperlinks of the HTML Standard (section 4.6.7), those of HTML 4.01 (section
+#: 6.12), and other parts of a series that IANA's register has (RFC 8288, section 4.2)
 PAGE_RELATIONS = frozenset(
     {
         *("alternate", "author", "canonical", "help", "license", "next", "prev", "search"),
@@ -55,7 +55,7 @@ PAGE_RELATIONS = frozenset(
         *("next-archive", "prev-archive"),
     }
 )
-#: of `link` elements, those that a page is shown with
+#: the relations of `link` elements with parts of the page
 SHOWN_RELATIONS = frozenset(
     {"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"}
 )
@@ -92,9 +92,9 @@ SILENCING = frozenset({"nofollow", "none"})
 ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
 UNSEEN = ("script", "style", "noscript", "template", "title")
-#: of a page with fewer, to look whether they are plain takes longer than to read them as all are
+#: Fewer links are read as all are: looking whether they are plain takes longer.
 FEW_LINKS = 4
-#: of a text, which are put together at once: of a longer one the end is not wanted
+#: the pieces of a text that are joined at once: of a longer one the end is not wanted
 PIECES = 1000
 #: a page with scripts, no link, and less text than this is made by its scripts
 LEAST_TEXT = 100

@@ -13,7 +13,7 @@ import turbohtml
 from crawling.web.documents.written_links import written_in
 from crawling.web.links import MOST_LINKS, Links, told_links
 
-#: of a page; a fragment is no longer, either
+#: the ids of a page; a fragment is no longer, either
 MOST_IDS = 20_000
 MOST_ID = 500
 

@@ -13,15 +13,15 @@ import turbohtml
 from crawling.web.documents.base import one_line
 from crawling.web.documents.html import UNSEEN, title_of
 
-#: of a page, in characters; a longer one is found by its beginning
+#: the characters of a page; a longer one is found by its beginning
 MOST_TEXT = 256 * 1024
 MOST_AROUND = 32 * 1024
 MOST_HEADINGS = 4 * 1024
 HEADINGS = ("h1", "h2", "h3")
-#: of each kind; one within the other, each has the text of all behind it
+#: the elements of each kind; where they nest, each has the text of all within it
 MOST_OF_A_KIND = 100
 MAIN = "main, [role=main]"
-#: of a page that marks no main part
+#: the parts around the text of a page that marks no main part
 AROUND = (
     "nav, aside, footer, body > header, [role=navigation], [role=banner], [role=complementary], "
     "[role=contentinfo]"

@@ -23,7 +23,8 @@ from crawling.web.documents.charsets import decoded_pieces
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 #: HTML has an element of this name, which never has content
 LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
-#: of a larger document the beginning is read: its parser takes 40 bytes a byte, and never stops
+#: the bytes that are read; of a larger document the beginning is: its parser takes 40 bytes a byte,
+#: and never stops
 MOST_BYTES = 2 * 1024 * 1024
 #: a document names its kind within so many bytes
 HEAD_BYTES = 16 * 1024
@@ -101,7 +102,7 @@ class XmlBases:
         self.base = attribute(root, BASE) if root else ""
         self._start = _joined(self.base, url)
         self._has_inner = len(stated) > bool(self.base)
-        #: of elements whose base was asked for, and of those around them
+        #: the bases of elements for which they were asked, and of those around them
         self._known: dict[turbohtml.Element, str] = {root: self._start} if root else {}
 
     def whole(self, element: turbohtml.Element, link: str) -> str:

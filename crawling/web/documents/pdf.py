@@ -36,7 +36,7 @@ MOST_BYTES = 32 * 1024 * 1024
 CPU_SECONDS = 8
 #: if the machine is too busy to let the program run
 LONGEST_SECONDS = 15.0
-#: of what the program says, whose links and text have limits of their own
+#: the output of the program; its links and text have limits of their own
 MOST_OUTPUT_BYTES = 32 * 1024 * 1024
 #: programs at a time in a process; the fetch threads of other documents are not kept waiting by
 #: them

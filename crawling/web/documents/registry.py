@@ -39,7 +39,7 @@ from crawling.web.links import MOST_LINKS
 logger = logging.getLogger(__name__)
 
 OURS = "crawling.web.documents."
-#: of the name of a language or a character set
+#: the characters of the name of a language or a character set
 MOST_WORD = 35
 TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+\-]*+/[a-z0-9][a-z0-9!#$&^_.+\-]*+")
 
@@ -78,7 +78,7 @@ MEDIA_TYPES = (
 #: millisecond, and the next documents take all of it again, page by page: with 8 MiB, as a tree of
 #: 600 KB has, a tenth of a crawl's processor time
 LARGE_BYTES = 32 * 1024 * 1024
-#: and so it does before a document of this size, whose tree may need all that the process may have
+#: the size of a document whose tree may need all memory of the process; the same is done before it
 LARGE_BODY = 1024 * 1024
 #: a document that is read in less time has not taken as much; a look would cost small pages 1 %
 QUICK_SECONDS = 0.005

@@ -19,7 +19,7 @@ import turbohtml
 
 from crawling.web.documents.markup import attribute
 
-#: of a block of JSON-LD, in characters; read, it takes 28 bytes of memory a character
+#: the characters of a block of JSON-LD; read, it takes 28 bytes of memory a character
 MOST_BLOCK = 256 * 1024
 #: Characters of all blocks of a page, and of all properties. Each property has the text of all
 #: elements in it, which may be properties, too: a page of 500 KB would have 88 MB of them.

@@ -10,7 +10,7 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
-#: of a longer one the beginning is read
+#: the bytes that are read; of a longer text the beginning is
 MOST_BYTES = 4 * 1024 * 1024
 #: a scheme, and all up to a blank or a mark that no address holds, the quotation marks, brackets
 #: and full-width punctuation of Chinese and Japanese among them; scripts that write no blanks may

@@ -23,7 +23,8 @@ from crawling.web.documents.charsets import (
     utf_16_without_a_mark,
 )
 
-#: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
+#: the bytes that are read; of a larger document the beginning is. Google's crawler reads 2 MB of a
+#: page
 MOST_BYTES = 4 * 1024 * 1024
 SLICE_BYTES = 4096
 #: smaller ones, with fewer tags, are read at once, which is faster: whatever they say, the tree has
@@ -35,7 +36,7 @@ SMALL_BYTES, SMALL_TAGS = 32 * 1024, 1300
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
 MOST_MEMORY_BYTES = 60 * 1024 * 1024
-#: of the processor between two looks at memory, each of which takes as long as 10 KB of a page;
+#: the processor time between two looks at memory, each of which takes as long as 10 KB of a page;
 #: most pages take less
 LOOK_SECONDS = 0.002
 #: the head of a `data:` URL (RFC 2397), which stays, and its content

@@ -75,7 +75,7 @@ LINK_SECONDS = 1e-5
 LOOK_EVERY = 64
 #: neither a parsed document nor a URL has one
 MARK = "\0"
-#: of a block of links
+#: the fields of a block of links
 HEAD_FIELDS = 7
 
 
@@ -83,9 +83,9 @@ class LinkColumns(NamedTuple):
     """The links of one attribute of all elements of a name, in the order of the document."""
 
     urls: list[str]
-    #: of each link its own
+    #: the element of each link
     elements: list[turbohtml.Element]
-    #: of each address the first
+    #: the first element of each address
     first: dict[str, turbohtml.Element]
 
 
@@ -275,7 +275,7 @@ class LinkPlacement:
     def __init__(self, document: turbohtml.Document) -> None:
         self.budget = _Budget()
         self._is_any = any(map(document.find_all, PLACES))
-        #: of `a`: most elements with a link
+        #: the `a` elements: most elements with a link
         self._anchors = self._anchors_in_places(document) if self._is_any else {}
         self._relations = {
             element: element.attr("rel") or "" for element in document.select("a[rel]")

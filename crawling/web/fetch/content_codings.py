@@ -27,12 +27,12 @@ MOST_CODINGS = 3
 #: the most that all codings of one document may give together: so many bytes, and so many times
 #: those that came. One that gives nothing, over others, could else be unpacked for hours.
 MOST_BYTES, MOST_RATIO = 64 * 1024 * 1024, 100
-#: of the processor, for one document
+#: the processor time for one document
 MOST_SECONDS = 5.0
 #: the largest window that RFC 9659 allows, as a power of two
 ZSTD_WINDOW_LOG = 23
 GZIP_MAGIC = b"\x1f\x8b"
-#: of a frame, and of one to be skipped (RFC 8878, sections 3.1.1 and 3.1.2)
+#: the beginning of a frame, and of one to be skipped (RFC 8878, sections 3.1.1 and 3.1.2)
 ZSTD_MAGIC = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 #: bytes by which it is seen whether a coding fits them
 HEAD_BYTES = 64

@@ -22,9 +22,10 @@ from crawling.web.public_suffixes import domain_of, is_literal, is_public_suffix
 #: bytes of a name and its value, and of the value of an attribute (6265bis, sections 5.6 and 5.7)
 LONGEST = 4096
 LONGEST_ATTRIBUTE = 1024
-#: of one domain, as a cookie says it; of more the oldest go (the standard asks for 50 at the least)
+#: the cookies of one domain, as a cookie states it; of more the oldest go (the standard asks for 50
+#: at the least)
 MOST_COOKIES = 100
-#: of a site, which may have many hosts
+#: the cookies of a site, which may have many hosts
 MOST_OF_A_SITE = 300
 #: sites, the latest of which are kept
 MOST_SITES = 2_000

@@ -29,7 +29,7 @@ from crawling.web.statuses import FetchStatus
 DEFAULT_PORT = 21
 #: all replies beside what is fetched
 MOST_REPLY_BYTES = 512 * 1024
-#: of a directory's listing: facts, and a name
+#: the bytes of a line in a directory's listing: facts, and a name
 LONGEST_LINE = 16 * 1024
 #: replies of FTP -> statuses of HTTP; any other refusal is 403, any other trouble 503
 AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}

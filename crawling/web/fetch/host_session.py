@@ -32,7 +32,7 @@ class HostSession:
     """Used by the fetch thread that has the host; it is one at a time."""
 
     cookies: Cookies | None = None
-    #: of the latest 401 of each of its origins (RFC 9110, section 11.5), by origin
+    #: the challenge of the latest 401 of each origin (RFC 9110, section 11.5)
     challenges: dict[str, str] = field(default_factory=dict)
     #: a hash of what the crawl has logged in with; "": it has not
     logged_in_with: str = ""

@@ -158,7 +158,7 @@ class RequestOptions:
     #: for connecting, and for the answer to begin
     timeouts: tuple[float, float] = (5.0, 5.0)
     body: bytes | None = None
-    #: of the body; empty: as it looks
+    #: the type of the body; empty if it follows from the body's looks
     body_type: str = ""
     #: the query has secrets, which no page shows
     hides_query: bool = False

@@ -31,7 +31,7 @@ class FetchTask:
     document_seconds: float
     #: user:password of the order for the host, or empty
     secret: str = ""
-    #: those that administrators allow
+    #: the directories that administrators allow
     directories: Sequence[str] = ()
     #: whether everything is to end
     is_cut: Callable[[], bool] = lambda: False

@@ -30,7 +30,7 @@ from crawling.web.statuses import FetchStatus
 PIECE_BYTES = 16 * 1024
 #: between two looks whether everything is to end
 LOOK_SECONDS = 1.0
-#: of a line that is asked for
+#: the bytes of a line that is asked for
 LONGEST_LINE = 16 * 1024
 
 

@@ -55,8 +55,8 @@ class TransferLimits(NamedTuple):
     #: for one whole answer: a server that sends a little every few seconds, be it headers or body,
     #: must not hold a thread for ever
     answer_seconds: float = 60.0
-    #: of one answer, heads included: a server may send without end what never becomes a body, such
-    #: as answers of status 100 and trailers
+    #: the bytes of one answer, heads included: a server may send without end bytes that never
+    #: become a body, such as answers of status 100 and trailers
     answer_bytes: int = 64 * 1024 * 1024
     #: between two pieces
     read_seconds: float = 5.0

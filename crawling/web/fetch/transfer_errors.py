@@ -26,7 +26,7 @@ FINAL_TLS = re.compile(
 AGAINST_RULES = re.compile(r"chunk hex-length|Malformed encoding|Too large response headers")
 #: CURLE_PROXY and CURLE_TOO_LARGE, which pycurl has no names for
 E_PROXY, E_TOO_LARGE = 97, 100
-#: and CURLE_WEIRD_SERVER_REPLY under its old one
+#: CURLE_WEIRD_SERVER_REPLY under its old name
 E_WEIRD_SERVER_REPLY = pycurl.E_FTP_WEIRD_SERVER_REPLY
 #: answers of a proxy that are about the server behind it: SOCKS5's (RFC 1928, section 6) by
 #: libcurl's numbers, and HTTP's

@@ -16,12 +16,12 @@ from crawling.web.documents.charsets import decode
 from crawling.web.documents.tree import encoding_of, parse_html
 from crawling.web.links import Links
 
-#: of a page with more the first are looked at
+#: the forms of a page that are looked at
 MOST_FORMS = 50
 MOST_ELEMENTS = 20_000
 #: elements that a form can have and send (section 4.10.2, submittable elements)
 SUBMITTABLE = frozenset({"button", "input", "select", "textarea"})
-#: of `input`, states of the `type` that this module distinguishes; any other is a text (4.10.5)
+#: the states of the `type` of `input` that this module distinguishes; any other is a text (4.10.5)
 KINDS = frozenset(
     {
         *("hidden", "search", "tel", "url", "email", "password", "date", "month", "week", "time"),
@@ -67,7 +67,7 @@ class Control:
     """A control as it stands; what a user would change changes here."""
 
     element: turbohtml.Element
-    #: of `input` and `button` the state of its type, else the element's name
+    #: the state of the type of an `input` or `button`, else the element's name
     kind: str
     name: str
     value: str

@@ -99,7 +99,7 @@ class MirrorPackage:
 
     run: Run
     at: datetime
-    #: whose pages it has, the latest first
+    #: the runs whose pages it has, the latest first
     runs: Sequence[Run]
     is_of_crawl: bool = False
     layout: Layout = field(default_factory=Layout)

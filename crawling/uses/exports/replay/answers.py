@@ -41,7 +41,7 @@ GUARD = Path(__file__).with_name("guard.js")
 #: ours at the place of the player's own, which it loads
 SERVICE_WORKER, RELEASED = "/sw.js", "/released-sw.js"
 FRAME = re.compile(r"/run/([1-9][0-9]{0,18})/([a-z0-9-]{1,80}\.wacz)")
-#: of both ends of a range; no file needs more
+#: the digits of both ends of a range; no file needs more
 MOST_DIGITS = 40
 ONLY_GET = "Only GET is answered here."
 NOTHING = "There is nothing here."

@@ -31,7 +31,7 @@ NOT_REACHABLE = (
     "itself. Set REPLAY_URL (docs/settings.md)."
 )
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
-#: of the page that has the player in a frame
+#: the style of the page that has the player in a frame
 STYLE = (
     "html, body { margin: 0; height: 100%; overflow: hidden }"
     " body { display: flex; flex-direction: column; font: 1rem/1.4 sans-serif }"

@@ -36,7 +36,7 @@ from crawling.uses.exports.wacz.search_index import (
     index_line,
 )
 
-#: of the record, compressed: almost all headers are shorter
+#: the bytes of a compressed record that are read for its header: almost all are shorter
 HEAD_BYTES = 16 * 1024
 #: with the longest of URLs, and that of the record to which a revisit refers
 MOST_HEADER = 256 * 1024

@@ -56,7 +56,7 @@ test quick drill: export PYTHONDONTWRITEBYTECODE =
 PYTEST = $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest
 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(PYTEST) -n 6 --dist worksteal $(ARGS) || { test $$? = 1 \
+	@$(PYTEST) -n 6 $(ARGS) || { test $$? = 1 \
 	  && echo >&2 'crawlsite: the tests that failed run once more, one after the other; the first that fails again ends the run' \
 	  && $(PYTEST) --last-failed --last-failed-no-failures none --exitfirst -rA $(ARGS); }
 
@@ -64,7 +64,7 @@ test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tes
 UNREAD = $(addprefix --ignore=tests/,api browser crawlsite kill_anywhere mutants races webs)
 
 quick: setup ## the tests of rules, services and pages, without processes, browser or crawls: a minute and a half; ARGS as for test
-	@$(PYTEST) -n 2 --dist worksteal -m "not slow" $(UNREAD) $(ARGS)
+	@$(PYTEST) -n 2 -m "not slow" $(UNREAD) $(ARGS)
 
 bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from django.conf import settings as project_settings
@@ -32,7 +31,7 @@ from tests.databases.emptying import empty_database
 from tests.databases.shared_rows import SHARED
 from tests.databases.template import migrated_template
 from tests.nameserver import serve_names
-from tests.processes.starting import dealt, import_share, migrate_meanwhile
+from tests.processes.starting import compiled_meanwhile, dealt
 from tests.servers import serve_site
 
 #: A machine that is busy is no fault of what is tested. A push is judged by the same examples each
@@ -42,9 +41,6 @@ hypothesis_settings.register_profile(
     "suite", deadline=None, max_examples=100 if DRILL else 40, derandomize=not DRILL
 )
 hypothesis_settings.load_profile("suite")
-
-#: the thread that makes the template of test databases, of the process that only hands tests out
-MIGRATING = pytest.StashKey[Thread]()
 
 #: what takes long, mostly by waiting: every other worker begins with its part of that (`dealt`)
 LONG = (
@@ -98,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = {item for item in items if item.get_closest_marker("drill")}
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
-    items[:] = dealt(items, LONG, getattr(config, "workerinput", {}).get("workercount", 1))
+    items[:] = dealt(items, LONG, max(1, config.option.processes))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -115,25 +111,16 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    if session.config.getoption("numprocesses", None):
-        session.config.stash[MIGRATING] = migrate_meanwhile()
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if thread := session.config.stash.get(MIGRATING, None):
-        thread.join()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Nothing of what is imported and collected is garbage, and to look for some takes a quarter of
     the time.
     """
     gc.disable()
-    if worker := getattr(session.config, "workerinput", None):
-        number = int(worker["workerid"].removeprefix("gw"))
-        import_share(session.config, number, worker["workercount"])
+    if session.config.option.processes > 1:
+        with compiled_meanwhile(session.config):
+            return (yield)
+    return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

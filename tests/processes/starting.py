@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from tests.databases.template import migrated_template
 
+FORK = multiprocessing.get_context("fork")
+
 
 def dealt(items: list[pytest.Item], long: tuple[str, ...], processes: int) -> list[pytest.Item]:
-    """The tests in the order in which xdist is to split them, into one block a process.
+    """The tests in the order in which they are to be split, into one block a process.
 
     Every other block begins with a part of those that take long, whole files: they wait much, and
     meanwhile the blocks between them need the processor. Processes that have done theirs take over
@@ -38,16 +40,27 @@ def dealt(items: list[pytest.Item], long: tuple[str, ...], processes: int) -> li
     return order
 
 
-def import_share(config: pytest.Config, number: int, processes: int) -> None:
-    """Import every so-manieth test module before the others are collected.
+@contextmanager
+def compiled_meanwhile(config: pytest.Config) -> Iterator[None]:
+    """While this process collects, another one imports the test modules from the last to the first,
+    and then makes the template of the test databases.
 
     pytest compiles each test module that is new or changed, for two milliseconds an assertion. On a
-    fresh clone every process would do that with all modules, in step with the others: so each does
-    it with its share first, and finds the shares of the others compiled.
+    fresh clone that takes longer than all the rest of the collection.
     """
-    for name in sorted(modules(config))[number::processes]:
+    process = FORK.Process(target=_compile, args=(sorted(modules(config), reverse=True),))
+    process.start()
+    try:
+        yield
+    finally:
+        process.join()
+
+
+def _compile(names: list[str]) -> None:
+    for name in names:
         with suppress(Exception, pytest.skip.Exception):  # the collection fails by it, and tells
             importlib.import_module(name)
+    migrated_template()
 
 
 def modules(config: pytest.Config) -> Iterator[str]:
@@ -58,12 +71,3 @@ def modules(config: pytest.Config) -> Iterator[str]:
         for file in [path] if path.is_file() else path.rglob("test_*.py"):
             if not any(map(file.is_relative_to, ignored)):
                 yield ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
-
-
-def migrate_meanwhile() -> Thread:
-    """Make the template of the test databases while the processes collect, and wait for it at their
-    first test.
-    """
-    thread = Thread(target=migrated_template, name="migrating")
-    thread.start()
-    return thread

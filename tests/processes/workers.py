@@ -1,0 +1,217 @@
+"""Runs the tests in several processes (`-n 6`), which are forked once all tests are collected.
+
+Each process of pytest-xdist imports the product and collects all tests for itself, fifteen seconds
+of a processor in each. Ours share what the first one has imported and collected, with their memory.
+
+Each process begins with a block of tests of its own, in their order, so that fixtures of modules
+serve as long as in one process; one that has done its own takes over half of another's rest. A
+process that dies costs the test that it ran, and another takes its place.
+
+Loaded by `-p` in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+import pytest
+from django.db import connections
+
+from tests.processes.redis_databases import take_database
+
+FORK = multiprocessing.get_context("fork")
+LAST_SECONDS = 60.0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    # only pytest's own group takes short options in small letters
+    parser.getgroup("general")._addoption(
+        "-n", dest="processes", metavar="N", type=int, default=0, help="run tests in N processes"
+    )
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    option = session.config.option
+    if option.collectonly or session.testsfailed or option.processes < 1 or not session.items:
+        return None  # the usual loop, in this process
+    session.config._tmp_path_factory.getbasetemp()  # for those of the workers, below it
+    connections.close_all()
+    Pool(session, option.processes).run()
+    return True
+
+
+@dataclass(eq=False)
+class Worker:
+    """A process that tests, as the first one sees it."""
+
+    number: int
+    process: BaseProcess
+    connection: Connection
+    #: the tests that it will get, as places in the list of all
+    block: deque[int]
+    #: the tests that it has: the one that it runs, and the next
+    given: deque[int] = field(default_factory=deque)
+    #: whether it has been told that no test will follow
+    is_last: bool = False
+
+    def give(self, index: int | None) -> None:
+        if index is None:
+            self.is_last = True
+        else:
+            self.given.append(index)
+        self.connection.send(index)
+
+
+class Pool:
+    def __init__(self, session: pytest.Session, processes: int) -> None:
+        self._session = session
+        self._workers: list[Worker] = []
+        self._started = 0
+        total = len(session.items)
+        ends = [total * number // processes for number in range(processes + 1)]
+        self._blocks = [deque(range(*pair)) for pair in pairwise(ends)]
+
+    def run(self) -> None:
+        try:
+            for block in filter(None, self._blocks):
+                self._start(block)
+            while self._workers:
+                for connection in wait([worker.connection for worker in self._workers]):
+                    self._hear(next(x for x in self._workers if x.connection is connection))
+                self._check_limits()
+        finally:
+            for worker in self._workers:
+                worker.process.kill()
+
+    def _start(self, block: deque[int]) -> None:
+        ours, theirs = FORK.Pipe()
+        number, self._started = self._started, self._started + 1
+        others = [ours, *(worker.connection for worker in self._workers)]
+        process = FORK.Process(target=_work, args=(self._session, number, theirs, others))
+        with warnings.catch_warnings():  # libraries have threads, which wait for work
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        theirs.close()
+        worker = Worker(number, process, ours, block)
+        self._workers.append(worker)
+        for _ in range(2):
+            self._give_next(worker)
+
+    def _give_next(self, worker: Worker) -> None:
+        if worker.is_last:
+            return
+        if not worker.block:
+            self._take_over(worker)
+        worker.give(worker.block.popleft() if worker.block else None)
+
+    def _take_over(self, worker: Worker) -> None:
+        """The end of the longest block that is left, but for tests that would stand alone."""
+        longest = max((other.block for other in self._workers), key=len)
+        for _ in range(len(longest) // 2):
+            worker.block.appendleft(longest.pop())
+
+    def _hear(self, worker: Worker) -> None:
+        try:
+            kind, content = worker.connection.recv()
+        except (EOFError, ConnectionError):
+            self._bury(worker)
+            return
+        config = self._session.config
+        if kind == "report":
+            report = config.hook.pytest_report_from_serializable(config=config, data=content)
+            config.hook.pytest_runtest_logreport(report=report)
+        elif kind == "done":
+            worker.given.remove(content)
+            self._give_next(worker)
+        else:
+            raise RuntimeError(f"a process of the suite failed outside a test:\n{content}")
+
+    def _bury(self, worker: Worker) -> None:
+        """Report the test in which it died, if it did, and have another one do the rest."""
+        self._workers.remove(worker)
+        worker.process.join(LAST_SECONDS)
+        if not worker.given:
+            return
+        item = self._session.items[worker.given.popleft()]
+        report = pytest.TestReport(
+            item.nodeid,
+            item.location,
+            keywords={},
+            outcome="failed",
+            longrepr=f"the process of this test ended with {worker.process.exitcode}",
+            when="call",
+        )
+        self._session.config.hook.pytest_runtest_logreport(report=report)
+        if rest := worker.given + worker.block:
+            self._start(rest)
+
+    def _check_limits(self) -> None:
+        """Raise as pytest's own loop does, for `--exitfirst` and the like."""
+        if self._session.shouldfail:
+            raise self._session.Failed(self._session.shouldfail)
+        if self._session.shouldstop:
+            raise self._session.Interrupted(self._session.shouldstop)
+
+
+def _work(
+    session: pytest.Session, number: int, connection: Connection, others: list[Connection]
+) -> None:
+    """A worker: run the tests whose places the connection gives. The next one is known with each,
+    since fixtures end before a test that does not share them.
+    """
+    for other in others:
+        other.close()
+    try:
+        with _of_its_own(session.config, number, connection):
+            index = connection.recv()
+            while index is not None:
+                following = connection.recv()
+                session.config.hook.pytest_runtest_protocol(
+                    item=session.items[index],
+                    nextitem=None if following is None else session.items[following],
+                )
+                connection.send(("done", index))
+                index = following
+    except (EOFError, ConnectionError, KeyboardInterrupt):
+        pass  # the run has ended
+    except BaseException:
+        connection.send(("error", traceback.format_exc()))
+        raise
+
+
+@contextmanager
+def _of_its_own(config: pytest.Config, number: int, connection: Connection) -> Iterator[None]:
+    """Names, folders and captured output that no other worker has."""
+    config.workerinput = {"workerid": f"gw{number}"}  # as pytest-django expects it
+    take_database(number)
+    folders = config._tmp_path_factory
+    folders._basetemp = folders.getbasetemp() / f"gw{number}"
+    folders._basetemp.mkdir(mode=0o700)
+    plugins = config.pluginmanager
+    plugins.unregister(name="terminalreporter")
+    plugins.register(_Reporter(config, connection))
+    capture = plugins.getplugin("capturemanager")
+    capture.stop_global_capturing()
+    capture.start_global_capturing()
+    yield
+    capture.stop_global_capturing()
+
+
+class _Reporter:
+    """A plugin of workers."""
+
+    def __init__(self, config: pytest.Config, connection: Connection) -> None:
+        self._config, self._connection = config, connection
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._connection.send(("report", data))

@@ -39,10 +39,9 @@ def ask_for_due_jobs() -> None:
                 logger.warning("a job that is due cannot be asked for", extra=facts)
 
 
-def ask_unless_taken(kind: JobKind, due: DueJob) -> None:
-    """Ask for a job, unless one is open for its subject or has failed just now."""
-    if not _taken(kind, {due.subject}):
-        request_due_job(kind, due)
+def ask_unless_taken(kind: JobKind, due: DueJob, *, rest: timedelta = REST) -> BackgroundJob | None:
+    """Ask for a job, unless one is open for its subject, or has ended so shortly ago, or failed."""
+    return None if _taken(kind, {due.subject}, rest) else request_due_job(kind, due)
 
 
 def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
@@ -55,11 +54,11 @@ def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
     return request_job(kind, run, due.spec, by=None, subject=due.subject)
 
 
-def _taken(kind: JobKind, subjects: Collection[str]) -> set[str]:
+def _taken(kind: JobKind, subjects: Collection[str], rest: timedelta = REST) -> set[str]:
     """The subjects that have an open job, or one that has ended just now."""
     now = timezone.now()
     failed = Q(ended_at__gt=now - PAUSE) & ~Q(trouble__in=("", GONE))
-    ended = Q(ended_at__gt=now - REST) | failed
+    ended = Q(ended_at__gt=now - rest) | failed
     mine = BackgroundJob.objects.filter(kind=kind.name, subject__in=subjects, is_forgotten=False)
     is_open = Q(ended_at=None, run__removal_asked_at=None)
     return set(mine.filter(is_open | ended).values_list("subject", flat=True))

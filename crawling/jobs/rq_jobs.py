@@ -15,6 +15,7 @@ from datetime import timedelta
 
 import django_rq
 from django.conf import settings
+from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 from redis.exceptions import RedisError
@@ -37,6 +38,8 @@ IMPORTS = "imports"
 RUN_JOB = "crawling.jobs.running.run_job"
 #: the beginning of the ids of its jobs, and of the names of their locks
 JOB = "job"
+#: marks in the cache that a job comes before the others of its queue, and how long
+FIRST, FIRST_SECONDS = "first/{}", 60
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
 SILENT_WORKER = timedelta(seconds=90)
@@ -77,7 +80,7 @@ class RowJob:
             facts = {"job": self._id(pk), "error": str(error)}
             logger.warning("a job cannot be queued", extra=facts)
 
-    def enqueue_if_lost(self, pk: int) -> bool:
+    def enqueue_if_lost(self, pk: int, *, at_front: bool = False) -> bool:
         """Queue the job again unless a worker will come to it, or is at it: in front of others, if
         its worker was killed. Raises RedisError.
         """
@@ -88,7 +91,7 @@ class RowJob:
             if waits(queue, job) or is_in_hand(job):
                 return False
             remove(job)
-        self.enqueue(pk, at_front=had_begun)
+        self.enqueue(pk, at_front=at_front or had_begun)
         return True
 
     def enqueue_lost(self, pks: Iterable[int]) -> None:
@@ -100,6 +103,22 @@ class RowJob:
             for pk in wanted:
                 if self._id(pk) not in waiting:
                     self.enqueue_if_lost(pk)
+
+    def put_first(self, pk: int) -> None:
+        """Let the job come before the others of its queue, and those at work give way to it, for
+        FIRST_SECONDS. Safe to repeat. Raises RedisError.
+        """
+        queue = self._queue()
+        cache.set(FIRST.format(self._id(pk)), True, timeout=FIRST_SECONDS)
+        # in the place of a job that a worker takes meanwhile nothing is put
+        if queue.connection.lrem(queue.key, 1, self._id(pk)):
+            queue.push_job_id(self._id(pk), at_front=True)
+        else:
+            self.enqueue_if_lost(pk, at_front=True)
+
+    def is_first(self, pk: int) -> bool:
+        """Raises RedisError."""
+        return cache.get(FIRST.format(self._id(pk))) is not None
 
     def withdraw(self, pk: int) -> None:
         """Remove the job from Redis, unless a worker has just taken it off the queue: to be called
@@ -163,6 +182,12 @@ def is_background_wanted() -> bool:
 def do_users_wait() -> bool:
     """Whether a job that a user asks for waits for a worker. Raises RedisError."""
     return bool(django_rq.get_queue(BACKGROUND).count)
+
+
+def does_first_wait() -> bool:
+    """Whether a job of IDLE that was put first waits for its worker. Raises RedisError."""
+    ahead = django_rq.get_queue(IDLE).get_job_ids(0, 1)
+    return bool(ahead) and cache.get(FIRST.format(ahead[0])) is not None
 
 
 def is_in_hand(job: Job) -> bool:

@@ -99,7 +99,8 @@ def _turn(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
         yield None
         return
     reference, mebibytes = HELD_AS.format(job.pk), kind.memory(job)
-    with idle_turn(reference, label=f"{kind.label} {job.pk}", mebibytes=mebibytes) as turn:
+    label, is_first = f"{kind.label} {job.pk}", partial(kind.job.is_first, job.pk)
+    with idle_turn(reference, label=label, mebibytes=mebibytes, is_first=is_first) as turn:
         yield turn
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
-from crawling.jobs.rq_jobs import do_users_wait, is_background_wanted
+from crawling.jobs.rq_jobs import do_users_wait, does_first_wait, is_background_wanted
 from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 from crawling.machine.cpu_affinity import hurry, let_shifts_go_first
 
@@ -29,15 +29,18 @@ STEP_SECONDS = 4.0
 
 class IdleTurn:
     """Says when to give back what is held: as soon as another process needs it, or a job that a
-    user asks for waits for this worker; after TURN_SECONDS if it is another job.
+    user asks for waits for this worker, or one that was put first; after TURN_SECONDS if it is
+    another job, to which one that was put first does not give way.
 
     A thread looks. Work behind busy shifts may take a minute for a page, so the thread lets this
     work process hurry once a user or another process waits. For another idle job it does not: of
     two that take turns, one waits at any time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_first: Callable[[], bool] = lambda: False) -> None:
+        """is_first: whether its own job was put first; raises RedisError."""
         self._units: Iterable[str] = ()
+        self._is_first = is_first
         self._lost, self._is_wanted = threading.Event(), threading.Event()
         #: whether the turn is for a job of a user, and not for another idle job, which waits until
         #: a step is done
@@ -78,7 +81,12 @@ class IdleTurn:
             self._is_wanted.set()
             return
         let_shifts_go_first()
-        if time.monotonic() >= self._yields_at and is_background_wanted():
+        is_first, is_late = self._is_first(), time.monotonic() >= self._yields_at
+        if does_first_wait():
+            is_wanted = is_late or not is_first
+        else:
+            is_wanted = is_late and not is_first and is_background_wanted()
+        if is_wanted:
             self._is_wanted.set()
 
     def look_until(self, over: threading.Event) -> None:
@@ -91,14 +99,16 @@ class IdleTurn:
 
 
 @contextmanager
-def idle_turn(reference: str, *, label: str, mebibytes: int) -> Iterator[IdleTurn]:
+def idle_turn(
+    reference: str, *, label: str, mebibytes: int, is_first: Callable[[], bool] = lambda: False
+) -> Iterator[IdleTurn]:
     """Work behind shifts, and hold memory that is asked for after all others, until the block ends.
 
     reference: of the job; what one with the same has left, because it was killed, is given back.
-    Raises NoUnits, AllocationError.
+    is_first: as of IdleTurn. Raises NoUnits, AllocationError.
     """
     release_orphaned_grant(reference)
-    turn, over = IdleTurn(), threading.Event()
+    turn, over = IdleTurn(is_first), threading.Event()
     looking = threading.Thread(target=turn.look_until, args=(over,), daemon=True)
     memory = {"memory": mebibytes}
     let_shifts_go_first()

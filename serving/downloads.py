@@ -32,6 +32,15 @@ class Download:
     pieces: Iterator[str] | Iterator[bytes]
     #: in bytes, if it is known in advance
     length: int | None = None
+    #: False: rows are missing that are not computed yet; its name and a header say so
+    complete: bool = True
+
+    @property
+    def shown_name(self) -> str:
+        if self.complete:
+            return self.name
+        stem, dot, ending = self.name.rpartition(".")
+        return f"{stem}-incomplete{dot}{ending}"
 
 
 def row_file(
@@ -56,7 +65,9 @@ def send(download: Download) -> StreamingHttpResponse:
     If a piece can't be made the connection breaks off, so that a part is not taken for the whole.
     """
     answer = StreamingHttpResponse(download.pieces, content_type=download.content_type)
-    answer["Content-Disposition"] = f'attachment; filename="{quote(download.name)}"'
+    answer["Content-Disposition"] = f'attachment; filename="{quote(download.shown_name)}"'
+    if not download.complete:
+        answer["Complete"] = "false"
     answer["X-Content-Type-Options"] = "nosniff"
     if download.length is not None:
         answer["Content-Length"] = str(download.length)

@@ -58,6 +58,7 @@ NO_PAGES = {
     "crawls/<int:pk>/archive/<int:number>/",
     "crawls/<int:pk>/replay/",
     "attention/count/",
+    "crawls/<int:pk>/lag/",
     "login/",
     "shared/<slug:token>/",
     "watches/<str:token>/feed.atom",

@@ -28,7 +28,7 @@ from benchmarks.scene.crawls import make_ready
 from benchmarks.scene.product import Product, environment_at_hand, running_product
 from benchmarks.scene.sites import served_folder
 from benchmarks.timer import MIB, await_change, command, resident_of
-from crawling.datasets.progress import dataset_states
+from crawling.datasets.lag import lags_of
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run
 from crawlsite.env import BASE_DIR, for_child
@@ -178,7 +178,7 @@ def await_datasets() -> None:
     """Until all pages of the latest run are in each dataset and the index."""
     run = latest_run()
     seconds = await_change(
-        lambda: not any(one.behind for one in dataset_states(run)),
+        lambda: not any(one.behind for one in lags_of(run)),
         "The datasets are not complete.",
         seconds=DATASETS_SECONDS,
         every=LOOK_SECONDS,

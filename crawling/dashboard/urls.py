@@ -17,7 +17,15 @@ from crawling.dashboard.orders import (
 from crawling.dashboard.pages import duplicates
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
-from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
+from crawling.dashboard.run.views import (
+    chart_views,
+    frontier,
+    lag,
+    log,
+    runs,
+    share_links,
+    steering,
+)
 from crawling.dashboard.run.views import page as crawl
 from crawling.runs.verbs import VERBS
 
@@ -88,6 +96,7 @@ urlpatterns = [
     re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),
     path("<int:pk>/compare/", pages.compare, name="compare"),
     path("<int:pk>/compare/<int:old>/<int:new>/", pages.compare_page, name="compare-page"),
+    path("<int:pk>/lag/", lag.show, name="lag"),
     path("<int:pk>/charts/", chart_views.charts, name="charts"),
     path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),
     path("<int:pk>/evidence.zip", chart_views.evidence, name="evidence"),

@@ -38,30 +38,31 @@ def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -
 
     Pages that are not in this machine's archive stay without a part.
 
-    note: is told after each part how many pages it has that are read from the archive.
+    note: is told after each part how many pages with links it has.
     """
     run, after = Run.all_objects.select_related("crawl").get(pk=run_id), 0
-    write_collected(run_id)
+    write_collected(run_id, note=note)
     forget_lost(run_id)
     while pages := _pages_without_part(run, after):
         after, taken = _write(run, pages)
         note(taken)
 
 
-def write_collected(run_id: int) -> None:
-    """Write the parts that shifts have collected on this machine."""
+def write_collected(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
+    """Write the parts that shifts have collected on this machine. note: as of `catch_up`."""
     for part in collected_parts().filter(run=run_id).order_by("pk"):
-        _write_collected(part)
+        if storage().size(part.collected_name) is None:
+            part_lost(part)
+        else:
+            note(_write_collected(part))
 
 
-def _write_collected(part: LinksPart) -> None:
-    if storage().size(part.collected_name) is None:
-        part_lost(part)
-        return
-    pages = read_pages(part.collected_name)
+def _write_collected(part: LinksPart) -> int:
+    pages = list(read_pages(part.collected_name))
     rows = [row for page_id, page in pages for row in rows_of(page_id, page)]
     size = put_part(part.name, rows) if rows else 0
     part_written(part, links=len(rows), size=size)
+    return len(pages)
 
 
 def _pages_without_part(run: Run, after: int) -> Sequence[Page]:

@@ -5,21 +5,31 @@ read its stored pages again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from crawling.datasets.parts import collected_parts, lost_parts
 from crawling.datasets.progress import unread_parts, unread_runs
+from crawling.jobs.due_jobs import ask_unless_taken
 from crawling.jobs.enqueue import request_job
-from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult
+from crawling.jobs.job_rows import open_jobs
+from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, kind_of
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, Run
+from crawling.models.jobs import ENDED_STATES
 
 LATE = timedelta(seconds=30)
+#: of a run that has ended, the links of its last part are not to wait as those of others do
+SOON = timedelta(seconds=2)
+#: between two views of a run after which its jobs are put first
+LOOKED_AT_SECONDS = 20
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
 MEMORY_MIB = 96
 
@@ -32,13 +42,43 @@ def request_reading(run: Run, *, by: User | None) -> int:
     return waiting
 
 
+def put_first(run: Run) -> None:
+    """Let the jobs that derive data of a run come before those of other runs, since a user looks at
+    it. A view costs a question to the cache; once in LOOKED_AT_SECONDS jobs are asked for.
+    """
+    with suppress(RedisError):  # then they come in their order
+        if not cache.add(f"looked-at/{run.pk}", True, timeout=LOOKED_AT_SECONDS):
+            return
+        if collected_parts().filter(run=run).exists():
+            request_job(LINKS, run, by=None)
+        request_reading(run, by=None)
+        for job in open_jobs().filter(run=run).order_by("-pk"):
+            if kind_of(job).queue == IDLE:
+                kind_of(job).job.put_first(job.pk)
+
+
+def write_links_of_ended_runs() -> None:
+    """Let the links of runs that have ended be written before others, at once. Safe to repeat."""
+    ended = collected_parts().filter(run__state__in=ENDED_STATES)
+    for run in sorted(set(ended.values_list("run", flat=True))):
+        if job := ask_unless_taken(LINKS, DueJob(f"run {run}", run), rest=SOON):
+            LINKS.job.put_first(job.pk)
+
+
 def _work(job: RunningJob) -> JobResult:
     # what reads documents is imported by those who need it
     from crawling.datasets.catch_up import catch_up
 
     parts = count(1)
-    catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts)))
+    catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **_done(job, pages)))
+    if job.run.state in ENDED_STATES:
+        request_reading(job.run, by=None)
     return {}
+
+
+def _done(job: RunningJob, pages: int) -> dict[str, int]:
+    """For the rate of such jobs."""
+    return {"done": job.progress.get("done", 0) + pages}
 
 
 def _due() -> Iterator[DueJob]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Sequence
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
@@ -147,21 +148,26 @@ def links_written(run: Run) -> int:
 MOST_BEHIND = 10_000
 BEHIND = """
 SELECT count(*) FROM (
-    SELECT FROM crawling_page WHERE run_id = %(run)s AND links_part IS NULL
+    SELECT FROM crawling_page WHERE run_id = ANY(%(runs)s) AND links_part IS NULL
     UNION ALL
     SELECT FROM crawling_linkspart part JOIN crawling_page page ON page.links_part = part.id
-    WHERE part.run_id = %(run)s AND part.{}_at IS NULL
+    WHERE part.run_id = ANY(%(runs)s) AND part.{}_at IS NULL
     LIMIT %(most)s
 ) behind
 """
 
 
 def pages_behind(run: Run, step: str = "written") -> int:
-    """How many of the run's pages have no links in the dataset yet.
+    """As `pages_of_runs_behind`."""
+    return pages_of_runs_behind([run.pk], step)
 
-    step: or are not yet `read` a second time, or `indexed` for the search. MOST_BEHIND: so many or
-    more.
+
+def pages_of_runs_behind(runs: Sequence[int], step: str) -> int:
+    """How many pages of these runs have no links in the dataset yet.
+
+    step: `written`, or those that are not yet `read` a second time, or `indexed` for the search.
+    MOST_BEHIND: so many or more.
     """
     with connection.cursor() as cursor:
-        cursor.execute(BEHIND.format(step), {"run": run.pk, "most": MOST_BEHIND})
+        cursor.execute(BEHIND.format(step), {"runs": list(runs), "most": MOST_BEHIND})
         return int(cursor.fetchone()[0])

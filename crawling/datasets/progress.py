@@ -5,16 +5,12 @@ index.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Annotated
 
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from crawling.archive.files import this_machine
-from crawling.datasets.parts import MOST_BEHIND, pages_behind
 from crawling.models import LinksPart, Run
-from serving.listing.columns import Column
 
 
 def own_parts() -> QuerySet[LinksPart]:
@@ -22,9 +18,14 @@ def own_parts() -> QuerySet[LinksPart]:
     return LinksPart.objects.filter(machine=this_machine()).select_related("run").order_by("pk")
 
 
+def parts_to_read() -> QuerySet[LinksPart]:
+    """The parts of this machine whose pages were not read again yet."""
+    return own_parts().filter(written_at__isnull=False, read_at=None)
+
+
 def unread_parts(run: Run) -> QuerySet[LinksPart]:
-    """The run's parts of this machine whose pages were not read again yet."""
-    return own_parts().filter(run=run, written_at__isnull=False, read_at=None)
+    """Those of a run."""
+    return parts_to_read().filter(run=run)
 
 
 def part_read(part: LinksPart, *, is_whole: bool) -> bool:
@@ -75,18 +76,3 @@ def unread_runs() -> set[int]:
     return set(
         parts.filter(run__isnull=False, machine=this_machine()).values_list("run", flat=True)
     )
-
-
-@dataclass(frozen=True)
-class DatasetState:
-    name: Annotated[str, Column("links, texts, structured data or search")]
-    behind: Annotated[
-        int, Column(f"pages of the run that are not in it yet; {MOST_BEHIND:,}: so many or more")
-    ]
-
-
-def dataset_states(run: Run) -> list[DatasetState]:
-    """The states of the links, the texts, the structured data and the search. Three queries."""
-    steps = {"links": "written", "texts": "read", "structured data": "read", "search": "indexed"}
-    behind = {step: pages_behind(run, step) for step in dict.fromkeys(steps.values())}
-    return [DatasetState(name, behind[step]) for name, step in steps.items()]

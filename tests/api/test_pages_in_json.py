@@ -103,6 +103,7 @@ SHOWN = {
     "crawls/<int:pk>/frontier.txt": "export_frontier_urls",
     "crawls/<int:pk>/not-fetched/": "list_not_fetched_urls",
     "crawls/^(?P<pk>[0-9]{1,18})/not-fetched\\.(?P<kind>csv|jsonl)$": "list_not_fetched_urls",
+    "crawls/<int:pk>/lag/": "list_datasets",
     "crawls/<int:pk>/links/": "list_crawl_links list_link_problems list_broken_links "
     "list_media_files list_linked_hosts",
     "crawls/^(?P<pk>[0-9]{1,18})/link-check\\.(?P<kind>csv|jsonl|xml)$": "list_link_problems",

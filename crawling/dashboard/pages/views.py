@@ -37,8 +37,7 @@ from crawling.dashboard.pages.not_fetched import (
     not_fetched_urls,
     reasons_of,
 )
-from crawling.datasets.parts import MOST_BEHIND
-from crawling.datasets.progress import dataset_states
+from crawling.datasets.lag import lags_of
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask_once
@@ -155,7 +154,7 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     referring = referring_runs({file.run_id for file in shown if file.run_id})
     latest = crawl.runs.first()
     context = {"crawl": crawl, "files": shown, "referring": referring, "latest": latest}
-    context |= {"datasets": dataset_states(latest) if latest else [], "most_behind": MOST_BEHIND}
+    context |= {"datasets": lags_of(latest) if latest else []}
     return render(request, "crawling/archive.html", context)
 
 

@@ -18,10 +18,10 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
+from crawling.dashboard.base.lags import LagOut, lag_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.jobs import request_reading
-from crawling.datasets.parts import MOST_BEHIND, pages_behind
-from crawling.datasets.progress import DatasetState, dataset_states
+from crawling.datasets.lag import Derived, Lag, lags_of
 from crawling.models import Run
 from crawling.uses.link_check.link_changes import PageLinkChanges
 from crawling.uses.link_check.link_changes import list_link_changes as link_changes
@@ -71,16 +71,9 @@ Change = Annotated[
     ProblemChange,
     Query(description="with `against`: problems that only the later run has, or only the earlier"),
 ]
-BEHIND = (
-    f"pages of the run whose links are not in the dataset yet; {MOST_BEHIND:,}: so many or more"
-)
 
 
-class BehindOut(Schema):
-    behind: int = Field(description=BEHIND)
-
-
-class DatasetPage(BehindOut):
+class DatasetPage(LagOut):
     """Of a list that is made of the dataset."""
 
     next: str | None
@@ -92,7 +85,10 @@ class LinkProblemOut(Schema):
     detail: str
     status: int | None
     chain: list[str] = Field(description="where redirects lead, one after the other")
-    links: int = Field(description="how many lead to it; 0 where the page itself is to be mended")
+    links: int | None = Field(
+        description="how many lead to it, so far while it is not `complete`; null: none is counted "
+        "yet; 0 where the page itself is to be mended"
+    )
     sources: list[LinkSource] = Field(
         description="the first twenty; `links?target=` has all of them"
     )
@@ -111,11 +107,11 @@ class LinkCheckOut(Schema):
 
 
 class DatasetList(Schema):
-    items: list[DatasetState]
+    items: list[Lag]
 
 
 def _of(run: Run, find: Callable[..., Any], **wanted: Any) -> ListAnswer:
-    return ListAnswer(partial(find, run, **wanted), lambda: {"behind": pages_behind(run)})
+    return ListAnswer(partial(find, run, **wanted), lambda: lag_facts(run, Derived.LINKS))
 
 
 @listed(
@@ -143,7 +139,7 @@ def list_crawl_links(
     "/{crawl_id}/reports/broken-links",
     FoundList(BrokenTarget, goes_by_number=True),
     summary="URLs that failed, with the links to them",
-    beside=BehindOut,
+    beside=LagOut,
 )
 @may_view
 def list_broken_links(
@@ -177,7 +173,7 @@ def list_link_problems(
         find = partial(list_changed, get_run(crawl_id, against), one, kind, change)
     return ListAnswer(
         find,
-        lambda: {"behind": pages_behind(one), "counts": list(counts_of(one).values())},
+        lambda: {**lag_facts(one, kind.derived), "counts": list(counts_of(one).values())},
     )
 
 
@@ -206,7 +202,7 @@ def list_datasets(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     """Background jobs add to them while the crawl runs."""
-    return {"items": dataset_states(get_run(crawl_id, run))}
+    return {"items": lags_of(get_run(crawl_id, run))}
 
 
 @listed(
@@ -250,7 +246,7 @@ def list_link_changes(
 ) -> ListAnswer:
     """Pages whose links are the same in both runs are not listed."""
     old, new = get_run(crawl_id, against), get_run(crawl_id, run)
-    return ListAnswer(partial(link_changes, old, new), lambda: {"behind": pages_behind(new)})
+    return ListAnswer(partial(link_changes, old, new), lambda: lag_facts(new, Derived.LINKS))
 
 
 ROUTERS = (("/crawls", links, "results"),)

@@ -15,6 +15,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from crawling.base.errors import BadOrder, CrawlError
+from crawling.datasets.parts import pages_behind
 from crawling.models import Run
 from crawling.uses.link_check.dataset_problems import find_broken, find_insecure, find_languages
 from crawling.uses.link_check.link_sources import (
@@ -75,17 +76,19 @@ def list_problems(
 
 
 def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> list[LinkProblem]:
-    """The same with the number of links to each, and the first of them. Raises
-    LinkSearchTookTooLong.
+    """The same with the number of links to each, and the first of them: none instead of 0 while
+    links are missing. Raises LinkSearchTookTooLong.
     """
     if not kind.is_of_links:
         return list(found)
     of_those = first_sources_of_hosts if kind.is_of_hosts else first_sources
     sources = of_those(run, [problem.url for problem in found], kind.condition)
+    is_counted = len(sources) == len(found) or not pages_behind(run)
+    none: tuple[int | None, list[LinkSource]] = (0 if is_counted else None, [])
     return [
         replace(problem, links=links, sources=tuple(first))
         for problem in found
-        for links, first in [sources.get(problem.url, (0, []))]
+        for links, first in [sources.get(problem.url, none)]
     ]
 
 

@@ -6,25 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.urls import path
-from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.lags import marked, read_lag
 from crawling.dashboard.base.panels import Panel, Place, ReportPage, Tab
-from crawling.dashboard.base.requests import address_of, asked_number, of_run
-from crawling.dashboard.base.run_pages import ask_by_button, file_route
+from crawling.dashboard.base.requests import asked_number, of_run
+from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.run.shared_report import without_user
-from crawling.datasets.jobs import request_reading
-from crawling.datasets.parts import MOST_BEHIND, pages_behind
-from crawling.datasets.progress import unread_parts
+from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.link_changes import (
     CHANGE_COLUMNS,
     each_link_change,
@@ -65,13 +63,11 @@ LISTS = {
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 
-@of_run(NEVER_STARTED, methods=("GET", "HEAD", "POST"))
+@of_run(NEVER_STARTED)
 def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """The list `?show=`, and with `?page=`, `?target=` or `?host=` the links of a page, to a URL or
-    to a host; a POST asks for the reading of the run's pages that the kind of problem needs.
+    to a host.
     """
-    if request.method == "POST":
-        return _ask_reading(request, run)
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
     shown = "all" if any(asked.values()) else request.GET.get("show", "")
     shown, kind = shown if shown in LISTS else "check", _kind(request)
@@ -84,11 +80,9 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "source": asked["page"],
         "target": asked["target"],
         "host": asked["host"],
-        "behind": pages_behind(run),
-        "most_behind": MOST_BEHIND,
+        "lag": read_lag(run, kind.derived if shown == "check" else Derived.LINKS),
         "after": request.GET.get("after", ""),
         "kind": kind,
-        "unread": kind.needs_reading and bool(unread_parts(run)),
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
         "endings": ENDINGS,
@@ -100,16 +94,6 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     except (BadOrder, LinkSearchTookTooLong, TooManyProblems) as trouble:
         return render(request, "link_check/links.html", {**here, "trouble": str(trouble)})
     return render(request, "link_check/links.html", {**here, "rows": rows, "following": following})
-
-
-def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    return ask_by_button(
-        request,
-        partial(request_reading, run, by=request.user),
-        RedisError,
-        then=f"{address_of('crawling:links', run)}&kind={_kind(request)}",
-        said="A background job reads the pages of this run again.",
-    )
 
 
 def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
@@ -161,7 +145,7 @@ def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     old, after = _run_before(request, new), request.GET.get("after", "")[:5000]
     here: dict[str, Any] = {"crawl": new.crawl, "new": new, "old": old, "after": after}
     here |= {"runs": new.crawl.runs.all()[:RUNS], "shown": LINKS_SHOWN}
-    here |= {"behind": [run.number for run in (new, old) if run and pages_behind(run)]}
+    here |= {"lags": [(run, read_lag(run, Derived.LINKS)) for run in (new, old) if run]}
     if old:
         try:
             rows, following = list_link_changes(
@@ -179,7 +163,8 @@ def changes_file(request: AuthenticatedRequest, new: Run, kind: str) -> HttpResp
     if old is None:
         raise Http404("There is no other run to compare with.")
     stem = f"crawl-{new.crawl_id}-run-{new.number}-against-{old.number}-links"
-    return send(row_file(stem, kind, each_link_change(old, new), CHANGE_COLUMNS))
+    file = row_file(stem, kind, each_link_change(old, new), CHANGE_COLUMNS)
+    return send(marked(marked(file, old, Derived.LINKS), new, Derived.LINKS))
 
 
 def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
@@ -196,8 +181,11 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
     kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
     rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":
-        return send(Download(f"{stem}.xml", "application/xml", junit_lines(kinds, rows)))
-    return send(row_file(stem, kind, rows))
+        file = Download(f"{stem}.xml", "application/xml", junit_lines(kinds, rows))
+    else:
+        file = row_file(stem, kind, rows)
+    needs_reading = any(one.needs_reading for one in kinds)
+    return send(marked(file, run, Derived.TEXTS if needs_reading else Derived.LINKS))
 
 
 urlpatterns = [
@@ -212,11 +200,18 @@ urlpatterns = [
 PROBLEMS = 200
 
 
-def _counts(run: Run) -> Mapping[str, Any] | None:
-    """Of those kinds that are counted."""
-    counts = list(counts_of(run).values())
-    without = ", ".join(count.kind.label for count in counts if not count.problems)
-    return {"problems": counts, "kinds_without_problems": without} if counts else None
+def _counts(run: Run) -> Mapping[str, Any]:
+    counts, lag = counts_of(run), read_lag(run, Derived.TEXTS)
+    told = [(kind, counts.get(kind)) for kind in ProblemKind]
+    return {
+        "lag": lag,
+        "is_running": run.state not in ENDED_STATES,
+        "is_counting": len(counts) < len(told),
+        "problems": [(kind, count) for kind, count in told if count is None or count.problems],
+        "kinds_without_problems": ", ".join(
+            kind.label for kind, count in told if count and not count.problems
+        ),
+    }
 
 
 def _problems(run: Run, text: str) -> Mapping[str, Any] | None:
@@ -228,7 +223,8 @@ def _problems(run: Run, text: str) -> Mapping[str, Any] | None:
     except LinkSearchTookTooLong:
         trouble = "These problems take too long to find; ask who sent the link."
         return {"kind": kind, "trouble": trouble}
-    return {"kind": kind, "rows": rows, "is_more": is_more}
+    lag = read_lag(run, kind.derived)
+    return {"kind": kind, "rows": rows, "is_more": is_more, "lag": lag}
 
 
 def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], bool]:

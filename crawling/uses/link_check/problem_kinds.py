@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from crawling.datasets.lag import Derived
 from crawling.uses.link_check.link_sources import ANY, LinkSource, host_of
 
 #: links that a reader follows; what else a page has is shown with it
@@ -48,6 +49,11 @@ class ProblemKind(StrEnum):
     def needs_reading(self) -> bool:
         """Whether it is found by a second reading of the pages."""
         return self in (ProblemKind.FRAGMENT, ProblemKind.MALFORMED, ProblemKind.HTML)
+
+    @property
+    def derived(self) -> Derived:
+        """What it is found in, or its links are."""
+        return Derived.TEXTS if self.needs_reading else Derived.LINKS
 
     @property
     def is_of_hosts(self) -> bool:
@@ -110,8 +116,8 @@ class LinkProblem:
     status: int | None = None
     #: where redirects lead, one after the other
     chain: Sequence[str] = field(default_factory=tuple)
-    #: how many lead to it; counted only where `is_of_links`
-    links: int = 0
+    #: how many lead to it so far; counted only where `is_of_links`. None: none is counted yet
+    links: int | None = 0
     sources: Sequence[LinkSource] = field(default_factory=tuple)
 
     @property

@@ -9,6 +9,8 @@ from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, RunNumber, Text, may_view
+from crawling.dashboard.base.lags import LagOut, lag_facts_of
+from crawling.uses.search.jobs import lag_of_search
 from crawling.uses.search.search import (
     LONGEST_QUERY,
     MOST_BEFORE,
@@ -21,7 +23,6 @@ from crawling.uses.search.search import (
 )
 from serving.access import AuthenticatedRequest
 from serving.listing.columns import row_of
-from serving.schemas import Schema
 
 texts = Router()
 Words = Annotated[
@@ -54,7 +55,7 @@ Before = Annotated[
 ]
 
 
-class HitPage(Schema):
+class HitPage(LagOut):
     items: list[HitRow]
     count: int = Field(description="pages that were found in all")
     counts: dict[str, list[ValueCount]] = Field(
@@ -89,8 +90,8 @@ def search_page_texts(
     cursor: Before = 0,
     limit: Limit = ROWS,
 ) -> dict[str, Any]:
-    """The best pages first. `run` needs `crawl`. Pages that were fetched within
-    the last seconds may be missing: the crawl's `unsearchable` says how many. Of an HTML page
+    """The best pages first. `run` needs `crawl`. Pages of the searched runs that
+    are not in the index yet are missing: `behind` says how many. Of an HTML page
     the first 262,144 characters of its text are searched, of other documents the first 32,768.
     """
     wanted = SearchFilter(crawl, run if crawl else None, all_runs, host, type, month, language)
@@ -101,6 +102,7 @@ def search_page_texts(
         "count": result.count,
         "counts": labelled(result),
         "milliseconds": result.milliseconds,
+        **lag_facts_of(lag_of_search(result.runs)),
         "next": following if result.count > following and following <= MOST_BEFORE else None,
     }
 

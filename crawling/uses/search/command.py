@@ -11,7 +11,9 @@ from typing import Any
 from django.core.management.base import OutputWrapper
 
 from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.base.lags import tell_lag
 from crawling.dashboard.management.command_words import Subcommand
+from crawling.uses.search.jobs import lag_of_search
 from crawling.uses.search.search import HitRow, SearchFilter, search_texts
 from serving.listing.columns import row_of
 
@@ -55,6 +57,7 @@ def search(options: dict[str, Any]) -> Iterator[str]:
     for hit in result.hits:
         snippet = "".join(f"*{one.text}*" if one.is_marked else one.text for one in hit.snippet)
         yield f"{hit.page.title or '(no title)'}\n  {hit.page.url.url}\n  {snippet}"
+    tell_lag(lag_of_search(result.runs))
     yield f"{result.count:,} page{'' if result.count == 1 else 's'} found"
 
 

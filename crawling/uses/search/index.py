@@ -48,8 +48,9 @@ class IndexWriter:
     def __init__(self, writer: tantivy.IndexWriter, schema: tantivy.Schema) -> None:
         self._writer, self._schema = writer, schema
 
-    def add_part(self, part: LinksPart) -> None:
+    def add_part(self, part: LinksPart) -> int:
         """Add the texts of a part's pages; whatever was there of the part or its pages goes.
+        Returns how many pages it has.
 
         Raises TextsLost, and OSError of the index.
         """
@@ -63,6 +64,7 @@ class IndexWriter:
             self._remove("page", row[0])
             if any(row[TEXTS.index("title") :]):
                 self._writer.add_document(_document(part, part.run, row))
+        return len(rows)
 
     def remove_parts(self, parts: Iterable[int]) -> None:
         for part in parts:
@@ -120,35 +122,41 @@ def repair() -> None:
         pass
 
 
-def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> None:
-    """Add parts that were read, and say so of each once it can be found."""
+def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> int:
+    """Add parts that were read, and say so of each once it can be found. Returns how many pages
+    they have.
+    """
+    pages = 0
     for part in parts:
-        index.add_part(part)
+        pages += index.add_part(part)
         index.commit()
         if not part_indexed(part):
             index.remove_parts([part.pk])
             index.commit()
+    return pages
 
 
 def add_unindexed(
-    goes_on: Callable[[], bool] = lambda: True, added: Callable[[int], object] = lambda part: None
+    goes_on: Callable[[], bool] = lambda: True,
+    added: Callable[[int, int], object] = lambda part, pages: None,
 ) -> bool:
     """Add the parts that were read and are not in the index; whether all are added: not if
     `goes_on` says no. A part whose texts cannot be read is read again. Safe to repeat.
 
-    added: is called with the id of each part that is done. Raises IndexBusy, and OSError of the
-    index.
+    added: is called with the id of each part that is done, and how many pages it has. Raises
+    IndexBusy, and OSError of the index.
     """
     with writing() as index:
         for part in unindexed_parts():
             if not goes_on():
                 return False
+            pages = 0
             try:
-                add_parts(index, [part])
+                pages = add_parts(index, [part])
             except TextsLost as error:
                 logger.warning("texts cannot be read", extra={"part": part.pk, "why": str(error)})
                 part_unread(part)
-            added(part.pk)
+            added(part.pk, pages)
     return True
 
 

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from crawling.archive.files import this_machine
+from crawling.datasets.jobs import LOOKED_AT_SECONDS
+from crawling.datasets.lag import Derived, Lag, lag_of_runs
 from crawling.datasets.progress import abandoned_parts, unindexed_parts
 from crawling.jobs.enqueue import request_job
+from crawling.jobs.job_rows import open_jobs
 from crawling.jobs.kinds import KEPT_DAY, KEPT_HOUR, OF_ROWS, DueJob, JobKind, JobResult, JobScope
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import JobWaits, RunningJob
 
 #: the memory before a segment is written, with a part's texts
 MEMORY_MIB = 96
+#: in the cache, that a user searches
+SEARCHED = "searched"
 
 
 def request_indexing() -> None:
     """Let a background job add what was read to the search index of this machine."""
     if unindexed_parts().exists():
         request_job(INDEXING, None, by=None, subject=_index().subject)
+
+
+def lag_of_search(runs: Collection[int]) -> Lag:
+    """How far the index lags behind the pages of these runs, for a user who searches them: the job
+    that adds to it then comes first.
+    """
+    lag = lag_of_runs(sorted(runs), Derived.SEARCH)
+    with suppress(RedisError):  # then it comes in its order
+        if not lag.complete and cache.add(SEARCHED, True, timeout=LOOKED_AT_SECONDS):
+            request_indexing()
+            for job in open_jobs().filter(kind=INDEXING.name):
+                INDEXING.job.put_first(job.pk)
+    return lag
 
 
 def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
@@ -40,8 +62,11 @@ def _add(job: RunningJob) -> JobResult:
     from crawling.uses.search.folder import IndexBusy
     from crawling.uses.search.index import add_unindexed
 
+    def note(part: int, pages: int) -> None:
+        job.bookmark(part, done=job.progress.get("done", 0) + pages)
+
     try:
-        is_done = add_unindexed(job.goes_on, job.bookmark)
+        is_done = add_unindexed(job.goes_on, note)
     except IndexBusy as error:
         raise JobWaits(str(error)) from error
     return {} if is_done else None

@@ -11,6 +11,7 @@ from django.urls import path
 
 from allocation.wording import whole_number
 from crawling.base.errors import IndexBroken, UnknownCrawl, UnknownRun
+from crawling.uses.search.jobs import lag_of_search
 from crawling.uses.search.queries import BadQuery
 from crawling.uses.search.search import (
     LIMITS,
@@ -87,6 +88,7 @@ def _shown(
     has_more = result.count > following and following <= MOST_BEFORE
     return {
         "result": result,
+        "lag": lag_of_search(result.runs),
         "counts": [
             (WORDS[name], [(one, _with(request, name, one.value)) for one in values])
             for name, values in counts.items()

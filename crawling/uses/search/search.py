@@ -89,6 +89,8 @@ class SearchResult:
     #: by what they are counted, the values and how many pages have each
     counts: Mapping[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
     milliseconds: int = 0
+    #: ids of the runs in question, also of those that are not in the index yet
+    runs: frozenset[int] = frozenset()
 
 
 def search_texts(
@@ -102,8 +104,9 @@ def search_texts(
     clauses = read_query(text)
     view = OPEN_INDEX.look()
     runs = _runs(view.runs if view else frozenset(), wanted)
+    asked = runs | _runs(None, wanted)
     if view is None or not runs:
-        return SearchResult()
+        return SearchResult(runs=asked)
     words = query_of(clauses, view.schema, view.languages)
     query = Query.boolean_query([(Occur.Must, words), *_filters(view, wanted, runs)])
     with OPEN_INDEX.reading():
@@ -116,6 +119,7 @@ def search_texts(
         found.count,  # type: ignore[attr-defined]  # missing in the stubs
         {name: [(_word(value), n) for value, n in values] for name, values in counts.items()},
         round(1000 * (time.monotonic() - began)),
+        asked,
     )
 
 
@@ -123,9 +127,9 @@ def _word(value: str | float) -> str:
     return value if isinstance(value, str) else str(int(value))
 
 
-def _runs(known: frozenset[int], wanted: SearchFilter) -> frozenset[int]:
-    """The wanted runs of those in the index. Raises UnknownCrawl, UnknownRun."""
-    runs = Run.objects.filter(pk__in=known)
+def _runs(known: frozenset[int] | None, wanted: SearchFilter) -> frozenset[int]:
+    """The wanted runs of those in the index; None: of all. Raises UnknownCrawl, UnknownRun."""
+    runs = Run.objects.all() if known is None else Run.objects.filter(pk__in=known)
     if wanted.crawl is not None:
         if not CrawlJob.objects.filter(pk=wanted.crawl).exists():
             raise UnknownCrawl(f"There is no crawl {wanted.crawl}.")

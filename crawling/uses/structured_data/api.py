@@ -10,8 +10,9 @@ from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_view
+from crawling.dashboard.base.lags import LagOut, lag_facts
 from crawling.dashboard.base.requests import get_run
-from crawling.datasets.parts import MOST_BEHIND, pages_behind
+from crawling.datasets.lag import Derived
 from crawling.uses.structured_data.structured_data import (
     DataCount,
     DataFilter,
@@ -24,7 +25,6 @@ from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import ListAnswer, listed
 from serving.listing.sources import FoundList
-from serving.schemas import Schema
 
 structured = Router()
 Kind = Annotated[DataKind | None, Query(description="only rows of this kind")]
@@ -43,14 +43,9 @@ Name = Annotated[
 Source = Annotated[
     str, Query(max_length=5000, pattern=TEXT, description="only rows of this page, by its URL")
 ]
-BEHIND = f"pages of the run that were not read yet; {MOST_BEHIND:,}: so many or more"
 
 
-class BehindReading(Schema):
-    behind: int = Field(description=BEHIND)
-
-
-class DataKindsOut(BehindReading):
+class DataKindsOut(LagOut):
     kinds: list[DataCount]
     facets: list[DataCount] = Field(
         description="of the `kind` asked for: the most frequent types, or of metadata, Open Graph "
@@ -63,7 +58,7 @@ class DataKindsOut(BehindReading):
     "/{crawl_id}/structured-data",
     FoundList(StructuredRow),
     summary="Structured data of a run's pages: JSON-LD, microdata, metadata, images, contacts",
-    beside=BehindReading,
+    beside=LagOut,
 )
 @may_view
 def list_structured_data(
@@ -78,7 +73,7 @@ def list_structured_data(
     """A second reading of the archived pages finds them, while the crawl runs."""
     one, wanted = get_run(crawl_id, run), DataFilter(kind or "", type, name, page)
     return ListAnswer(
-        partial(list_structured, one, wanted), lambda: {"behind": pages_behind(one, "read")}
+        partial(list_structured, one, wanted), lambda: lag_facts(one, Derived.STRUCTURED_DATA)
     )
 
 
@@ -98,7 +93,7 @@ def get_structured_data_kinds(
     one = get_run(crawl_id, run)
     facets = count_facets(one, DataFilter(kind, page=page)) if kind else []
     return {
-        "behind": pages_behind(one, "read"),
+        **lag_facts(one, Derived.STRUCTURED_DATA),
         "kinds": count_kinds(one, page=page),
         "facets": facets,
     }

@@ -8,8 +8,10 @@ from typing import Any
 
 from django.core.management.base import OutputWrapper
 
+from crawling.dashboard.base.lags import tell_lag
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
+from crawling.datasets.lag import Derived, lag_of
 from crawling.uses.structured_data.structured_data import (
     DataCount,
     DataFilter,
@@ -41,6 +43,7 @@ def add_structured_arguments(parser: ArgumentParser) -> None:
 def show_structured(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CommandError, CrawlError."""
     run = run_of(options)
+    tell_lag(lag_of(run, Derived.STRUCTURED_DATA))
     wanted = DataFilter(options["kind"], options["type"], options["name"], options["page"])
     if options["export"]:
         stem = options["export"].stem

@@ -11,10 +11,11 @@ from django.shortcuts import render
 from django.urls import path
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.lags import marked, read_lag
 from crawling.dashboard.base.panels import Link, Panel, Place, page_of_run
 from crawling.dashboard.base.requests import of_run
 from crawling.dashboard.base.run_pages import file_route
-from crawling.datasets.parts import MOST_BEHIND, pages_behind
+from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Page, Run, SeedSource, SeedSourceKind
 from crawling.uses.structured_data.structured_data import (
@@ -52,8 +53,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "kind": DataKind(wanted.kind) if wanted.kind else None,
         "is_named": wanted.kind in NAMED,
         "has_sizes": wanted.kind in ("", *SIZED),
-        "behind": pages_behind(run, "read"),
-        "most_behind": MOST_BEHIND,
+        "lag": read_lag(run, Derived.STRUCTURED_DATA),
         "after": asked_text(request.GET, "after", most=LONGEST),
         "endings": ENDINGS,
     }
@@ -97,7 +97,8 @@ def _sources(run: Run) -> set[str]:
 @of_run(NEVER_STARTED)
 def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     stem = f"crawl-{run.crawl_id}-run-{run.number}-structured-data"
-    return send(structured_file(run, stem, kind, _filter(request)))
+    file = structured_file(run, stem, kind, _filter(request))
+    return send(marked(file, run, Derived.STRUCTURED_DATA))
 
 
 def _filter(request: HttpRequest) -> DataFilter:

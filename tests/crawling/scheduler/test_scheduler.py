@@ -91,6 +91,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "total_minutes",
         "trim_robots",
         "wake_courier",
+        "write_links_of_ended_runs",
     }
 
 

@@ -60,7 +60,8 @@ def test_each_kind_is_counted_once_pages_are_read_and_shown_on_its_tab(runs, que
     _, run, _ = runs
     page = f"/crawls/{run.crawl_id}/links/?run=1"
     viewer = browser("viewer")
-    assert not soup(viewer.get(page)).select("nav[aria-label='Kinds of problem'] .count")
+    uncounted = soup(viewer.get(page)).select("nav[aria-label='Kinds of problem'] .count")
+    assert [count.text for count in uncounted] == ["–"] * len(ProblemKind)
 
     read_again(run.pk)
     asked = BackgroundJob.objects.get(kind=PROBLEM_COUNTS.name, run=run)

@@ -13,7 +13,8 @@ import tantivy
 from crawling.base.errors import IndexBroken
 from crawling.base.storage import storage
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.progress import dataset_states, unindexed_parts
+from crawling.datasets.lag import lags_of
+from crawling.datasets.progress import unindexed_parts
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart
 from crawling.uses.search import folder, search
@@ -228,7 +229,7 @@ def test_a_job_killed_while_it_makes_the_index_anew_loses_no_page(run, monkeypat
     index_what_was_read()
 
     assert found() == 1
-    assert [state.behind for state in dataset_states(run)] == [0, 0, 0, 0]
+    assert [state.behind for state in lags_of(run)] == [0, 0, 0, 0]
 
 
 def test_one_process_at_a_time_writes(run):

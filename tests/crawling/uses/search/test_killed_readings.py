@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from crawling.datasets.progress import dataset_states
+from crawling.datasets.lag import lags_of
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
@@ -50,7 +50,7 @@ def test_no_page_is_lost_or_doubled_by_killed_readings(
                 os.kill(work_process.pid, signal.SIGKILL)
                 killed += 1
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=60)
-        wait_until(lambda: not any(one.behind for one in dataset_states(run)), seconds=120)
+        wait_until(lambda: not any(one.behind for one in lags_of(run)), seconds=120)
 
     assert killed
     found = search_texts("orchard", SearchFilter(crawl=run.crawl_id))

@@ -8,8 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from crawling.datasets.catch_up import catch_up
+from crawling.datasets.lag import lags_of
 from crawling.datasets.parts import clear
-from crawling.datasets.progress import abandoned_parts, dataset_states
+from crawling.datasets.progress import abandoned_parts
 from crawling.models import LinksPart, Page, Run
 from crawling.runs.housekeeping.deletion import restore_run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
@@ -227,7 +228,7 @@ def test_a_rebuilt_dataset_and_a_rebuilt_index_have_each_page_once(site, run):
     call_command("search_index", "catch-up")
 
     assert paths(site, "apple") == ["/trees", "/pears"]
-    assert [state.behind for state in dataset_states(run)] == [0, 0, 0, 0]
+    assert [state.behind for state in lags_of(run)] == [0, 0, 0, 0]
 
 
 def test_page_json_and_command_tell_the_same(site, run, capsys):

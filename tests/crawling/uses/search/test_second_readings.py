@@ -17,9 +17,10 @@ from allocation.services import finish_process, register_process, request_resour
 from crawling.datasets import second_reading
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.jobs import SECOND_READING
+from crawling.datasets.lag import lags_of
 from crawling.datasets.parquet import TEXTS, rows_in
 from crawling.datasets.part_writer import PartWriter
-from crawling.datasets.progress import dataset_states, unread_parts
+from crawling.datasets.progress import unread_parts
 from crawling.datasets.second_reading import read_again, read_part
 from crawling.jobs import turns
 from crawling.jobs.due_jobs import ask_for_due_jobs
@@ -58,7 +59,7 @@ def background():
 
 
 def behind(run):
-    return {state.name: state.behind for state in dataset_states(run)}
+    return {state.name: state.behind for state in lags_of(run)}
 
 
 def test_it_begins_by_itself_once_links_are_written(run, background):

@@ -11,9 +11,11 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.base.lags import tell_lag
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.datasets.catch_up import catch_up
+from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.parts import MOST_BEHIND, clear, pages_behind
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run
@@ -59,6 +61,8 @@ class Command(BaseCommand):
     def handle(self, *, verb: str, crawl: str, run: int | None, **options: Any) -> None:
         with plain_errors():
             one = get_run(find_crawl(crawl).pk, run)
+            if verb in ("list", "check"):
+                tell_lag(lag_of(one, Derived.TEXTS if verb == "check" else Derived.LINKS))
             if verb == "list":
                 for row in _each(one, options):
                     self.stdout.write(json.dumps(row) if options["json"] else _line(row))

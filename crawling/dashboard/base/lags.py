@@ -1,0 +1,60 @@
+"""How far what is derived of a run lags behind its pages, as all that users read say it: pages by
+`crawling/_lag.html`, lists in JSON by LagOut, files by their names, commands by a line.
+"""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+import sys
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from crawling.datasets.jobs import put_first
+from crawling.datasets.lag import Derived, Lag, lag_of
+from crawling.datasets.parts import MOST_BEHIND
+from crawling.models import Run
+from serving.downloads import Download
+from serving.schemas import Schema
+
+
+class LagOut(Schema):
+    """Of a list that is made of what background jobs derive of pages."""
+
+    behind: int = Field(
+        description=f"pages that are not in it yet; {MOST_BEHIND:,}: so many or more"
+    )
+    complete: bool = Field(description="whether all pages of the run so far are in it")
+    until: datetime | None = Field(
+        description="when it is complete, about; null: it is, or no rate is known"
+    )
+
+
+def read_lag(run: Run, name: Derived) -> Lag:
+    """For a user who looks at it now: what is missing then comes before other runs."""
+    lag = lag_of(run, name)
+    if not lag.complete:
+        put_first(run)
+    return lag
+
+
+def lag_facts(run: Run, name: Derived) -> dict[str, Any]:
+    """The fields of LagOut, for a user who looks at the run."""
+    return lag_facts_of(read_lag(run, name))
+
+
+def lag_facts_of(lag: Lag) -> dict[str, Any]:
+    return {"behind": lag.behind, "complete": lag.complete, "until": lag.until}
+
+
+def marked(file: Download, run: Run, name: Derived) -> Download:
+    """The file, as one that is not complete if something of the run is missing in it."""
+    return replace(file, complete=file.complete and read_lag(run, name).complete)
+
+
+def tell_lag(lag: Lag) -> None:
+    """Say on standard error that what a command prints is not complete."""
+    if not lag.complete:
+        print(f"Not complete. {lag.missing}. {lag.prospect}.", file=sys.stderr)

@@ -1,0 +1,22 @@
+"""The part of pages that says how far what they show lags behind the pages of the run."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from crawling.dashboard.base.lags import read_lag
+from crawling.dashboard.base.requests import of_run
+from crawling.datasets.lag import Derived
+from crawling.models import Run
+from serving.access import AuthenticatedRequest
+
+
+@of_run("nothing is derived of its pages")
+def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    """Of what `?of=` names, else of the links; a page that shows it asks again and again."""
+    name = request.GET.get("of", "")
+    derived = Derived(name) if name in list(Derived) else Derived.LINKS
+    here: dict[str, object] = {"run": run, "lag": read_lag(run, derived)}
+    here |= {"is_asked_again": True, "of_run": "several" in request.GET}
+    return render(request, "crawling/_lag.html", here)

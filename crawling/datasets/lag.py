@@ -1,0 +1,190 @@
+"""How far what is derived of a run's pages lags behind them, and until when about: for pages, JSON,
+files and commands, none of which is to take what is not there yet for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from math import ceil
+from typing import Annotated
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from crawling.datasets.parts import (
+    MOST_BEHIND,
+    collected_parts,
+    lost_parts,
+    pages_behind,
+    pages_of_runs_behind,
+)
+from crawling.datasets.progress import parts_to_read, unindexed_parts
+from crawling.frontier import counts_of
+from crawling.jobs.job_rows import open_jobs
+from crawling.models import BackgroundJob, LinksPart, Run
+from crawling.models.jobs import ENDED_STATES
+from serving.listing.columns import Column
+
+#: of a kind, the latest jobs by which a rate is known
+RECENT_JOBS = 20
+#: what a part passes through, in order, and the kind of job that takes it there
+STEPS = {"written": "links", "read": "second-reading", "indexed": "indexing"}
+
+
+class Derived(StrEnum):
+    """What background jobs derive of the stored pages of a run."""
+
+    LINKS = "links"
+    TEXTS = "texts"
+    STRUCTURED_DATA = "structured data"
+    SEARCH = "search"
+
+    @property
+    def label(self) -> str:
+        return LABELS.get(self, self.capitalize())
+
+    @property
+    def step(self) -> str:
+        return LAST_STEPS[self]
+
+
+LABELS = {Derived.SEARCH: "Search index"}
+LAST_STEPS = {
+    Derived.LINKS: "written",
+    Derived.TEXTS: "read",
+    Derived.STRUCTURED_DATA: "read",
+    Derived.SEARCH: "indexed",
+}
+
+
+@dataclass(frozen=True)
+class Lag:
+    name: Annotated[Derived, Column("links, texts, structured data or search")]
+    behind: Annotated[
+        int, Column(f"pages of the run that are not in it yet; {MOST_BEHIND:,}: so many or more")
+    ]
+    pages: Annotated[int, Column("of the run so far")]
+    complete: Annotated[bool, Column("whether all pages of the run so far are in it")]
+    state: Annotated[
+        str,
+        Column("complete, working, waiting, or stopped: no background job adds what is missing"),
+    ]
+    waits: Annotated[str, Column("why no background job is at it, if one has told")]
+    until: Annotated[
+        datetime | None, Column("when it is complete, about; null: it is, or no rate is known")
+    ]
+    percent: Annotated[int, Column("of the pages, about, those that are in it")]
+    growing: Annotated[bool, Column("whether the run goes on, and more pages come")] = False
+
+    @property
+    def is_more(self) -> bool:
+        """Whether more pages than `behind` may be missing."""
+        return self.behind >= MOST_BEHIND
+
+    @property
+    def missing(self) -> str:
+        count = f"{self.behind:,}{' or more' * self.is_more} of {self.pages:,}"
+        return f"{self.name.label}: {count} pages are not {DONE[self.name.step]} yet"
+
+    @property
+    def prospect(self) -> str:
+        """When the rest comes, or why it does not."""
+        if self.until:
+            minutes = ceil((self.until - timezone.now()) / timedelta(minutes=1))
+            span = f"about {minutes:,} minutes" if minutes > 1 else "less than a minute"
+            return f"Complete in {span}"
+        if self.waits:
+            return f"The background job waits: {self.waits}"
+        if self.growing:
+            return "More pages come while the crawl runs"
+        return MISSING if self.state == "stopped" else "A background job adds them"
+
+
+MISSING = "Their archive is on another machine, or was not kept"
+#: what a step makes of a page
+DONE = {"written": "counted", "read": "read", "indexed": "indexed"}
+
+
+def lag_of(run: Run, name: Derived) -> Lag:
+    return lag_of_runs([run.pk], name)
+
+
+def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
+    """Of what is derived of runs, by their ids. Two queries if nothing is missing."""
+    return _lag(runs, name, {name.step: pages_of_runs_behind(runs, name.step)})
+
+
+def lags_of(run: Run) -> list[Lag]:
+    """Of all that is derived of the run."""
+    behind = {step: pages_behind(run, step) for step in STEPS}
+    return [_lag([run.pk], name, behind) for name in Derived]
+
+
+def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
+    missing = behind[name.step]
+    pages = max(missing, sum(counts.fetched for counts in counts_of(runs).values()))
+    if not missing:
+        return Lag(name, 0, pages, True, "complete", "", None, 100)
+    steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
+    behind |= {step: pages_of_runs_behind(runs, step) for step in steps if step not in behind}
+    left = {step: _about(runs, step, pages, behind[step]) for step in steps}
+    # the first step that lacks pages is what the next ones wait for
+    now = next(step for step in steps if left[step])
+    is_alive = Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
+    state, waits = _state(runs, now, is_alive=is_alive)
+    is_known = not (is_alive or waits or state == "stopped")
+    share = 100 * (pages - min(pages, left[name.step])) // pages
+    until = _until(left) if is_known else None
+    return Lag(name, missing, pages, False, state, waits, until, share, is_alive)
+
+
+def _about(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
+    """How many pages a step lacks; of those that are not all counted, by the parts that lack it."""
+    if missing < MOST_BEHIND:
+        return missing
+    parts = LinksPart.objects.filter(run__in=runs)
+    share = parts.filter(**{f"{step}_at": None}).count() / (parts.count() or 1)
+    return max(missing, round(pages * share))
+
+
+def _state(runs: Sequence[int], step: str, *, is_alive: bool) -> tuple[str, str]:
+    """The state of a step, and why its job waits. Without an open job the scheduler asks for one
+    soon, if that would find anything to do.
+    """
+    # the search index is of a machine, so its job is of no run
+    jobs = open_jobs().filter(Q(run__in=runs) | Q(run=None), kind=STEPS[step])
+    if job := jobs.order_by("pk").first():
+        return job.state, job.waits
+    finders: dict[str, Callable[[], Iterable[QuerySet[LinksPart]]]] = {
+        "written": lambda: (collected_parts(), lost_parts()),
+        "read": lambda: (parts_to_read(),),
+        "indexed": lambda: (unindexed_parts(),),
+    }
+    found = (parts.filter(run__in=runs).exists() for parts in finders[step]())
+    return "waiting" if is_alive or any(found) else "stopped", ""
+
+
+def _until(left: dict[str, int]) -> datetime | None:
+    seconds = 0.0
+    for step, pages in left.items():
+        rate = _pages_per_second(STEPS[step]) if pages else None
+        if pages and rate is None:
+            return None
+        seconds += pages / (rate or 1)
+    return (timezone.now() + timedelta(seconds=seconds)).replace(microsecond=0)
+
+
+def _pages_per_second(kind: str) -> float | None:
+    """By the latest jobs of that kind, with the time in which they gave way to others."""
+    begun = BackgroundJob.objects.filter(kind=kind, began_at__isnull=False).order_by("-pk")
+    now, pages, seconds = timezone.now(), 0, 0.0
+    for progress, began, ended in begun.values_list("progress", "began_at", "ended_at")[
+        :RECENT_JOBS
+    ]:
+        if began and (done := progress.get("done")):
+            pages += done
+            seconds += ((ended or now) - began).total_seconds()
+    return pages / seconds if pages and seconds > 0 else None

@@ -1,0 +1,239 @@
+"""What is not derived yet is told as missing: how much, why, and until when about."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import django_rq
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from crawling.datasets import jobs
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.jobs import LINKS, SECOND_READING, write_links_of_ended_runs
+from crawling.datasets.lag import Derived, lag_of
+from crawling.jobs.enqueue import open_job
+from crawling.jobs.rq_jobs import IDLE, does_first_wait
+from crawling.jobs.running import run_job
+from crawling.models import BackgroundJob, Run
+from crawling.runs.crawls.share_links import create_share_link
+from tests.crawling.pages import browser, soup
+from tests.crawling.reading import read_to_the_end
+from tests.stack import background_queue
+
+PAGES = {
+    "/": "<title>Home</title><p>lighthouse</p><a href='/gone'>g</a> <a href='/a'>a</a>",
+    "/a": "<title>A</title><p>lighthouse</p><a href='/gone'>again</a>",
+}
+
+
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    return crawl_once(f"{shared.serve(PAGES).url}/", name="Atlas")
+
+
+@pytest.fixture
+def run(crawled, db):
+    cache.clear()
+    return Run.objects.get(pk=crawled.pk)
+
+
+@pytest.fixture
+def queue():
+    with background_queue():
+        idle = django_rq.get_queue(IDLE)
+        idle.empty()
+        yield idle
+
+
+@pytest.fixture
+def viewer(run):
+    return browser("viewer")
+
+
+def words_of(page, chosen):
+    return [" ".join(one.get_text(" ", strip=True).split()) for one in page.select(chosen)]
+
+
+def test_links_that_are_not_counted_are_not_shown_as_none(run, viewer):
+    page, api = f"/crawls/{run.crawl_id}/links/", f"/api/v1/crawls/{run.crawl_id}/reports/problems"
+
+    shown, told = soup(viewer.get(page)), viewer.get(api).json()
+
+    (lag,) = words_of(shown, ".lag")
+    assert lag.startswith("Links: 3 of 3 pages are not counted yet.")
+    assert shown.select_one(".lag progress")["value"] == "0"
+    assert words_of(shown, "td[data-head=Links]") == ["–"]
+    assert (told["behind"], told["complete"], told["items"][0]["links"]) == (3, False, None)
+    assert {words_of(shown, "nav[aria-label='Kinds of problem'] a")[0]} == {"Broken –"}
+
+    catch_up(run.pk)
+    shown, told = soup(viewer.get(page)), viewer.get(api).json()
+
+    assert not shown.select(".lag")
+    assert words_of(shown, "td[data-head=Links]") == ["2"]
+    assert (told["behind"], told["complete"], told["items"][0]["links"]) == (0, True, 2)
+
+
+@pytest.mark.parametrize(
+    ("page", "empty"),
+    [
+        ("links/?kind=fragment", "– Not known yet: not all pages of this run are checked."),
+        ("structured-data/", "– Not known yet: not all pages of this run are read."),
+    ],
+)
+def test_an_empty_list_that_is_not_complete_is_not_called_empty(run, viewer, page, empty):
+    catch_up(run.pk)
+
+    shown = soup(viewer.get(f"/crawls/{run.crawl_id}/{page}"))
+
+    assert empty in words_of(shown, ".empty")
+    (lag,) = words_of(shown, ".lag")
+    assert "2 of 3 pages are not read yet" in lag or "3 of 3 pages are not read yet" in lag
+
+
+def test_the_search_says_how_many_pages_are_not_indexed(run, viewer, capsys):
+    def search():
+        told = viewer.get("/api/v1/search?q=lighthouse").json()
+        return told["behind"], told["complete"], told["count"]
+
+    assert search() == (3, False, 0)
+    shown = soup(viewer.get("/search/text/?q=lighthouse"))
+    assert "Search index: 3 of 3 pages are not indexed yet." in words_of(shown, ".lag")[0]
+    assert words_of(shown, "#found")[0].startswith("– pages so far")
+    call_command("crawl", "search", "lighthouse")
+    assert "3 of 3 pages are not indexed yet" in capsys.readouterr().err
+
+    catch_up(run.pk)
+    read_to_the_end(run)
+
+    assert search() == (0, True, 2)
+    assert not soup(viewer.get("/search/text/?q=lighthouse")).select(".lag")
+
+
+def test_files_that_are_not_complete_say_so_in_name_and_header(run, viewer):
+    addresses = [
+        f"/crawls/{run.crawl_id}/{name}"
+        for name in ("link-check.csv", "link-check.xml", "structured-data.jsonl")
+    ]
+
+    def told():
+        found = set()
+        for answer in map(viewer.get, addresses):
+            b"".join(answer.streaming_content)
+            name = answer["Content-Disposition"]
+            found.add((answer.get("Complete"), "-incomplete." in name))
+        return found
+
+    assert told() == {("false", True)}
+    catch_up(run.pk)
+    read_to_the_end(run)
+    assert told() == {(None, False)}
+
+
+def test_a_shared_report_tells_what_its_link_check_lacks(run):
+    _, token = create_share_link(run.crawl, days=1, by=None)
+
+    def check():
+        card = soup(Client().get(f"/shared/{token}/")).select_one("section[aria-labelledby=check]")
+        return words_of(card, ".lag"), words_of(card, "tbody td")
+
+    lag, counts = check()
+    assert "pages are not read yet" in lag[0]
+    assert set(counts) == {"–"}
+    problems = soup(Client().get(f"/shared/{token}/?kind=broken"))
+    assert words_of(problems, "td[data-head=Links]") == ["–"]
+
+    catch_up(run.pk)
+    read_to_the_end(run)
+    counting = BackgroundJob.objects.get(kind="problem-counts", run=run)
+    assert run_job(counting.pk) == "counted"
+
+    assert (check()[0], check()[1][0]) == ([], "1")
+
+
+def test_the_lag_tells_until_when_about_by_the_rate_of_earlier_jobs(run):
+    catch_up(run.pk)
+    assert lag_of(run, Derived.TEXTS).until is None
+    began = timezone.now() - timedelta(seconds=30)
+    BackgroundJob.objects.create(
+        kind=SECOND_READING.name,
+        began_at=began,
+        ended_at=began + timedelta(seconds=30),
+        progress={"done": 1},
+    )
+
+    lag = lag_of(run, Derived.TEXTS)
+
+    assert lag.prospect in ("Complete in about 2 minutes", "Complete in less than a minute")
+    seconds = (lag.until - timezone.now()).total_seconds()
+    assert seconds == pytest.approx(30 * lag.behind, abs=5)
+
+
+def test_what_no_job_will_add_is_not_promised(run):
+    catch_up(run.pk)
+    run.links_parts.update(machine="elsewhere")
+
+    lag = lag_of(run, Derived.STRUCTURED_DATA)
+
+    assert (lag.state, lag.complete, lag.until) == ("stopped", False, None)
+    assert lag.prospect == "Their archive is on another machine, or was not kept"
+
+
+def test_a_run_that_is_looked_at_comes_first(
+    run, viewer, queue, django_capture_on_commit_callbacks
+):
+    catch_up(run.pk)
+    SECOND_READING.job.enqueue(-1)
+    SECOND_READING.job.enqueue(-2)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        viewer.get(f"/crawls/{run.crawl_id}/structured-data/")
+
+    mine = BackgroundJob.objects.get(kind=SECOND_READING.name, run=run)
+    assert queue.job_ids == [f"job-{mine.pk}", "job--1", "job--2"]
+    assert does_first_wait()
+
+
+def test_a_view_asks_for_nothing_again_within_seconds(run, viewer, queue):
+    catch_up(run.pk)
+    viewer.get(f"/crawls/{run.crawl_id}/structured-data/")
+    BackgroundJob.objects.all().delete()
+
+    viewer.get(f"/api/v1/crawls/{run.crawl_id}/structured-data")
+
+    assert not BackgroundJob.objects.exists()
+
+
+def test_links_of_a_run_that_has_ended_are_written_at_once(
+    run, queue, django_capture_on_commit_callbacks
+):
+    SECOND_READING.job.enqueue(-1)
+    last = open_job(LINKS, run, by=None)
+    BackgroundJob.objects.filter(pk=last.pk).update(
+        began_at=timezone.now(), ended_at=timezone.now() - 2 * jobs.SOON, result={}
+    )
+
+    with django_capture_on_commit_callbacks(execute=True):
+        write_links_of_ended_runs()
+
+    (links,) = BackgroundJob.objects.filter(kind=LINKS.name, run=run, ended_at=None)
+    assert queue.job_ids == [f"job-{links.pk}", "job--1"]
+    with django_capture_on_commit_callbacks(execute=True):
+        assert run_job(links.pk) == "written"
+    assert lag_of(run, Derived.LINKS).complete
+    assert BackgroundJob.objects.filter(kind=SECOND_READING.name, run=run, ended_at=None).exists()
+
+
+def test_a_page_that_lags_asks_for_itself_until_all_is_there(run, viewer):
+    page = soup(viewer.get(f"/crawls/{run.crawl_id}/links/"))
+    address = page.select_one(".lag")["hx-get"]
+
+    assert soup(viewer.get(address)).select_one(".lag")["hx-get"] == address
+    catch_up(run.pk)
+
+    (done,) = soup(viewer.get(address)).select(".lag")
+    assert (done["hx-get"], done["hx-select"]) == ("", "#main")

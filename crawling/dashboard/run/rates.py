@@ -1,22 +1,34 @@
-"""How fast a run fetches: now, on average, and minute by minute."""
+"""How fast a run fetches: now, on average, and by minutes, or seconds of a run of minutes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
 
 from crawling.models import Run, RunCount, Shift
 
-MINUTES = 30
+#: bars of a drawing at most
+BARS = 30
 #: the box of the bars, in units of its own
 WIDTH, HEIGHT = 240, 40
 WIDEST = WIDTH / 20
 MINUTE = timedelta(minutes=1)
+#: seconds that the bars of a run of minutes may sum; others sum minutes, which are counted
+STEPS = (1, 2, 5, 10, 20)
+#: of a young run so many pages are looked at
+MOST_PAGES = 20_000
+OF_SECONDS = """
+SELECT floor(extract(epoch FROM fetched_at - %(first)s) / %(step)s)::int, count(*) FROM (
+    SELECT fetched_at FROM crawling_page WHERE run_id = %(run)s AND fetched_at >= %(first)s
+    LIMIT %(most)s
+) AS page GROUP BY 1
+"""
 
 
 class MinuteBar(NamedTuple):
@@ -28,49 +40,84 @@ class MinuteBar(NamedTuple):
 
 @dataclass(frozen=True)
 class FetchRates:
-    """Pages fetched in each of the latest minutes, the oldest first."""
+    """Pages fetched in each of the latest intervals, the oldest first."""
 
-    minutes: Sequence[tuple[datetime, int]]
+    counts: Sequence[tuple[datetime, int]]
     #: pages a second over the last minute or two
     now: float | None
+    #: of an interval; the last may be shorter
+    step: timedelta = MINUTE
+    #: the end of the run, in the last one; None: it goes on
+    until: datetime | None = None
 
     @property
     def most(self) -> int:
-        return max((pages for _, pages in self.minutes), default=0)
+        return max((pages for _, pages in self.counts), default=0)
 
     @property
-    def until(self) -> datetime:
-        return self.minutes[-1][0] + MINUTE
+    def interval(self) -> str:
+        """As in: pages by that."""
+        seconds = round(self.step.total_seconds())
+        return "minute" if seconds == 60 else f"{seconds} seconds" if seconds > 1 else "second"
+
+    @property
+    def in_seconds(self) -> bool:
+        """Whether times are told to the second."""
+        return bool(self.counts) and self._span < BARS / 2 * MINUTE
+
+    @property
+    def end(self) -> datetime:
+        """Of the axis: that of a run that has ended."""
+        return self.until or self.counts[-1][0] + self.step
+
+    @property
+    def _span(self) -> timedelta:
+        return self.end - self.counts[0][0]
 
     @property
     def bars(self) -> list[MinuteBar]:
-        """A bar a minute, for SVG: in the middle of its minute, and never a slab."""
-        step = WIDTH / max(1, len(self.minutes))
-        width = min(0.8 * step, WIDEST)
-        heights = [HEIGHT * pages / max(1, self.most) for _, pages in self.minutes]
-        return [
-            MinuteBar(
-                f"{(i + 0.5) * step - width / 2:.2f}",
-                f"{HEIGHT - height:.2f}",
-                f"{width:.2f}",
-                f"{height:.2f}",
+        """A bar an interval, for SVG: in the middle of that, and never a slab."""
+        if not self.counts:
+            return []
+        first, scale = self.counts[0][0], WIDTH / max(1.0, self._span.total_seconds())
+        bars = []
+        for at, pages in self.counts:
+            begin = scale * (at - first).total_seconds()
+            length = min(scale * self.step.total_seconds(), WIDTH - begin)
+            width, height = min(0.8 * length, WIDEST), HEIGHT * pages / max(1, self.most)
+            x = begin + (length - width) / 2
+            bars.append(
+                MinuteBar(f"{x:.2f}", f"{HEIGHT - height:.2f}", f"{width:.2f}", f"{height:.2f}")
             )
-            for i, height in enumerate(heights)
-        ]
+        return bars
 
 
 def rates_of(run: Run, *, is_live: bool) -> FetchRates:
-    """The minutes that are over, up to now or to the end of a run that has ended.
+    """The intervals that are over, up to now or to the end of a run that has ended.
 
     is_live: whether it has a live shift; without one it fetches nothing now.
     """
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
     first = (
-        max(last - (MINUTES - 1) * MINUTE, run.started_at.replace(second=0, microsecond=0))
+        max(last - (BARS - 1) * MINUTE, run.started_at.replace(second=0, microsecond=0))
         if run.started_at
         else last
     )
+    minutes = _minutes(run, first, last)
+    rate = None
+    if is_live and run.started_at:
+        since = last - MINUTE
+        pages = sum(pages for minute, pages in minutes if minute >= since)
+        rate = _rate(pages, max(run.started_at, since), until)
+    if run.started_at and (found := _of_seconds(run, run.started_at, until, minutes)):
+        return replace(found, now=rate)
+    if run.finished_at:
+        return FetchRates(minutes, rate, until=max(until, last + timedelta(seconds=1)))
+    return FetchRates(minutes[:-1], rate)
+
+
+def _minutes(run: Run, first: datetime, last: datetime) -> list[tuple[datetime, int]]:
     rows = (
         RunCount.objects.filter(run=run, minute__gte=first)
         .values("minute")
@@ -78,15 +125,31 @@ def rates_of(run: Run, *, is_live: bool) -> FetchRates:
     )
     fetched = {row["minute"]: max(0, row["pages"]) for row in rows}
     length = int((last - first) / MINUTE) + 1
-    minutes = [
+    return [
         (minute, fetched.get(minute, 0)) for minute in (first + i * MINUTE for i in range(length))
     ]
-    rate = None
-    if is_live and run.started_at:
-        since = last - MINUTE
-        pages = sum(pages for minute, pages in minutes if minute >= since)
-        rate = _rate(pages, max(run.started_at, since), until)
-    return FetchRates(minutes if run.finished_at else minutes[:-1], rate)
+
+
+def _of_seconds(
+    run: Run, first: datetime, until: datetime, minutes: Sequence[tuple[datetime, int]]
+) -> FetchRates | None:
+    """The bars of a run of minutes, by its pages; None: minutes will do, or it has too many."""
+    first, span = first.replace(microsecond=0), until - first
+    steps = [timedelta(seconds=step) for step in STEPS]
+    step = next((step for step in steps if span <= BARS * step), None)
+    counted = sum(pages for _, pages in minutes)
+    if step is None or not 0 < counted <= MOST_PAGES:
+        return None
+    with connection.cursor() as cursor:
+        values = {"run": run.pk, "first": first, "step": step.total_seconds(), "most": MOST_PAGES}
+        cursor.execute(OF_SECONDS, values)
+        fetched = dict(cursor.fetchall())
+    if run.finished_at and sum(fetched.values()) != counted:
+        return None  # its pages are withdrawn, or gone
+    whole = int((until - first) / step)
+    length = whole + bool(run.finished_at and first + whole * step < until)
+    counts = [(first + i * step, fetched.get(i, 0)) for i in range(length)]
+    return FetchRates(counts, None, step, until if run.finished_at else None)
 
 
 def rates_now(run_ids: Collection[int]) -> dict[int, float]:

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.dashboard.run.overview import remaining
-from crawling.dashboard.run.rates import WIDTH, FetchRates
-from crawling.models import Run, RunCount
+from crawling.dashboard.run.rates import WIDTH, FetchRates, rates_of
+from crawling.models import Page, Run, RunCount
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.schedules import set_schedule
 from crawling.runs.crawls.share_links import create_share_link
@@ -85,8 +85,8 @@ def test_times_of_a_crawl_page_are_in_the_zone_of_the_account_which_it_names(run
     page = page_of(operator, "crawling:crawl", run.crawl_id)
 
     speed = page.find(id="speed").parent
-    assert "13:00 at most 72 pages in a minute 13:01 CET" in words_of(speed)
-    assert speed.select_one("table tbody th").get_text() == "13:00"
+    assert "13:00:00 at most 72 pages in a minute 13:00:40 CET" in words_of(speed)
+    assert speed.select_one("table tbody th").get_text() == "13:00:00"
     assert words_of(page.find(id="log")) in ("Log CET", "Log CEST")
 
 
@@ -95,6 +95,31 @@ def test_a_single_minute_is_a_bar_in_the_middle_of_the_drawing(run):
 
     assert float(bar.width) <= WIDTH / 10
     assert float(bar.x) + float(bar.width) / 2 == pytest.approx(WIDTH / 2)
+
+
+def test_the_bars_of_a_run_of_seconds_sum_seconds_and_end_with_the_run(make_site, crawl_to_the_end):
+    site = make_site({"/": "".join(f"<a href=/{n}>x</a>" for n in range(9)), "/0": "x"})
+    run = crawl_to_the_end(f"{site.url}/")
+    began = datetime(2026, 1, 5, 12, 0, 10, tzinfo=UTC)
+    for number, page in enumerate(run.pages.order_by("pk")):
+        at = began + timedelta(seconds=(0.5, 3, 3, 47)[min(number, 3)])
+        Page.objects.filter(pk=page.pk).update(fetched_at=at)
+    ended = began + timedelta(seconds=50)
+    Run.objects.filter(pk=run.pk).update(started_at=began, finished_at=ended)
+    RunCount.objects.filter(run=run).update(minute=began.replace(second=0))
+    run.refresh_from_db()
+
+    rates = rates_of(run, is_live=False)
+
+    assert (rates.interval, len(rates.counts), rates.end) == ("2 seconds", 25, ended)
+    assert [pages for _, pages in rates.counts if pages] == [1, 2, 7]
+    last = rates.bars[-2]
+    assert float(last.x) + float(last.width) <= WIDTH
+    assert float(last.x) > 0.9 * WIDTH
+    page = page_of(browser("viewer"), "crawling:crawl", run.crawl_id)
+    speed = words_of(page.find(id="speed").parent)
+    assert speed.startswith("Pages by 2 seconds")
+    assert "at most 7 pages in 2 seconds" in speed
 
 
 def test_hosts_of_a_paused_crawl_are_not_due(order):

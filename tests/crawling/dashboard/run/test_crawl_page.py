@@ -394,7 +394,7 @@ def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finishe
 
     rates = rates_of(Run.objects.get(pk=finished.pk), is_live=False)
 
-    assert [pages for _, pages in rates.minutes][:3] == [12, 0, 0]
+    assert [pages for _, pages in rates.counts][:3] == [12, 0, 0]
     assert rates.most == 12
 
 

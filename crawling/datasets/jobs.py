@@ -29,7 +29,7 @@ LATE = timedelta(seconds=30)
 #: of a run that has ended, the links of its last part are not to wait as those of others do
 SOON = timedelta(seconds=2)
 #: between two views of a run after which its jobs are put first
-LOOKED_AT_SECONDS = 20
+LOOKED_AT_SECONDS = 5
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
 MEMORY_MIB = 96
 

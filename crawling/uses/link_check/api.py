@@ -20,7 +20,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.lags import LagOut, lag_facts
 from crawling.dashboard.base.requests import get_run
-from crawling.datasets.jobs import request_reading
+from crawling.datasets.jobs import put_first, request_reading
 from crawling.datasets.lag import Derived, Lag, lags_of
 from crawling.models import Run
 from crawling.uses.link_check.link_changes import PageLinkChanges
@@ -202,7 +202,11 @@ def list_datasets(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     """Background jobs add to them while the crawl runs."""
-    return {"items": lags_of(get_run(crawl_id, run))}
+    one = get_run(crawl_id, run)
+    found = lags_of(one)
+    if not all(lag.complete for lag in found):
+        put_first(one)
+    return {"items": found}
 
 
 @listed(

@@ -17,6 +17,7 @@ from typing import Annotated
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
+from crawling.datasets.jobs import put_first
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.jobs.due_jobs import ask_unless_taken
@@ -57,6 +58,7 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
         kept = cache.get(_key(run), kept)
         if any(kind not in kept for kind in countable(run)):
             ask_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
+            put_first(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
     return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
 

@@ -1,0 +1,82 @@
+"""A run whose server confirms pages (304) has all that is derived of them, from the records of the
+run that stored them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from crawling.datasets.catch_up import catch_up
+from crawling.models import Page, Run
+from crawling.runs.start import start_run
+from tests.crawling.frontier.test_unchanged import versioned
+from tests.crawling.pages import browser
+from tests.crawling.reading import read_to_the_end
+
+HOME = """<title>Home</title><p>A lighthouse.</p><a href=/gone>gone</a><a href=/a#here>a</a>
+<script type="application/ld+json">{"@type": "Product", "name": "Lamp"}</script>
+<table><tr><th>Name<th>Price<tr><td>Lamp<td>5</table><img src=/i.png alt=I><b>5 EUR</b>"""
+
+
+@pytest.fixture
+def runs(make_site, crawl_to_the_end, work_off):
+    """Two runs of pages of which the second has none anew; both are read."""
+    site = make_site({"/": versioned(HOME, '"1"'), "/a": versioned("<p id=here>a</p>", '"a"')})
+    first = crawl_to_the_end(f"{site.url}/", extract={"price": "b"})
+    second = work_off(start_run(first.crawl))
+    for run in (first, second):
+        catch_up(run.pk)
+        read_to_the_end(run)
+    return [Run.objects.get(pk=run.pk) for run in (first, second)]
+
+
+@pytest.fixture
+def told(runs):
+    """What JSON tells of both runs."""
+    viewer = browser("viewer")
+
+    def ask(path, **asked):
+        address = f"/api/v1/crawls/{runs[0].crawl_id}/{path}"
+        answers = [viewer.get(address, {**asked, "run": run.number}).json() for run in runs]
+        assert all(answer.get("complete", True) for answer in answers)
+        return answers
+
+    return ask
+
+
+def test_links_problems_and_structured_data_are_those_of_the_run_before(runs, told):
+    statuses = [
+        sorted(Page.objects.filter(run=run, status__lt=400).values_list("status", flat=True))
+        for run in runs
+    ]
+    assert statuses == [[200, 200], [304, 304]]
+
+    for path, asked in (
+        ("links", {}),
+        ("reports/problems", {"kind": "broken"}),
+        ("reports/problems", {"kind": "html"}),
+        ("reports/problems", {"kind": "fragment"}),
+        ("reports/media", {}),
+        ("structured-data", {}),
+    ):
+        first, second = (answer["items"] for answer in told(path, **asked))
+        assert first == second, path
+        assert first or asked.get("kind") in ("html", "fragment")
+    kinds = told("structured-data/kinds")
+    assert kinds[0]["kinds"] == kinds[1]["kinds"]
+    assert {"json-ld", "table", "image"} <= {kind["name"] for kind in kinds[1]["kinds"]}
+
+
+def test_extracted_fields_are_those_of_the_run_before(told):
+    first, second = (
+        [(row["name"], row["value"]) for row in answer["items"]] for answer in told("extracted")
+    )
+
+    assert first == second == [("price", "5 EUR")]
+
+
+def test_the_texts_of_both_runs_are_found(runs):
+    found = browser("viewer").get("/api/v1/search", {"q": "lighthouse", "all_runs": True}).json()
+
+    assert sorted(hit["run"] for hit in found["items"]) == [1, 2]
+    assert (found["complete"], found["behind"]) == (True, 0)

@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 
 from crawling.base.use import address_of, offered, uses
 from crawling.dashboard.hosts.urls import names
+from crawling.dashboard.pages.stored_view import stored
 from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.administration.passwords import own_password
 from crawlsite.api.metrics import metrics
@@ -35,6 +36,7 @@ urlpatterns = [
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("shared/<slug:token>/", report, name="shared-report"),
+    path("stored/<str:token>/<int:number>/", stored, name="stored-page"),
     *offered("pages", "open_urlpatterns"),
     path("help/", help_page, name="help"),
     path("help/<slug:document>/", help_page, name="help-document"),

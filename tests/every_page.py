@@ -53,6 +53,8 @@ from tests.test_roles import PATHS, ROUTES
 #: answers that are files, or parts of a page, or that have a frame of their own
 NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/content/",
+    "crawls/<int:pk>/shown/",
+    "stored/<str:token>/<int:number>/",
     "crawls/<int:pk>/pages/<int:url>/record/",
     "crawls/<int:pk>/pages/<int:url>/document/",
     "crawls/<int:pk>/archive/<int:number>/",

@@ -10,16 +10,12 @@ from contextlib import ExitStack, closing
 
 from requests.exceptions import ContentDecodingError
 
-from crawling.archive.snapshots import without_requests
 from crawling.archive.unpacker import MOST_SHOWN, StoredRecord, read_record
 from crawling.base.errors import ArchiveTrouble
 from crawling.machine.sandbox_program import sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.content_codings import DecodedBody
 from crawling.web.http_caching import read_head
-
-#: as a program: which form is wanted
-DOCUMENT, SNAPSHOT = "document", "snapshot"
 
 
 def document_in(record: StoredRecord) -> bytes:
@@ -57,16 +53,9 @@ def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentS
     return DocumentStream(document, size)
 
 
-def write_document(length: str, form: str, charset: str = "") -> None:
-    """Write the document of the record at which the input stands, which has `length` bytes.
-
-    A snapshot is the document as a browser can show it without a request; `charset` is its
-    encoding.
-    """
-    document = document_in(read_record(sys.stdin.buffer.read(int(length))))
-    if form == SNAPSHOT:
-        document = without_requests(document, charset)
-    sys.stdout.buffer.write(document)
+def write_document(length: str) -> None:
+    """Write the document of the record at which the input stands, which has `length` bytes."""
+    sys.stdout.buffer.write(document_in(read_record(sys.stdin.buffer.read(int(length)))))
 
 
 if __name__ == "__main__":

@@ -1,48 +1,78 @@
-"""A stored page as a browser can show it without a request: what would load, run, send or lead
-elsewhere is taken out.
+"""A stored page as a browser can show it without a request: what it loads stands in it, as far as
+that is archived; what would run, send or lead elsewhere is taken out.
 
 The policy that the document is sent with blocks all of that in any case, and is what readers rely
-on; a browser reports each thing that it blocks as an error of the page.
+on; a browser reports each thing that it blocks as an error of the page. Part of the program
+`snapshot_program`.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from typing import Protocol
 
+import turbohtml
 from turbohtml.rewrite import Element, rewrite
 
-#: larger documents are shown as they are
-MOST_REWRITTEN_BYTES = 4 * 1024 * 1024
-#: elements that only load or run something, or that change how the rest is read
-LOADERS = {"applet", "base", "embed", "frame", "iframe", "link", "meta", "portal", "script"}
+from crawling.archive.snapshot_styles import StyleContent, edit_sheet, names_something
+from crawling.web.addresses import BadUrl, read_address
+
+#: elements that only load or run something, or that change how the rest is read or where it leads
+LOADERS = {
+    *("animate", "applet", "base", "embed", "frame", "iframe", "link", "meta", "portal"),
+    *("script", "set"),
+}
 #: elements whose content is shown without them
 WRAPPERS = {"form", "object"}
 #: attributes with the address of something to load, to send to or to open, and one that a browser
 #: refuses to a frame
 ADDRESSES = {
-    *("action", "archive", "autofocus", "background", "code", "codebase", "data", "formaction"),
-    *("imagesrcset", "manifest", "ping", "poster", "src", "srcset", "target", "xlink:href"),
+    *("action", "archive", "attributionsrc", "autofocus", "background", "code", "codebase", "data"),
+    *("download", "formaction", "imagesrcset", "manifest", "ping", "poster", "src", "srcset"),
+    *("srcdoc", "target", "xlink:href"),
 }
-IMPORT = re.compile(r"@import\b[^;{}]{0,2000}+;?+", re.IGNORECASE)
-LOADED = re.compile(r"""url\(\s{0,20}+(?:"[^"]*+"|'[^']*+'|[^()"']*+)\s{0,20}+\)""", re.IGNORECASE)
-INLINE_IMAGE = re.compile(r"""(?:url\()?+[\s"']{0,20}+data:image/""", re.IGNORECASE)
+#: the attributes among them that name an image, by elements
+IMAGES = {
+    "img": ("src",),
+    "input": ("src",),
+    "video": ("poster",),
+    "image": ("href", "xlink:href"),
+    "feimage": ("href", "xlink:href"),
+}
+#: attributes of drawings that are style, too
+STYLES = {
+    *("style", "clip-path", "cursor", "fill", "filter", "marker-end", "marker-mid", "marker-start"),
+    *("mask", "stroke"),
+}
+INLINE = "data:"
+INLINE_IMAGE = "data:image/"
+#: of a sheet that is not the page's usual one
+ALTERNATE = "alternate"
 
 
-def without_requests(document: bytes, charset: str) -> bytes:
-    """The page without what a browser would have to block; it is given as it is, if it is long or
-    its encoding is unknown.
-    """
-    if len(document) > MOST_REWRITTEN_BYTES:
-        return document
+class PageContent(StyleContent, Protocol):
+    """As for its styles, and for links."""
+
+    def link(self, written: str) -> str: ...
+
+
+def base_of(markup: str, url: str) -> str:
+    """The address that relative ones of a page start from."""
+    bases = list[str]()
+
+    def note(element: Element) -> None:
+        if not bases and element.has_attribute("href"):
+            bases.append(element.get("href") or "")
+
+    rewrite(markup, elements=[("base", note)])
     try:
-        text = document.decode(charset, "replace")
-        return _rewritten(text).encode(charset, "xmlcharrefreplace")
-    except (LookupError, UnicodeError):
-        return document
+        return read_address(bases[0], url).url if bases else url
+    except BadUrl:
+        return url
 
 
-def _rewritten(markup: str, *, is_nested: bool = False) -> str:
-    edit = _SnapshotEdit(is_nested)
+def edit_page(markup: str, loads: PageContent, *, is_nested: bool = False) -> str:
+    edit = _SnapshotEdit(loads, is_nested)
     return rewrite(markup, elements=[("*", edit.element)], text=edit.text)
 
 
@@ -52,52 +82,100 @@ class _SnapshotEdit:
     The content of `noscript` is one text, which a browser without scripts reads as markup.
     """
 
-    def __init__(self, is_nested: bool) -> None:
-        self._is_nested = is_nested
+    def __init__(self, loads: PageContent, is_nested: bool) -> None:
+        self._loads, self._is_nested = loads, is_nested
         self._last = ""
 
     def element(self, element: Element) -> None:
         self._last = element.tag
-        if element.tag in LOADERS:
+        if element.tag == "link":
+            self._edit_sheet_link(element)
+        elif element.tag in LOADERS:
             element.remove()
-            return
-        for name, value in element.attrs:
-            _edit_attribute(element, name, value or "")
-        if element.tag in WRAPPERS:
-            element.remove_and_keep_content()
+        else:
+            self._edit_attributes(element)
+            if element.tag in WRAPPERS:
+                element.remove_and_keep_content()
 
     def text(self, text: Element) -> None:
         if self._last == "style":
-            text.set_text(_edit_style(text.text or ""))
+            text.set_text(edit_sheet(text.text or "", self._loads))
         elif self._last == "noscript" and not self._is_nested:
-            text.set_text(_rewritten(text.text or "", is_nested=True))
+            text.set_text(edit_page(text.text or "", self._loads, is_nested=True))
         self._last = ""
 
+    def _edit_sheet_link(self, element: Element) -> None:
+        kinds = (element.get("rel") or "").lower().split()
+        is_sheet = "stylesheet" in kinds and ALTERNATE not in kinds
+        shown = self._loads.sheet(element.get("href") or "") if is_sheet else ""
+        if not shown:
+            element.remove()
+            return
+        for name, _ in element.attrs:
+            if name not in ("rel", "media", "title", "disabled"):
+                element.remove_attribute(name)
+        element.set_attribute("href", shown)
 
-def _edit_attribute(element: Element, name: str, value: str) -> None:
-    if name == "href":
-        _edit_link(element, value)
-    elif name == "style":
-        element.set_attribute(name, _edit_style(value))
-    elif name.startswith("on") or (name in ADDRESSES and not INLINE_IMAGE.match(value)):
-        element.remove_attribute(name)
+    def _edit_attributes(self, element: Element) -> None:
+        images = (*IMAGES.get(element.tag, ()), "background")
+        several = self._chosen(element)
+        for name, value in element.attrs:
+            if name in images:
+                self._set_or_drop(element, name, self._image(value or ""))
+            elif name == "href":
+                self._edit_link(element, value or "")
+            elif name in STYLES and names_something(value or ""):
+                element.set_attribute(name, edit_sheet(value or "", self._loads))
+            elif name.startswith("on") or name in ADDRESSES:
+                element.remove_attribute(name)
+        if several and element.tag == "source":
+            element.set_attribute("srcset", several)
+        elif several and not element.get("src"):
+            element.set_attribute("src", several)
+
+    def _chosen(self, element: Element) -> str:
+        """The first of the images in a `srcset` that there is."""
+        if element.tag not in ("img", "source") or not element.has_attribute("srcset"):
+            return ""
+        listed = turbohtml.parse("<img>")
+        image = listed.select_one("img")
+        assert image
+        image.attrs["srcset"] = element.get("srcset") or ""
+        found = [self._image(link.url) for link in listed.links()]
+        return next(filter(None, found), "")
+
+    def _image(self, written: str) -> str:
+        if written.strip().lower().startswith(INLINE_IMAGE):
+            return written
+        return self._loads.file(written)
+
+    def _edit_link(self, element: Element, written: str) -> None:
+        """A link leads to what is stored, or nowhere and says that."""
+        if written.lstrip().startswith("#"):
+            return
+        if element.tag not in ("a", "area"):
+            element.remove_attribute("href")
+            return
+        shown = self._loads.link(written)
+        self._set_or_drop(element, "href", shown)
+        if not (shown or element.has_attribute("title")):
+            element.set_attribute("title", f"Not archived: {written}")
+
+    @staticmethod
+    def _set_or_drop(element: Element, name: str, value: str) -> None:
+        if value:
+            element.set_attribute(name, value)
+        else:
+            element.remove_attribute(name)
 
 
-def _edit_link(element: Element, address: str) -> None:
-    """A link leads nowhere, and shows on hover where it led."""
-    if address.lstrip().startswith("#"):
-        return
-    if element.tag not in ("a", "area"):
-        element.remove_attribute("href")
-        return
-    element.set_attribute("href", "#")
-    if not element.has_attribute("title"):
-        element.set_attribute("title", address)
+def resolver(base: str) -> Callable[[str], str]:
+    """Give addresses in a document their canonical form; empty: it is none that is archived."""
 
+    def resolve(written: str) -> str:
+        try:
+            return read_address(written.strip(), base).url if written.strip() else ""
+        except BadUrl:
+            return ""
 
-def _edit_style(style: str) -> str:
-    return LOADED.sub(_inline_or_none, IMPORT.sub("", style))
-
-
-def _inline_or_none(match: re.Match[str]) -> str:
-    return match[0] if INLINE_IMAGE.match(match[0]) else "none"
+    return resolve

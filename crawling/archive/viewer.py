@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from crawling.archive.decoded_documents import DOCUMENT, SNAPSHOT
 from crawling.archive.reader import opened
 from crawling.archive.unpacker import MOST_SHOWN
 from crawling.base.errors import ArchiveTrouble
@@ -14,7 +13,7 @@ LIMITS = SandboxLimits(
     memory_bytes=512 * MIB,
     cpu_seconds=8,
     seconds=15.0,  # if the machine is too busy to let the program run
-    output_bytes=4 * MOST_SHOWN,  # a snapshot may be longer than its document
+    output_bytes=2 * MOST_SHOWN,
 )
 HEADS, DOCUMENTS = "crawling.archive.unpacker", "crawling.archive.decoded_documents"
 
@@ -30,15 +29,7 @@ def document_of(page: Page) -> bytes:
 
     It has the first 16 MiB at the most. Raises ArchiveTrouble.
     """
-    return _unpacked(page, DOCUMENTS, DOCUMENT)
-
-
-def snapshot_of(page: Page, charset: str) -> bytes:
-    """An HTML page of that encoding as a browser can show it without a request.
-
-    Raises ArchiveTrouble.
-    """
-    return _unpacked(page, DOCUMENTS, SNAPSHOT, charset)
+    return _unpacked(page, DOCUMENTS)
 
 
 def whole_document_of(page: Page) -> bytes:
@@ -49,12 +40,11 @@ def whole_document_of(page: Page) -> bytes:
     return document_of(page)
 
 
-def _unpacked(page: Page, program: str, *about: str) -> bytes:
+def _unpacked(page: Page, program: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
     with opened(page.archive_file, page.archive_offset) as file:
-        # of the page only the name of its encoding is an argument
-        end = ProgramSandbox(program, str(page.archive_length), *about, limits=LIMITS).run(file)
+        end = ProgramSandbox(program, str(page.archive_length), limits=LIMITS).run(file)
     if end.refusal:
         raise ArchiveTrouble(end.refusal)
     if end.excess is ProgramLimit.TIME:

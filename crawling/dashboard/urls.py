@@ -14,7 +14,7 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicates
+from crawling.dashboard.pages import duplicates, stored_view
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.run.views import (
@@ -69,7 +69,8 @@ urlpatterns = [
     path("<int:pk>/share/<int:number>/revoke/", share_links.revoke, name="share-revoke"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),
     path("<int:pk>/pages/<int:url>/", pages.page, name="page"),
-    path("<int:pk>/pages/<int:url>/content/", pages.content, name="page-content"),
+    path("<int:pk>/pages/<int:url>/content/", stored_view.content, name="page-content"),
+    path("<int:pk>/shown/", stored_view.shown, name="shown"),
     path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),
     re_path(r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", pages.rows, name="pages-rows"),

@@ -29,6 +29,7 @@ WITHOUT = {
     "metrics",
     "readyz",
     "shared/<slug:token>/",
+    "stored/<str:token>/<int:number>/",
     "watches/<str:token>/feed.atom",
 }
 SHOWN = {
@@ -61,6 +62,7 @@ SHOWN = {
     "crawls/<int:pk>/pages/": "list_crawl_pages",
     "crawls/<int:pk>/pages/<int:url>/": "get_crawl_page",
     "crawls/<int:pk>/pages/<int:url>/content/": "export_page_warc",
+    "crawls/<int:pk>/shown/": "get_crawl_page",
     "crawls/<int:pk>/pages/<int:url>/record/": "export_page_warc",
     "crawls/<int:pk>/pages/<int:url>/document/": "export_page_warc",
     "crawls/^(?P<pk>[0-9]{1,18})/pages\\.(?P<kind>csv|jsonl)$": "export_crawl_pages",

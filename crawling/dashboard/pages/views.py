@@ -5,21 +5,20 @@ downloads, two runs or two texts side by side, and what is missing, by reason.
 
 from __future__ import annotations
 
-import re
+from secrets import token_urlsafe
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import content_disposition_header
-from django.views.decorators.clickjacking import xframe_options_sameorigin
 
 from crawling.archive.reader import content_of, original_of, packed_pieces
 from crawling.archive.selection import referring_runs
-from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
+from crawling.archive.viewer import head_of, whole_document_of
 from crawling.base.errors import ArchiveTrouble, CrawlError
 from crawling.dashboard.base.requests import asked_number, back, of_run, wanted_page
 from crawling.dashboard.base.trouble import errors_told
@@ -37,8 +36,9 @@ from crawling.dashboard.pages.not_fetched import (
     not_fetched_urls,
     reasons_of,
 )
+from crawling.dashboard.pages.stored_view import shown_as
 from crawling.datasets.lag import lags_of
-from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
+from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import ask_once
 from crawling.previews.run_comparison import (
@@ -56,16 +56,8 @@ from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
 
-#: no script, no form, no request to anywhere, an origin of its own: the page's author is not
-#: trusted
-SAFE = (
-    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
-)
-HTML = ("text/html", "application/xhtml+xml")
-IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 #: files of an archive on a page
 FILES_SHOWN = 200
-CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 #: why a crawl that was never started has nothing here
 HAS_NO_PAGES = "it has no pages yet"
 ROWS_OF_CHANGES = 100
@@ -113,33 +105,11 @@ def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         header, head = head_of(found)
         if not request.user.has_perm("crawling.change_crawljob"):
             head = masked_head(head)
-        shown = {**here, "header": header, "head": head, "type": _shown_as(found)}
+        shown = {**here, "header": header, "head": head, "type": shown_as(found)}
+        shown["viewer"] = token_urlsafe(9)
         return render(request, "crawling/page.html", shown)
     except ArchiveTrouble as trouble:
         return render(request, "crawling/page.html", {**here, "trouble": str(trouble)})
-
-
-@xframe_options_sameorigin
-@authenticated(needs="crawling.view_crawljob")
-def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The document, as a type that a browser only shows; HTML without what it would block."""
-    found = wanted_page(pk, url)
-    shown_as = _shown_as(found)
-    if not shown_as:
-        raise Http404("A document of this type is not shown, only downloaded with its record.")
-    try:
-        stored = content_of(found)
-        if found.content_type in HTML:
-            document = snapshot_of(stored, _charset_of(found))
-        else:
-            document = document_of(stored)
-    except ArchiveTrouble as trouble:
-        raise Http404(str(trouble)) from trouble
-    answer = HttpResponse(document, content_type=shown_as)
-    answer["Content-Security-Policy"] = SAFE
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Referrer-Policy"] = "no-referrer"
-    return answer
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -156,19 +126,6 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     context = {"crawl": crawl, "files": shown, "referring": referring, "latest": latest}
     context |= {"datasets": lags_of(latest) if latest else []}
     return render(request, "crawling/archive.html", context)
-
-
-def _shown_as(found: Page) -> str:
-    """The type under which a browser may have the document; empty: under none."""
-    if found.content_type in HTML:
-        return f"text/html; charset={_charset_of(found)}"
-    if found.content_type.startswith("text/"):
-        return f"text/plain; charset={_charset_of(found)}"
-    return found.content_type if found.content_type in IMAGES else ""
-
-
-def _charset_of(found: Page) -> str:
-    return found.charset if CHARSET.fullmatch(found.charset) else "utf-8"
 
 
 @of_run(HAS_NO_PAGES)

@@ -6,16 +6,23 @@ import gzip
 import json
 import zlib
 from dataclasses import replace
+from datetime import timedelta
 from tempfile import TemporaryFile
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.urls import reverse
+from django.utils.timezone import now
 
 from crawling.archive import viewer as looking
 from crawling.archive.unpacker import MOST_SHOWN
+from crawling.dashboard.pages import stored_view
+from crawling.dashboard.pages.stored_view import ViewToken
 from crawling.machine.sandbox import ProgramSandbox
 from crawling.models import Page, Run
+from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.archive.judging import files_of
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.machine.test_sandbox import PROGRAM
@@ -63,7 +70,8 @@ def test_a_stored_page_is_shown_in_a_frame_that_can_do_nothing(run):
     page = soup(browser("viewer").get(address(run, "/evil")))
 
     frame = page.find("iframe")
-    assert ("".join(frame["sandbox"]), frame["src"]) == ("", address(run, "/evil", "page-content"))
+    place = frame["src"].partition("?viewer=")[0]
+    assert ("".join(frame["sandbox"]), place) == ("", address(run, "/evil", "page-content"))
     assert page.find("pre").text.startswith("HTTP/1.1 200 OK\r\nServer:")
     assert page.find("script", string="alert(1)") is None
 
@@ -73,21 +81,23 @@ def test_the_document_itself_comes_with_its_hands_tied(run):
 
     assert answer.content.decode() == SHOWN
     policy = answer["Content-Security-Policy"]
-    assert policy.startswith(
-        "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    assert policy == (
+        "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline' data:; font-src "
+        "data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
     )
+    assert answer["X-DNS-Prefetch-Control"] == "off"
     assert (answer["X-Content-Type-Options"], answer["X-Frame-Options"]) == (
         "nosniff",
         "SAMEORIGIN",
     )
 
 
-def test_a_compressed_document_is_shown_unpacked_in_its_own_charset(run):
+def test_a_compressed_document_of_any_charset_is_shown_unpacked(run):
     answer = browser("viewer").get(address(run, "/packed", "page-content"))
 
-    assert (answer.content.decode("gb2312"), answer["Content-Type"]) == (
+    assert (answer.content.decode(), answer["Content-Type"]) == (
         "中文",
-        "text/html; charset=gbk",
+        "text/html; charset=utf-8",
     )
     assert "Content-Encoding" not in answer
 
@@ -136,9 +146,7 @@ def test_the_program_that_unpacks_keeps_its_limits():
     with TemporaryFile() as file:
         file.write(packed)
         file.seek(0)
-        sandbox = ProgramSandbox(
-            looking.DOCUMENTS, str(len(packed)), "document", limits=looking.LIMITS
-        )
+        sandbox = ProgramSandbox(looking.DOCUMENTS, str(len(packed)), limits=looking.LIMITS)
         end = sandbox.run(file)
 
     assert MOST_SHOWN - 1000 < len(end.output) <= MOST_SHOWN
@@ -163,6 +171,65 @@ def test_a_copy_shows_the_payload_that_is_stored_once(run):
         viewer.get(reverse("crawling:page-content", args=[run.crawl_id, copy.pk])).content.decode()
         == SHOWN
     )
+
+
+def token_of(run, **fields):
+    user = User.objects.get(username="viewer")
+    return ViewToken(**{"user": user.pk, "crawl": run.crawl_id, "viewer": "f"} | fields).signed()
+
+
+def followed(run, path, **fields):
+    """The answer to a link in a frame, with which browsers send no cookies."""
+    page = Page.objects.get(run=run, url__url__endswith=path)
+    return Client().get(reverse("stored-page", args=[token_of(run, **fields), page.pk]))
+
+
+def test_a_link_in_a_frame_opens_pages_of_its_crawl_to_its_user_alone(run):
+    browser("viewer")
+
+    answer = followed(run, "/evil")
+    assert (answer.content.decode(), answer["X-Frame-Options"]) == (SHOWN, "SAMEORIGIN")
+    assert answer["Content-Security-Policy"] == stored_view.SAFE
+    assert followed(run, "/evil", crawl=run.crawl_id + 1).status_code == 404
+    assert "is not shown" in followed(run, "/program").content.decode()
+    assert Client().get(reverse("stored-page", args=["forged", 1])).status_code == 404
+
+    Run.objects.filter(pk=run.pk).update(removal_asked_at=now())
+    assert followed(run, "/evil").status_code == 404
+    Run.objects.filter(pk=run.pk).update(removal_asked_at=None)
+
+    User.objects.filter(username="viewer").update(is_active=False)
+    assert "may not see" in followed(run, "/evil").content.decode()
+
+
+def test_a_link_in_a_frame_expires(run, monkeypatch):
+    browser("viewer")
+    monkeypatch.setattr(stored_view, "LASTS", timedelta(0))
+
+    assert "expired" in followed(run, "/evil").content.decode()
+
+
+def test_a_withdrawn_page_is_shown_in_no_frame(run):
+    browser("viewer")
+    page = Page.objects.get(run=run, url__url__endswith="/packed")
+    answer = Client().get(reverse("stored-page", args=[token_of(run), page.pk]))
+    assert answer.status_code == 200
+
+    withdraw(run.crawl, None, kind="page", text=page.url.url, reason="asked for", by=None)
+
+    answer = Client().get(reverse("stored-page", args=[token_of(run), page.pk]))
+    assert (answer.status_code, "was withdrawn on" in answer.content.decode()) == (404, True)
+
+
+def test_the_lines_above_a_frame_are_of_its_user(run):
+    viewer = browser("viewer")
+    place = reverse("crawling:shown", args=[run.crawl_id]) + "?viewer=f"
+    assert viewer.get(place).status_code == 204
+
+    followed(run, "/evil")
+
+    assert soup(viewer.get(place)).find("a")["href"] == address(run, "/evil")
+    assert browser("operator").get(place).status_code == 204
 
 
 def test_an_operator_downloads_a_record_and_a_file_and_a_viewer_does_not(run):

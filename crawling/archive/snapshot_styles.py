@@ -1,0 +1,93 @@
+"""Style sheets of a page that is shown: what they load stands in them, or is not loaded.
+
+Part of the program `snapshot_program`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import tinycss2
+from tinycss2.ast import AtKeywordToken, FunctionBlock, Node, StringToken, URLToken
+
+#: an address that loads nothing and leaves the declaration around it valid
+NOTHING = "data:,"
+#: without one of these a sheet names nothing; an escape may spell any of them
+MARKS = ("url", "@import", "image-set", "\\")
+IMAGE_SETS = ("image-set", "-webkit-image-set")
+#: signs that an address cannot have where a style sheet quotes it
+QUOTED = str.maketrans({'"': "%22", "\\": "%5C", "\n": "%0A", "\r": "%0D", "\f": "%0C"})
+
+
+class StyleContent(Protocol):
+    """Answers with the text in the place of an address; empty: there is none."""
+
+    def sheet(self, written: str) -> str: ...
+
+    def file(self, written: str) -> str: ...
+
+
+def edit_sheet(css: str, loads: StyleContent) -> str:
+    """A sheet, or the declarations of one element, of any quality.
+
+    It can stand within an element: `</` is written by an escape.
+    """
+    if not names_something(css):
+        return css
+    try:
+        nodes = tinycss2.parse_component_value_list(css)
+        _edit(nodes, loads)
+        return str(tinycss2.serialize(nodes)).replace("</", "<\\/")
+    except RecursionError:
+        return ""
+
+
+def names_something(css: str) -> bool:
+    lower = css.lower()
+    return any(mark in lower for mark in MARKS)
+
+
+def _edit(nodes: list[Node], loads: StyleContent) -> None:
+    rule = ""
+    for at, node in enumerate(nodes):
+        if isinstance(node, AtKeywordToken):
+            rule = node.lower_value
+        elif node == ";":
+            rule = ""
+        elif (written := _address(node, is_string_one=rule == "import")) is not None:
+            # a name of a namespace and a part of the page load nothing
+            if rule != "namespace" and not written.startswith("#"):
+                told = loads.sheet(written) if rule == "import" else loads.file(written)
+                nodes[at] = _url(node, told)
+            rule = "" if rule == "import" else rule
+        elif isinstance(node, FunctionBlock) and node.lower_name in IMAGE_SETS:
+            _edit_image_set(node.arguments, loads)
+        else:
+            for inner in _contents(node):
+                _edit(inner, loads)
+
+
+def _edit_image_set(nodes: list[Node], loads: StyleContent) -> None:
+    for at, node in enumerate(nodes):
+        if (written := _address(node, is_string_one=True)) is not None:
+            nodes[at] = _url(node, loads.file(written))
+
+
+def _address(node: Node, *, is_string_one: bool) -> str | None:
+    if isinstance(node, URLToken) or (is_string_one and isinstance(node, StringToken)):
+        return str(node.value)
+    if isinstance(node, FunctionBlock) and node.lower_name == "url":
+        strings = [part for part in node.arguments if isinstance(part, StringToken)]
+        return str(strings[0].value) if strings else ""
+    return None
+
+
+def _contents(node: Any) -> Sequence[list[Node]]:
+    lists = (getattr(node, name, None) for name in ("content", "arguments"))
+    return [one for one in lists if isinstance(one, list)]
+
+
+def _url(node: Node, address: str) -> URLToken:
+    address = (address or NOTHING).translate(QUOTED)
+    return URLToken(node.source_line, node.source_column, address, f'url("{address}")')

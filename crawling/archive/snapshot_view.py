@@ -1,0 +1,140 @@
+"""A stored page with the styles, images and fonts that were archived with it, as one document."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crawling.archive.reader import content_of, packed_record
+from crawling.archive.snapshot_program import FILE, MOST_FILES, MOST_NESTED, PAGE, SHEET, SHOW
+from crawling.archive.stored_pages import StoredPages
+from crawling.base.errors import ArchiveTrouble
+from crawling.machine.sandbox import SandboxLimits, TaskSandbox
+from crawling.models import Page
+from crawling.web.documents.css import TYPES as SHEETS
+
+PROGRAM = "crawling.archive.snapshot_program"
+MIB = 1024 * 1024
+LIMITS = SandboxLimits(memory_bytes=768 * MIB, cpu_seconds=8, seconds=15.0, output_bytes=64 * MIB)
+#: of the files of one page together, and of one; the smallest come first
+MOST_BYTES, MOST_OF_ONE = 16 * MIB, 8 * MIB
+#: after this long no more files are read
+SECONDS = 12.0
+TOO_MUCH = "The page could not be put together within its limits of time and memory."
+
+
+@dataclass
+class Snapshot:
+    document: bytes = b""
+    #: files that are shown with it
+    files: int = 0
+    #: those of them that the page's run does not have
+    of_other_runs: int = 0
+    #: files that the crawl has not stored
+    missing: int = 0
+    #: files that were too large or too many
+    left_out: int = 0
+
+
+def snapshot_of(page: Page, charset: str, address_of: Callable[[Page], str]) -> Snapshot:
+    """An HTML page in UTF-8, as a browser can show it without a request.
+
+    address_of: where a link to a stored page leads. Raises ArchiveTrouble.
+    """
+    with _Program(PROGRAM, limits=LIMITS) as program:
+        return _PageParts(page, program).put_together(charset, address_of)
+
+
+class _Program(TaskSandbox):
+    def ask(self, do: str, content: Iterable[bytes], size: int, **about: str) -> bytes:
+        """Raises ArchiveTrouble."""
+        task: dict[str, Any] = {"do": do, "size": size, **about}
+        answer = self.answer(task, content)
+        if answer is None:
+            raise ArchiveTrouble(TOO_MUCH)
+        return answer
+
+    def give(self, do: str, page: Page, **about: str) -> bytes:
+        """Give it the record with the content of a page. Raises ArchiveTrouble."""
+        stored = content_of(page)
+        return self.ask(do, packed_record(stored), stored.archive_length or 0, **about)
+
+
+@dataclass
+class _PageParts:
+    page: Page
+    program: _Program
+    told: Snapshot = field(default_factory=Snapshot)
+    captures: StoredPages = field(init=False)
+    #: by the monotonic clock
+    until: float = field(init=False)
+    #: addresses of the files that the page and its sheets name
+    files: dict[str, None] = field(default_factory=dict)
+
+    def put_together(self, charset: str, address_of: Callable[[Page], str]) -> Snapshot:
+        self.captures, self.until = StoredPages(self.page), time.monotonic() + SECONDS
+        url = self.page.url.url
+        noted = json.loads(self.program.give(PAGE, self.page, url=url, charset=charset))
+        self._note(noted)
+        self._give_sheets(noted["sheets"])
+        self._give_files()
+        links = self.captures.first(noted["links"])
+        led = json.dumps({url: address_of(page) for url, page in links.items()}).encode()
+        count, _, document = self.program.ask(SHOW, [led], len(led)).partition(b"\n")
+        self.told.left_out += int(count)
+        self.told.document = document
+        return self.told
+
+    def _note(self, noted: Mapping[str, list[str]]) -> None:
+        for url in noted["files"]:
+            if len(self.files) >= MOST_FILES:
+                self.told.left_out += 1
+            else:
+                self.files[url] = None
+
+    def _give_sheets(self, urls: Collection[str]) -> None:
+        known = set[str]()
+        for _ in range(MOST_NESTED):
+            fresh = set(urls) - known
+            known |= fresh
+            urls = []
+            found = self._found(fresh)
+            for url, page in found.items():
+                if page.content_type in SHEETS and len(known) <= MOST_FILES:
+                    about = {"base": page.url.url, "charset": page.charset}
+                    if answer := self._given(SHEET, url, page, about):
+                        noted = json.loads(answer)
+                        self._note(noted)
+                        urls = [*urls, *noted["sheets"]]
+
+    def _give_files(self) -> None:
+        left = MOST_BYTES
+        for url, page in sorted(self._found(self.files).items(), key=lambda item: item[1].bytes):
+            left -= page.bytes
+            if left < 0 or page.bytes > MOST_OF_ONE:
+                self.told.left_out += 1
+            else:
+                self._given(FILE, url, page, {"type": page.content_type})
+
+    def _found(self, urls: Collection[str]) -> dict[str, Page]:
+        found = self.captures.of(urls)
+        self.told.missing += len(urls) - len(found)
+        return found
+
+    def _given(self, do: str, url: str, page: Page, about: Mapping[str, str]) -> bytes:
+        """The answer of the program to a file; empty: it cannot be shown."""
+        if time.monotonic() > self.until:
+            self.told.left_out += 1
+            return b""
+        try:
+            answer = self.program.give(do, page, url=url, **about)
+        except ArchiveTrouble:
+            self.told.missing += 1
+            return b""
+        if answer:
+            self.told.files += 1
+            self.told.of_other_runs += page.run_id != self.page.run_id
+        return answer

@@ -1,0 +1,78 @@
+"""The stored pages of a crawl by their addresses: of the run of a page, or, where that has none, of
+the run in which the address was fetched at the time nearest to the page's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from django.db.models import Q
+
+from crawling.models import Page, Run
+from crawling.web.addresses import fingerprint, signed
+from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
+
+#: steps of a chain of redirects that are followed
+MOST_STEPS = 5
+#: other runs that are looked through, those next to the page's
+MOST_RUNS = 20
+HAS_DOCUMENT = Q(status__in=DOCUMENT_STATUSES) | Q(status__range=(300, 399))
+
+
+class StoredPages:
+    """Withdrawn pages, and those of runs that are being deleted, are none."""
+
+    def __init__(self, near: Page) -> None:
+        self._near = near
+        self._others: list[int] | None = None
+
+    def of(self, urls: Collection[str]) -> dict[str, Page]:
+        """The pages with the documents of canonical URLs, redirects followed."""
+        found = dict[str, Page]()
+        asked = {url: url for url in urls}
+        for _ in range(MOST_STEPS):
+            pages = self.first(set(asked.values()))
+            moved = dict[str, str]()
+            for url, at in asked.items():
+                page = pages.get(at)
+                if page is None:
+                    continue
+                if is_redirect(page.status):
+                    moved[url] = page.final_url
+                elif page.status in DOCUMENT_STATUSES:
+                    found[url] = page
+            if not moved:
+                break
+            asked = moved
+        return found
+
+    def first(self, urls: Collection[str]) -> dict[str, Page]:
+        """The pages of canonical URLs; a redirect is one, too."""
+        found = {page.url.url: page for page in _pages([self._near.run_id], urls)}
+        if missing := set(urls) - found.keys():
+            for page in _pages(self._other_runs(), missing):
+                rival = found.get(page.url.url)
+                if rival is None or self._distance(page) < self._distance(rival):
+                    found[page.url.url] = page
+        return found
+
+    def _distance(self, page: Page) -> float:
+        return abs((page.fetched_at - self._near.fetched_at).total_seconds())
+
+    def _other_runs(self) -> list[int]:
+        if self._others is None:
+            here = self._near.run_id
+            runs = Run.objects.filter(crawl=self._near.run.crawl_id, removal_asked_at=None)
+            ids = runs.exclude(pk=here).values_list("pk", flat=True)
+            self._others = sorted(ids, key=lambda pk: abs(pk - here))[:MOST_RUNS]
+        return self._others
+
+
+def _pages(runs: Collection[int], urls: Collection[str]) -> Iterable[Page]:
+    marks = [signed(fingerprint(url)) for url in urls]
+    if not (runs and marks):
+        return []
+    found = Page.objects.filter(HAS_DOCUMENT, url__run__in=runs, url__fingerprint__in=marks)
+    wanted = set(urls)
+    joined = found.select_related("url", "archive_file", "run__crawl")
+    return (page for page in joined if page.url.url in wanted)

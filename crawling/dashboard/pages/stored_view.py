@@ -1,0 +1,154 @@
+"""Stored pages in a frame that can do nothing: the one that a page of ours shows, and those that
+links in it lead to.
+
+Browsers send no cookies of a log-in with what such a frame asks for. So links have a token: of one
+user, one crawl and one viewer, which is a frame on a page. The viewer's latest page is remembered
+for the line above the frame.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.core import signing
+from django.core.cache import cache
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_GET
+
+from crawling.archive.reader import content_of
+from crawling.archive.snapshot_view import Snapshot, snapshot_of
+from crawling.archive.viewer import document_of
+from crawling.base.errors import ArchiveTrouble, NotFound
+from crawling.dashboard.base.requests import get_page, wanted_page
+from crawling.models import CrawlJob, Page
+from serving.access import AuthenticatedRequest, authenticated
+
+#: No script, no form, no request to anywhere, an origin of its own: the page's author is not
+#: trusted. Images, styles and fonts stand in the document itself.
+SAFE = (
+    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline' data:; font-src data:; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
+HTML = ("text/html", "application/xhtml+xml")
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
+VIEWER = re.compile(r"[A-Za-z0-9_-]{1,40}")
+PERMISSION = "crawling.view_crawljob"
+TOKEN = "crawling.stored_view"  # noqa: S105  # its salt
+LASTS = timedelta(hours=4)
+EXPIRED = "This view has expired; open the page from the dashboard again."
+
+
+@dataclass(frozen=True)
+class ViewToken:
+    user: int
+    crawl: int
+    viewer: str
+
+    def signed(self) -> str:
+        return signing.dumps([self.user, self.crawl, self.viewer], salt=TOKEN)
+
+    @property
+    def key(self) -> str:
+        return f"{TOKEN}:{self.user}:{self.crawl}:{self.viewer}"
+
+
+@xframe_options_sameorigin
+@authenticated(needs=PERMISSION)
+def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+    """The document, as a type that a browser only shows; HTML with what it loads, as archived.
+
+    ?viewer= is the name of the frame that it is for.
+    """
+    viewer = request.GET.get("viewer", "")
+    token = ViewToken(request.user.pk, pk, viewer if VIEWER.fullmatch(viewer) else "")
+    try:
+        return _answer(wanted_page(pk, url), token)
+    except ArchiveTrouble as trouble:
+        raise Http404(str(trouble)) from trouble
+
+
+@xframe_options_sameorigin
+@require_GET
+def stored(request: HttpRequest, token: str, number: int) -> HttpResponse:
+    """The page that a link in a frame leads to."""
+    try:
+        seen = ViewToken(*signing.loads(token, salt=TOKEN, max_age=LASTS))
+    except signing.BadSignature:
+        return _sentence(EXPIRED)
+    user = User.objects.filter(pk=seen.user, is_active=True).first()
+    if user is None or not user.has_perm(PERMISSION):
+        return _sentence("You may not see this archive.")
+    try:
+        return _answer(get_page(seen.crawl, number), seen)
+    except (NotFound, ArchiveTrouble) as trouble:
+        return _sentence(str(trouble))
+
+
+@authenticated(needs=PERMISSION)
+def shown(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """The lines about the page that the frame `?viewer=` shows now."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    token = ViewToken(request.user.pk, pk, request.GET.get("viewer", "")[:40])
+    seen = cache.get(token.key)
+    if seen is None:
+        return HttpResponse(status=204)  # its page is being put together
+    here = {"crawl": crawl, "shown": get_page(pk, seen["page"]), "told": seen}
+    return render(request, "crawling/_shown.html", here)
+
+
+def _answer(page: Page, token: ViewToken) -> HttpResponse:
+    """Raises ArchiveTrouble."""
+    kind = shown_as(page)
+    if not kind:
+        raise ArchiveTrouble(
+            "A document of this type is not shown, only downloaded with its record."
+        )
+    snapshot = Snapshot()
+    if page.content_type in HTML:
+        signed = token.signed()
+        snapshot = snapshot_of(page, _charset_of(page), lambda to: _address_of(to, signed))
+        kind = "text/html; charset=utf-8"
+    else:
+        snapshot.document = document_of(content_of(page))
+    if token.viewer:
+        told = {name: count for name, count in asdict(snapshot).items() if name != "document"}
+        cache.set(token.key, {"page": page.pk, **told}, LASTS.total_seconds())
+    return _safe(HttpResponse(snapshot.document, content_type=kind))
+
+
+def _address_of(page: Page, token: str) -> str:
+    return reverse("stored-page", args=[token, page.pk])
+
+
+def _sentence(text: str) -> HttpResponse:
+    """Not as a page of ours, which no frame may have."""
+    return _safe(HttpResponse(text, content_type="text/plain; charset=utf-8", status=404))
+
+
+def _safe(answer: HttpResponse) -> HttpResponse:
+    answer["Content-Security-Policy"] = SAFE
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["X-DNS-Prefetch-Control"] = "off"
+    answer["Referrer-Policy"] = "no-referrer"
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def shown_as(found: Page) -> str:
+    """The type under which a browser may have the document; empty: under none."""
+    if found.content_type in HTML:
+        return f"text/html; charset={_charset_of(found)}"
+    if found.content_type.startswith("text/"):
+        return f"text/plain; charset={_charset_of(found)}"
+    return found.content_type if found.content_type in IMAGES else ""
+
+
+def _charset_of(found: Page) -> str:
+    return found.charset if CHARSET.fullmatch(found.charset) else "utf-8"

@@ -18,7 +18,7 @@ from crawling.datasets.stored_documents import extracted_from, html_pages, store
 from crawling.models import Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
-from crawling.uses.extraction.page_tables import FoundTable, find_tables
+from crawling.web.documents.table_cells import FoundTable, find_tables
 
 #: the latest pages are read, for this long at the most: a user waits
 MOST_PAGES = 20

@@ -7,12 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
+from crawling.datasets.reading_query import each_of_reading, query_reading, reading_parquet
 from crawling.models import LinksPart, Page, Run
-from crawling.uses.structured_data.structured_query import (
-    each_structured,
-    query_structured,
-    structured_parquet,
-)
 from crawling.web.structured_rows import DataKind
 from serving.downloads import PARQUET, Download, row_file
 from serving.listing.columns import Column, columns_of
@@ -99,7 +95,7 @@ def list_structured(
     page_id, position = key_of(after)
     conditions, values = wanted.conditions()
     values |= {"page_id": page_id, "position": position, "most": most + 1}
-    rows = query_structured(run, LIST.format(conditions=conditions), values)
+    rows = query_reading(run, LIST.format(conditions=conditions), values)
     found = [_row(*row[2:]) for row in rows[:most]]
     return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
 
@@ -107,14 +103,14 @@ def list_structured(
 def count_kinds(run: Run, *, page: str = "") -> list[DataCount]:
     """The counts of a run, or of a page by its URL, in the order of DataKind. Raises BadOrder."""
     conditions, values = DataFilter(page=page).conditions()
-    return _in_order(query_structured(run, KINDS.format(conditions=conditions), values))
+    return _in_order(query_reading(run, KINDS.format(conditions=conditions), values))
 
 
 def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
     """Counts of a stored page; only its part is read. None: the page is not read yet."""
     if not LinksPart.objects.filter(pk=page.links_part or 0, read_at__isnull=False).exists():
         return None
-    counts = _in_order(query_structured(page.run, OF_PAGE, {"page_id": page.pk}, page=page))
+    counts = _in_order(query_reading(page.run, OF_PAGE, {"page_id": page.pk}, page=page))
     return [(DataKind(count.name), count) for count in counts]
 
 
@@ -123,9 +119,7 @@ def count_facets(run: Run, wanted: DataFilter) -> list[DataCount]:
     column = "name" if wanted.kind in NAMED else "type"
     conditions, values = DataFilter(wanted.kind, page=wanted.page).conditions()
     query = FACETS.format(column=column, conditions=conditions)
-    return [
-        DataCount(*row) for row in query_structured(run, query, {**values, "most": MOST_FACETS})
-    ]
+    return [DataCount(*row) for row in query_reading(run, query, {**values, "most": MOST_FACETS})]
 
 
 def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Download:
@@ -135,13 +129,13 @@ def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Downl
     conditions, values = wanted.conditions()
     query = ROWS.format(conditions=conditions)
     if kind == "parquet":
-        size, pieces = structured_parquet(run, query, values)
+        size, pieces = reading_parquet(run, query, values)
         return Download(f"{stem}.parquet", PARQUET, pieces, size)
     return row_file(stem, kind, _each(run, query, values), list(columns_of(StructuredRow)))
 
 
 def _each(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for row in each_structured(run, query, values):
+    for row in each_of_reading(run, query, values):
         yield vars(_row(*row))
 
 

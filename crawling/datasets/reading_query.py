@@ -1,0 +1,106 @@
+"""The one way in which texts and structured data are asked: DuckDB over the files of a run's second
+reading, read only, with limits of memory and time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from crawling.base.storage import pieces_of, storage
+from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, engine
+from crawling.datasets.query import (
+    ROWS,
+    limited,
+    no_rows,
+    rows_in_time,
+    source_of,
+    without_withdrawn,
+)
+from crawling.models import LinksPart, Page, Run
+
+#: each with its file beside a part, and what it has where there are none
+TABLES = {
+    "structured": (attrgetter("structured_name"), no_rows(STRUCTURED)),
+    "texts": (attrgetter("texts_name"), no_rows(TEXTS)),
+}
+#: to write all rows of a run to a file
+SECONDS_OF_A_FILE = 60.0
+
+
+def query_reading(
+    run: Run, query: str, values: Mapping[str, Any], *, page: Page | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows of a query over the tables `structured` and `texts`. Raises LinkSearchTookTooLong.
+
+    query: ours; what users send goes into `values`, whose names stand with a $ in it. page: only
+    the part that has this page is read.
+    """
+    with _reading_of(run, page) as connection, limited(connection):
+        return connection.execute(query, dict(values)).fetchall()
+
+
+def each_of_reading(
+    run: Run, query: str, values: Mapping[str, Any], *, at_a_time: int = ROWS
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of such a query, read while they are taken. Raises LinkSearchTookTooLong if so many
+    at a time take this long.
+    """
+    with _reading_of(run) as connection:
+        yield from rows_in_time(connection, query, values, at_a_time=at_a_time)
+
+
+def reading_parquet(run: Run, query: str, values: Mapping[str, Any]) -> tuple[int, Iterator[bytes]]:
+    """The rows of such a query as a Parquet file: its size, and its bytes.
+
+    Raises LinkSearchTookTooLong.
+    """
+    folder = tempfile.TemporaryDirectory()
+    try:
+        path = Path(folder.name, "rows.parquet")
+        with (
+            _reading_of(run, writes=folder.name) as connection,
+            limited(connection, SECONDS_OF_A_FILE),
+        ):
+            connection.execute(
+                f"COPY ({query}) TO '{path}' "
+                f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})",
+                dict(values),
+            )
+        file = path.open("rb")
+        return path.stat().st_size, pieces_of(file)
+    finally:
+        folder.cleanup()  # what is open stays readable
+
+
+@contextmanager
+def _reading_of(
+    run: Run, page: Page | None = None, *, writes: str = ""
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the tables, which have no rows of withdrawn pages."""
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False)
+    if page is not None:
+        parts = parts.filter(pk=page.links_part or 0)
+    stored = list(parts.order_by("pk"))
+    paths = {
+        table: [
+            str(storage().path(name))
+            for name in map(file, stored)
+            if storage().size(name) is not None
+        ]
+        for table, (file, _) in TABLES.items()
+    }
+    with engine(
+        reads=[path for found in paths.values() for path in found], writes=writes
+    ) as opened:
+        but = without_withdrawn(opened, [run])
+        for table, (_, nothing) in TABLES.items():
+            rows = source_of(paths[table], nothing)
+            opened.execute(f"CREATE TEMP VIEW {table} AS {rows}{but}")
+        yield opened

@@ -47,6 +47,11 @@ TABLE = (
     "crawls/^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
     "\\.(?P<kind>csv)$"
 )
+DOWNLOAD = (
+    "crawls/^(?P<pk>[0-9]{1,18})/download/"
+    "(?P<data>pages|text|tables|fields|links|structured-data)"
+    "\\.(?P<kind>csv|jsonl|parquet|zip)$"
+)
 #: route -> method -> the least role; methods that are left out are not allowed
 ROUTES: dict[str, dict[str, Role]] = {
     "": {"GET": VIEWER},
@@ -92,6 +97,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/pages/<int:url>/record/": {"GET": OPERATOR},
     "crawls/<int:pk>/pages/<int:url>/document/": {"GET": OPERATOR},
     "crawls/^(?P<pk>[0-9]{1,18})/pages\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
+    "crawls/<int:pk>/download/": {"GET": VIEWER, "POST": OPERATOR},
+    DOWNLOAD: {"GET": VIEWER},
     "crawls/<int:pk>/wacz/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/run.wacz": {"GET": OPERATOR},
     "crawls/<int:pk>/mirror/": {"GET": VIEWER, "POST": OPERATOR},
@@ -236,6 +243,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/crawls/<crawl_id>/tags": {"PUT": OPERATOR},
     "api/v1/crawls/<crawl_id>/retry-failed": {"POST": OPERATOR},
     "api/v1/crawls/<crawl_id>/schedule": {"GET": VIEWER, "PUT": OPERATOR, "DELETE": OPERATOR},
+    "api/v1/crawls/<crawl_id>/downloads": {"GET": VIEWER},
+    "api/v1/crawls/<crawl_id>/downloads/<data>": {"POST": OPERATOR},
+    "api/v1/crawls/<crawl_id>/downloads/<data>/export": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/extractions": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/crawls/<crawl_id>/extractions/previews": {"GET": VIEWER},
@@ -423,6 +433,7 @@ IN_JSON = {
     "crawls/deleted/<str:kind>/<int:pk>/restore/": "POST api/v1/deleted/<kind>/<item_id>/restore",
     "crawls/deleted/<str:kind>/<int:pk>/remove/": "DELETE api/v1/deleted/<kind>/<item_id>",
     "crawls/<int:crawl>/delete/": "DELETE api/v1/crawls/<crawl_id>",
+    "crawls/<int:pk>/download/": "POST api/v1/crawls/<crawl_id>/downloads/<data>",
     "crawls/<int:pk>/extracted/": "POST api/v1/crawls/<crawl_id>/extractions",
     "crawls/<int:pk>/graph/": "POST api/v1/crawls/<crawl_id>/graph/compute",
     "crawls/<int:pk>/copies/": "POST api/v1/crawls/<crawl_id>/copies/texts",
@@ -566,6 +577,7 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/v1/crawls/<crawl_id>/seed-sources": {"kind": "folder"},
     "POST api/v1/crawls/<crawl_id>/extractions": {"rules": {"name": "h1"}},
     "POST crawls/<int:pk>/extracted/": {"rules": "name = h1"},
+    "POST crawls/<int:pk>/download/": {"file": "text.csv"},
     "POST api/v1/crawls/<crawl_id>/copies/texts": {"text": "five words in a row"},
     "POST crawls/<int:pk>/copies/": {"text": "five words in a row"},
     "POST api/v1/crawls/<crawl_id>/watches": {"kind": "host", "text": "a.test"},
@@ -750,6 +762,7 @@ def ask(clients, crawl, settings, tmp_path):
         "action": "pin",
         "name": "nobody.example",
         "kind": "csv",
+        "data": "text",
         "ending": "txt",
         "document": "glossary",
         "page": "capacity",

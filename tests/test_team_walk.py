@@ -217,6 +217,7 @@ def values(crawl, teams, tmp_path) -> dict[str, object]:
         "source_id": source.pk,
         "verb": "pause",
         "kind": "csv",
+        "data": "text",
         "ending": "txt",
     }
 

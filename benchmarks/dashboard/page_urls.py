@@ -147,6 +147,7 @@ def _values(filled: Filled) -> dict[str, Any]:
         (50, "key"),
         (50_000, "version"),
         ("csv", "kind"),
+        ("text", "data"),
         ("start", "verb"),
         ("pin", "deed action"),
         ("unknown", "token"),

@@ -207,27 +207,37 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
 
 
 def put_query(
-    name: str, query: str, given: Mapping[str, Any], *, reads: Sequence[str] = ()
+    name: str,
+    query: str,
+    given: Mapping[str, Any],
+    *,
+    reads: Sequence[str] = (),
+    row_group: int = ROW_GROUP,
 ) -> tuple[int, int]:
     """Store the rows of a query over `given`, of these columns; returns how many they are, and the
     size in bytes. Raises OSError.
 
-    reads: files that the query reads.
+    reads: files that the query reads. row_group: rows that are in memory at once.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "part.parquet")
-        rows = write_query(path, query, given, reads=reads)
+        rows = write_query(path, query, given, reads=reads, row_group=row_group)
         return rows, storage().put(name, pieces_of(path.open("rb")))
 
 
 def write_query(
-    path: Path, query: str, given: Mapping[str, Any], *, reads: Sequence[str] = ()
+    path: Path,
+    query: str,
+    given: Mapping[str, Any],
+    *,
+    reads: Sequence[str] = (),
+    row_group: int = ROW_GROUP,
 ) -> int:
     """Write the rows of a query over `given` to a file of this machine; returns how many."""
     with engine(reads=reads, writes=str(path.parent)) as connection:
         connection.register("given", dict(given))
         done = connection.execute(
             f"COPY ({query}) TO '{path}' "
-            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
+            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group})"
         ).fetchone()
         return done[0] if done else 0

@@ -16,7 +16,7 @@ from crawling.models import Page
 from crawling.uses.alerts.models import Listener
 from tests.api.test_access import description
 from tests.api.test_findings import crawled, run, site  # noqa: F401  # fixtures
-from tests.test_roles import ROUTES, TABLE
+from tests.test_roles import DOWNLOAD, ROUTES, TABLE
 
 #: pages that show nothing of their own: forms to log in, probes of machines, what is for visitors
 WITHOUT = {
@@ -80,6 +80,8 @@ SHOWN = {
     "crawls/<int:pk>/latest-mirror/": "get_latest_mirror",
     "crawls/<int:pk>/latest-mirror.zip": "export_latest_mirror",
     TABLE: "get_page_tables",
+    "crawls/<int:pk>/download/": "list_downloads",
+    DOWNLOAD: "export_download",
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
     "crawls/<int:pk>/freshness/": "get_freshness list_freshness_pages",

@@ -167,7 +167,13 @@ class Scene:
             **dict.fromkeys(("url", "old", "new"), page.url_id if page else 1),
             **dict.fromkeys(("page_id", "old_id", "new_id"), page.pk if page else 1),
             **dict.fromkeys(("number", "run_number", "revision_number", "key"), 1),
-            **{"kind": "csv", "ending": "txt", "verb": "pause", "document": "glossary"},
+            **{
+                "kind": "csv",
+                "data": "text",
+                "ending": "txt",
+                "verb": "pause",
+                "document": "glossary",
+            },
             **{"page": "capacity", "name": "a.test", "deed": "pin", "action": "pin"},
         }
         if names_crawl(route):

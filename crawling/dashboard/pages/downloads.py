@@ -6,8 +6,10 @@ All files are made while they are sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -60,6 +62,10 @@ FACTS: dict[str, Callable[[Page], Any]] = {
 }
 COLUMNS = ("url", "name", "value")
 WARC = "application/warc"
+#: the names of columns of extracted fields begin with it
+FIELD = "field."
+#: whose fields are read at once
+PAGES_AT_A_TIME = 500
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,57 @@ def extracted_rows_file(run: Run, kind: str) -> Download:
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
-    rows = map(row_of, in_time(wanted.of(run)))
-    return row_file(_stem(run, wanted), kind, rows, tuple(FACTS))
+    """Facts of pages, and what extraction rules found on them, a column a rule."""
+    told = as_cell if kind == "csv" else as_json
+    columns, rows = rows_with_fields(run, in_time(wanted.of(run)), told)
+    return row_file(_stem(run, wanted), kind, rows, columns)
+
+
+def rows_with_fields(
+    run: Run, pages: Iterable[Page], told: Callable[[list[str]], object]
+) -> tuple[tuple[str, ...], Iterator[dict[str, Any]]]:
+    """The columns of pages, and their rows. told: of the values of a rule on a page."""
+    names = field_names(run)
+    columns = tuple(f"{FIELD}{name}" for name in names)
+    rows = _with_fields(run, iter(pages), names, told) if names else map(row_of, pages)
+    return (*FACTS, *columns), rows
+
+
+def _with_fields(
+    run: Run, pages: Iterator[Page], names: list[str], told: Callable[[list[str]], object]
+) -> Iterator[dict[str, Any]]:
+    while some := list(islice(pages, PAGES_AT_A_TIME)):
+        found = fields_of(run, [page.pk for page in some])
+        for page in some:
+            values = found.get(page.pk, {})
+            fields = {f"{FIELD}{name}": told(values.get(name, [])) for name in names}
+            yield row_of(page) | fields
+
+
+def field_names(run: Run) -> list[str]:
+    """Of the rules that have found something."""
+    found = ExtractedRow.objects.filter(run=run).order_by("name")
+    return list(found.values_list("name", flat=True).distinct())
+
+
+def fields_of(run: Run, pages: list[int]) -> dict[int, dict[str, list[str]]]:
+    """The values of each rule on each of these pages, by their ids, in the order of finding."""
+    found: dict[int, dict[str, list[str]]] = {}
+    rows = ExtractedRow.objects.filter(run=run, url__in=pages).order_by("pk")
+    for url, name, value in rows.values_list("url", "name", "value"):
+        found.setdefault(url, {}).setdefault(name, []).append(value)
+    return found
+
+
+def as_json(values: list[str]) -> list[str] | str | None:
+    """None without a value, the only value, or several."""
+    return values if len(values) > 1 else next(iter(values), None)
+
+
+def as_cell(values: list[str]) -> str | None:
+    """The same as a text, several values as JSON."""
+    told = as_json(values)
+    return json.dumps(told, ensure_ascii=False) if isinstance(told, list) else told
 
 
 def warc_file(run: Run, wanted: PageFilter) -> Download:

@@ -54,9 +54,11 @@ class ReadingPart(BaseModel):
         Question(
             label="Extract fields",
             help="One rule per line: a name, =, and a CSS selector, like price = "
-            "span.price or picture = img::attr(src).",
+            "span.price or picture = img::attr(src). ::number, ::price, ::date or ::list at its "
+            "end is the type of the field.",
             meaning="extract what the CSS selector matches; `::attr(NAME)` behind it extracts "
-            "an attribute",
+            "an attribute, and `::number`, `::price`, `::date`, `::list` or `::text` at the end is "
+            "the type of the field",
             rows=3,
             option="--extract",
             metavar="NAME=SELECTOR",

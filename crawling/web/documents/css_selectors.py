@@ -1,5 +1,5 @@
 """Extraction rules: a CSS selector, with `::attr(NAME)` behind it for an attribute instead of the
-text; and what a selector finds, within a limit of time.
+text, and with the type of the field at the end; and what a selector finds, within a limit of time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ TOKEN = re.compile(
 MOST_STEPS = 100_000_000
 ATTRIBUTE = re.compile(r"(.*)::attr\(\s*([A-Za-z_:][A-Za-z0-9_:.-]*)\s*\)\s*", re.DOTALL)
 
+#: of fields: the first text, all of them, or the first as a number, a price or a date
+TYPES = ("text", "list", "number", "price", "date")
+TYPE = re.compile(rf"(.*)::({'|'.join(TYPES)})\s*", re.DOTALL)
+
 
 class BadSelector(ValueError):
     """The text is no CSS selector; the message says where it goes wrong."""
@@ -36,11 +40,19 @@ class SelectorTookTooLong(ValueError):
         super().__init__(" ".join(str(self.__doc__).split()))
 
 
+def type_of_rule(rule: str) -> str:
+    """One of TYPES, or ""."""
+    match = TYPE.fullmatch(rule)
+    return match[2] if match else ""
+
+
 @lru_cache(maxsize=256)
 def read_selector(rule: str) -> tuple[str, str]:
     """Return the selector and the attribute's name, "" for the text. Raises BadSelector."""
-    match = ATTRIBUTE.fullmatch(rule)
-    selector, attribute = (match[1], match[2].lower()) if match else (rule, "")
+    typed = TYPE.fullmatch(rule)
+    path = typed[1].rstrip() if typed else rule
+    match = ATTRIBUTE.fullmatch(path)
+    selector, attribute = (match[1], match[2].lower()) if match else (path, "")
     try:
         turbohtml.parse("").select(selector)
     except ValueError as error:

@@ -1,0 +1,132 @@
+"""Extracted fields wide: a row for each page on which a rule found something, a column for each
+rule, and beside a number, price or date the text that it was read from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from crawling.dashboard.pages.downloads import as_cell, field_names, fields_of
+from crawling.dashboard.pages.filter import in_time
+from crawling.jobs.job_rows import seen_jobs
+from crawling.models import ExtractedRow, Page, Run
+from crawling.uses.bulk_data.bulk_table import FRACTION, MOMENT, NUMBER, TEXTS, BulkColumn, BulkRows
+
+#: pages whose fields are read at once
+PAGES_AT_A_TIME = 500
+OWN = (BulkColumn("page_id", NUMBER), BulkColumn("url"), BulkColumn("fetched_at", MOMENT))
+#: the kind of column of each type of field that is not text, and its columns beside it
+KINDS = {"number": FRACTION, "price": FRACTION, "list": TEXTS}
+BESIDE = {"number": ("raw",), "price": ("currency", "raw"), "date": ("raw",)}
+#: types that libraries convert
+CONVERTED = tuple(BESIDE)
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    #: as a rule says it; empty: the text, or several as JSON
+    type: str
+    columns: tuple[BulkColumn, ...]
+
+
+def rules_of(run: Run) -> dict[str, str]:
+    """The rules by which the rows of a run were extracted last."""
+    again = seen_jobs().filter(kind="extraction", run=run, ended_at__isnull=False, trouble="")
+    latest = again.order_by("-pk").first()
+    return dict(latest.spec["rules"]) if latest else dict(run.crawl.extract)
+
+
+def rules_state(run: Run) -> str:
+    """It changes when pages are read again for other rules, or the types of rules change."""
+    last = ExtractedRow.objects.filter(run=run).order_by("-pk").values_list("pk", flat=True).first()
+    return f"{last} {json.dumps(rules_of(run), sort_keys=True)}"
+
+
+def types_of(run: Run) -> dict[str, str]:
+    # what reads documents is imported by those who need it
+    from crawling.web.documents.css_selectors import type_of_rule
+
+    return {name: type_of_rule(rule) for name, rule in rules_of(run).items()}
+
+
+def are_typed(run: Run) -> bool:
+    """Whether some have to be converted, which may take long."""
+    return any(kind in CONVERTED for kind in types_of(run).values())
+
+
+def count_pages_with_fields(run: Run) -> int:
+    return ExtractedRow.objects.filter(run=run).values("url").distinct().count()
+
+
+def fields(run: Run) -> list[Field]:
+    """The fields of the run's rules, and of others that have found something, by name."""
+    types, taken = types_of(run), {one.name for one in OWN}
+    names = sorted({*types, *field_names(run)})
+    return [_field(name, types.get(name, ""), taken) for name in names]
+
+
+def _field(name: str, kind: str, taken: set[str]) -> Field:
+    """taken: the names of columns so far, in lower case, since Parquet's readers see no case."""
+    columns = [BulkColumn(_free(name, taken), KINDS.get(kind, "VARCHAR"))]
+    for ending in BESIDE.get(kind, ()):
+        columns.append(BulkColumn(_free(f"{columns[0].name}_{ending}", taken)))
+    return Field(name, kind, tuple(columns))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name.lower() in taken:
+        name += "_"
+    taken.add(name.lower())
+    return name
+
+
+def field_rows(run: Run) -> BulkRows:
+    """Its counts have how many values of each field could not be converted."""
+    found, failed = fields(run), Counter[str]()
+    columns = (*OWN, *(column for one in found for column in one.columns))
+    return BulkRows(columns, _rows(run, found, failed), failed)
+
+
+def _rows(run: Run, wanted: list[Field], failed: Counter[str]) -> Iterator[tuple[Any, ...]]:
+    pages = in_time(Page.objects.filter(run=run))
+    while some := list(islice(pages, PAGES_AT_A_TIME)):
+        found = fields_of(run, [page.pk for page in some])
+        for page in some:
+            if page.pk in found:
+                cells = [cell for one in wanted for cell in _cells(one, found, page, failed)]
+                yield (page.pk, page.url.url, page.fetched_at, *cells)
+
+
+def _cells(
+    field: Field, found: Mapping[int, Mapping[str, list[str]]], page: Page, failed: Counter[str]
+) -> tuple[Any, ...]:
+    values = found[page.pk].get(field.name, [])
+    if field.type == "list":
+        return (values,)
+    if field.type == "":
+        return (as_cell(values),)
+    text = next(iter(values), None)
+    if field.type == "text":
+        return (text,)
+    if text is None:
+        return (None,) * len(field.columns)
+    cells = _converted(field.type, text, page)
+    failed[f"failed.{field.name}"] += cells[0] is None
+    return (*cells, text)
+
+
+def _converted(kind: str, text: str, page: Page) -> tuple[Any, ...]:
+    # they take time to import
+    from crawling.uses.bulk_data.field_values import as_date, as_number, as_price
+
+    if kind == "number":
+        return (as_number(text),)
+    if kind == "price":
+        return as_price(text)
+    return (as_date(text, on=page.fetched_at, language=page.language.partition("-")[0].lower()),)

@@ -1,0 +1,71 @@
+"""Values of extraction rules as numbers, prices and dates, by libraries that read them as people
+write them. What fails to convert has no value; the text stands beside it.
+
+To be called by a background job or a command: the texts are foreign.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Any
+
+import dateparser
+from price_parser import Price
+
+#: longer texts are no value of these types; the libraries take long for them
+MOST_NUMBER, MOST_DATE = 200, 80
+PLAIN = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
+SIGNED = re.compile(r"[-\u2212]\s*[0-9]")
+#: of several thousand pages many say the same
+KEPT = 20_000
+
+
+def as_number(text: str) -> float | None:
+    if PLAIN.fullmatch(text):
+        return float(text)
+    if len(text) > MOST_NUMBER or not any(map(str.isdigit, text)):
+        return None
+    amount = Price.fromstring(text).amount_float
+    return -amount if amount is not None and SIGNED.match(text) else amount
+
+
+def as_price(text: str) -> tuple[float | None, str | None]:
+    """The amount, and the currency as the text has it."""
+    if len(text) > MOST_NUMBER or not any(map(str.isdigit, text)):
+        return None, None
+    price = Price.fromstring(text)
+    return price.amount_float, price.currency
+
+
+def as_date(text: str, *, on: datetime, language: str) -> str | None:
+    """The date, with the time if the text has one, in ISO 8601.
+
+    on: when the page was fetched; dates like *yesterday* count from it. language: of the page.
+    """
+    for read in (date.fromisoformat, datetime.fromisoformat):
+        with suppress(ValueError):
+            return read(text).isoformat()
+    if len(text) > MOST_DATE:
+        return None
+    return _date(text, on.date().isoformat(), language)
+
+
+@lru_cache(maxsize=KEPT)
+def _date(text: str, on: str, language: str) -> str | None:
+    settings: Any = {
+        "RELATIVE_BASE": datetime.fromisoformat(on),
+        "PREFER_DAY_OF_MONTH": "first",
+        "REQUIRE_PARTS": ["month", "year"],
+    }
+    found: datetime | None = None
+    with suppress(ValueError):  # of a language that it does not know
+        if language:
+            found = dateparser.parse(text, languages=[language], settings=settings)
+    found = found or dateparser.parse(text, settings=settings)
+    if found is None:
+        return None
+    is_day = (found.hour, found.minute, found.second) == (0, 0, 0)
+    return found.date().isoformat() if is_day else found.replace(microsecond=0).isoformat()

@@ -1,0 +1,91 @@
+"""Files of all data of a kind that a run has: made while they are sent, or read from the Parquet
+file that a job has made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from crawling.base.storage import pieces_of, storage
+from crawling.datasets.job_tables import JobTables
+from crawling.models import Run
+from crawling.uses.bulk_data.bulk_table import BulkColumn, BulkRows, BulkTable, Cells
+from crawling.uses.bulk_data.offers import made_of
+from crawling.uses.bulk_data.table_zip import zip_pieces
+from crawling.uses.bulk_data.tables import CELLS
+from serving.downloads import PARQUET, TYPES, Download
+from serving.row_lines import csv_lines
+
+#: which spreadsheets take for the sign of UTF-8
+MARK = "\ufeff"
+ZIP = "application/zip"
+OF_A_CELL = ("page_id", "url", "table", "caption", "row", "column", "text")
+
+
+def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = False) -> Download:
+    """All data of a kind; with_mark: CSV begins with a byte order mark. Raises NotFound where a job
+    is to make it first, ArchiveTrouble.
+    """
+    name = f"crawl-{run.crawl_id}-run-{run.number}-{table.name}.{ending}"
+    if ending == "parquet":
+        return _parquet(made_of(run, table), name)
+    found = _rows(run, table)
+    if ending == "zip":
+        return Download(name, ZIP, zip_pieces(found.rows))
+    if ending == "csv":
+        lines = csv_lines(*_table(table, found))
+        return Download(name, TYPES["csv"], chain([MARK], lines) if with_mark else lines)
+    names = [one.name for one in found.columns]
+    return Download(name, TYPES["jsonl"], _json_lines(names, found.rows))
+
+
+def _parquet(made: JobTables, name: str) -> Download:
+    made.path("rows")
+    file = made.file("rows")
+    return Download(name, PARQUET, pieces_of(storage().open(file)), storage().size(file))
+
+
+def _rows(run: Run, table: BulkTable) -> BulkRows:
+    if not table.needs_job(run):
+        return table.rows(run)
+    made = made_of(run, table)
+    made.path("rows")
+    described = made.ask("SELECT column_name, column_type FROM (DESCRIBE rows)")
+    columns = [BulkColumn(*column) for column in described]
+    return BulkRows(columns, made.each(f"SELECT {', '.join(map(_told, columns))} FROM rows"))  # noqa: S608
+
+
+def _told(column: BulkColumn) -> str:
+    name = column.name.replace('"', '""')
+    if column.kind == "TIMESTAMP WITH TIME ZONE":
+        return f"""strftime("{name}" AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S+00:00')"""
+    return f'"{name}"'
+
+
+def _table(table: BulkTable, found: BulkRows) -> tuple[Sequence[str], Iterator[Cells]]:
+    if table is CELLS:
+        return OF_A_CELL, _cells(found.rows)
+    return [one.name for one in found.columns], (tuple(map(_cell, row)) for row in found.rows)
+
+
+def _cells(rows: Iterator[Cells]) -> Iterator[Cells]:
+    """A row for each cell."""
+    for page, url, table, caption, row, cells, _ in rows:
+        for column, text in enumerate(cells, 1):
+            yield page, url, table, caption, row, column, text
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+
+
+def _json_lines(names: list[str], rows: Iterator[Cells]) -> Iterator[str]:
+    for row in rows:
+        told = dict(zip(names, row, strict=True))
+        yield f"{json.dumps(told, ensure_ascii=False, default=datetime.isoformat)}\n"

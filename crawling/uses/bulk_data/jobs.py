@@ -1,0 +1,37 @@
+"""The background jobs that make Parquet files of all data of a kind that a run has."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from crawling.jobs.kinds import OF_TABLES, JobKind, JobResult
+from crawling.jobs.running_job import RunningJob
+from crawling.uses.bulk_data.bulk_table import BulkTable
+from crawling.uses.bulk_data.tables import CELLS, TABLES
+
+#: the tree of one document at a time, and a slice of rows
+MEMORY_MIB = 128
+
+
+def _work(table: BulkTable, job: RunningJob) -> JobResult:
+    # what reads documents is imported by those who need it
+    from crawling.uses.bulk_data.table_job import make_rows, read_cells
+
+    return read_cells(job) if table is CELLS else make_rows(table, job)
+
+
+def _kind(table: BulkTable) -> JobKind:
+    return JobKind(
+        name=table.job_name,
+        label=f"file of {table.label.lower()}",
+        done="made",
+        work=partial(_work, table),
+        memory=(lambda job: MEMORY_MIB) if table is CELLS else None,
+        effects=OF_TABLES,
+        seconds=6 * 60 * 60,
+        has_files=True,
+        keeps_latest_only=True,
+    )
+
+
+KINDS = tuple(map(_kind, TABLES))

@@ -1,0 +1,162 @@
+"""What a run offers as files: rows, about how many bytes, and whether a file is made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Count, Max, Sum
+
+from crawling.base.errors import NotFound
+from crawling.datasets.job_tables import JobTables
+from crawling.datasets.parts import pages_behind
+from crawling.jobs.enqueue import jobs_of, open_job, request_job
+from crawling.jobs.kinds import state_of
+from crawling.models import BackgroundJob, LinksPart, Page, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.uses.bulk_data.bulk_table import BulkTable
+from crawling.uses.bulk_data.tables import TABLES
+from serving.downloads import ENDINGS
+
+#: of endings of files
+WORDS = ENDINGS | {"zip": "ZIP"}
+#: of which the size of a file is guessed
+SAMPLED = 200
+
+
+@dataclass(frozen=True)
+class Offer:
+    """All data of a kind that a run has."""
+
+    run: Run
+    table: BulkTable
+    #: None: they are known once a job has made the file
+    rows: int | None
+    #: of a CSV file, by some rows; None: it is not known
+    bytes: int | None
+    #: pages that are not in it yet; MOST_BEHIND: so many or more
+    behind: int
+    #: whether files of text are made of the Parquet file, too
+    needs_job: bool
+    #: the latest
+    job: BackgroundJob | None
+    #: the Parquet file; of a run at work as it was when the file was made
+    made: JobTables | None
+    #: whether there are other data since
+    is_outdated: bool
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.behind and self.run.state in ENDED_STATES
+
+    @property
+    def state(self) -> str:
+        """Of the latest job: none, waiting, working, made, cancelled or failed."""
+        return state_of(self.job) if self.job else "none"
+
+    @property
+    def files(self) -> list[tuple[str, str, bool]]:
+        """Each with its ending, the words of its link, and whether it is sent at once."""
+        endings = (*ENDINGS, *self.table.other_endings)
+        return [(ending, WORDS[ending], self.is_ready(ending)) for ending in endings]
+
+    def is_ready(self, ending: str) -> bool:
+        """Whether the file is sent at once."""
+        return self.made is not None or not (self.needs_job or ending == "parquet")
+
+    @property
+    def failed(self) -> dict[str, int]:
+        """Values that could not be converted, by field."""
+        counts = self.made.counts if self.made else {}
+        named = ((name.partition("."), count) for name, count in counts.items())
+        return {name: count for (kind, _, name), count in named if kind == "failed" and count}
+
+    @property
+    def unreadable(self) -> int:
+        return self.made.counts.get("unreadable", 0) if self.made else 0
+
+
+def offers_of(run: Run) -> list[Offer]:
+    return [offer_of(run, table) for table in TABLES]
+
+
+def offer_of(run: Run, table: BulkTable) -> Offer:
+    made, needs_job = _usable(run, table), table.needs_job(run)
+    rows = made.counts["rows"] if made else None if needs_job else table.count(run)
+    return Offer(
+        run,
+        table,
+        rows,
+        None if needs_job else _guess(table, run, rows or 0),
+        pages_behind(run, table.step) if table.step else 0,
+        needs_job,
+        jobs_of(table.made.kind, run).first(),
+        made,
+        made is not None and not _is_current(made),
+    )
+
+
+def _guess(table: BulkTable, run: Run, rows: int) -> int:
+    found = table.rows(run)
+    with closing(_closable(found.rows)) as some:
+        sizes = [_size(row) for row in islice(some, SAMPLED)]
+    return sum(sizes) * rows // len(sizes) if sizes else 0
+
+
+def _closable(rows: Iterator[Any]) -> Any:
+    return (row for row in rows)
+
+
+def _size(row: Any) -> int:
+    return sum(
+        len(cell.encode()) if isinstance(cell, str) else len(str(cell)) for cell in row
+    ) + len(row)
+
+
+def _state(run: Run, table: BulkTable) -> str:
+    """What the rows depend on: another text, other rows."""
+    pages = Page.objects.filter(run=run).aggregate(Max("fetched_at"))["fetched_at__max"]
+    parts = LinksPart.objects.filter(run=run).aggregate(
+        Count("pk"), Max("written_at"), Max("read_at"), Sum("bytes")
+    )
+    told = {"pages": pages, **(parts if table.step else {}), "beside": table.depends_on(run)}
+    return json.dumps(told, default=datetime.isoformat, sort_keys=True)
+
+
+def _usable(run: Run, table: BulkTable) -> JobTables | None:
+    """The latest file, unless the run is over and the file has other data."""
+    made = table.made.latest(run)
+    return made if made and (run.state not in ENDED_STATES or _is_current(made)) else None
+
+
+def _is_current(made: JobTables) -> bool:
+    job = made.job
+    table = next(one for one in TABLES if one.job_name == job.kind)
+    return job.run is not None and job.spec.get("state") == _state(job.run, table)
+
+
+def made_of(run: Run, table: BulkTable) -> JobTables:
+    """Raises NotFound."""
+    found = _usable(run, table)
+    if found is None:
+        raise NotFound(
+            f"The file of {table.label.lower()} of run {run.number} has not been made. POST "
+            f"/api/v1/crawls/{run.crawl_id}/{table.made.ask_at}, or press its button."
+        )
+    return found
+
+
+def request_file(run: Run, table: BulkTable, *, by: User | None) -> BackgroundJob:
+    """Let a background job make the Parquet file, unless one is about to."""
+    return request_job(table.made.kind, run, {"state": _state(run, table)}, by=by)
+
+
+def open_file(run: Run, table: BulkTable) -> BackgroundJob:
+    """Begin it for a command that makes it itself."""
+    return open_job(table.made.kind, run, {"state": _state(run, table)}, by=None)

@@ -1,0 +1,92 @@
+"""Rows become a Parquet file slice by slice, so that a slice of them is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from crawling.base.storage import storage
+from crawling.datasets.job_tables import JobTables
+from crawling.datasets.parquet import put_query
+from crawling.datasets.query import source_of
+from crawling.uses.bulk_data.bulk_table import BulkColumn, Cells
+
+#: of a slice; whichever comes first
+MOST_ROWS = 20_000
+MOST_CHARACTERS = 6 * 1024 * 1024
+#: rows of a group of the file; DuckDB has no smaller ones
+LEAST_GROUP = 2_048
+
+
+class ParquetWriter:
+    def __init__(self, of: JobTables, columns: Sequence[BulkColumn], *, slices: int = 0) -> None:
+        """slices: those that are written already."""
+        self._of, self._columns = of, columns
+        self.slices = slices
+        self._rows: list[Cells] = []
+        self._characters = 0
+        self._group = MOST_ROWS
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._rows) >= MOST_ROWS or self._characters >= MOST_CHARACTERS
+
+    def add(self, row: Cells) -> None:
+        self._rows.append(row)
+        self._characters += sum(map(_size, row))
+
+    def write_slice(self) -> None:
+        """Store the rows that were added since the last one. Raises OSError."""
+        if not self._rows:
+            return
+        columns = zip(*self._rows, strict=True)
+        given = {f"c{at}": _array(values) for at, values in enumerate(columns)}
+        self._group = min(self._group, max(LEAST_GROUP, len(self._rows)))
+        put_query(self._slice(self.slices), self._query(), given)
+        self._rows, self._characters = [], 0
+        self.slices += 1
+
+    def finish(self) -> int:
+        """Make the table of all slices, which go; returns its bytes. Raises OSError."""
+        self.write_slice()
+        paths = [str(storage().path(self._slice(number))) for number in range(self.slices)]
+        nothing = ", ".join(f'NULL::{one.kind} AS "{_quoted(one.name)}"' for one in self._columns)
+        rows, file = source_of(paths, nothing), self._of.file("rows")
+        size = put_query(file, rows, NOTHING, reads=paths, row_group=self._group)[1]
+        for number in range(self.slices):
+            storage().delete(self._slice(number))
+        return size
+
+    def _slice(self, number: int) -> str:
+        return self._of.file(f"rows-{number:05}")
+
+    def _query(self) -> str:
+        told = (
+            f'c{at}::{one.kind} AS "{_quoted(one.name)}"' for at, one in enumerate(self._columns)
+        )
+        # names of columns are quoted, and kinds are ours
+        return f"SELECT {', '.join(told)} FROM given"  # noqa: S608
+
+
+NOTHING: dict[str, Any] = {"nothing": np.empty(0, np.int64)}
+
+
+def _quoted(name: str) -> str:
+    return name.replace('"', '""')
+
+
+def _size(cell: Any) -> int:
+    if isinstance(cell, list):
+        return sum(map(len, cell)) + 8 * len(cell)
+    return len(cell) if isinstance(cell, str) else 8
+
+
+def _array(values: Sequence[Any]) -> np.ndarray:
+    """One of objects, of which lists are some."""
+    column = np.empty(len(values), dtype=object)
+    for at, value in enumerate(values):
+        column[at] = value.isoformat() if isinstance(value, datetime) else value
+    return column

@@ -1,0 +1,149 @@
+"""The rows of pages, texts, links and structured data, read while they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from crawling.dashboard.pages.downloads import as_cell, rows_with_fields
+from crawling.dashboard.pages.filter import in_time
+from crawling.datasets.query import each_row
+from crawling.datasets.reading_query import each_of_reading, query_reading
+from crawling.models import Page, Run, Url, WithdrawnPage
+from crawling.uses.bulk_data.bulk_table import (
+    FRACTION,
+    MOMENT,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    BulkColumn,
+    BulkRows,
+    Cells,
+)
+
+#: of the facts of a page; others are texts
+KINDS_OF_FACTS = {
+    **dict.fromkeys(
+        (
+            *("id", "status", "bytes", "depth", "warc_offset", "duplicate_of", "links"),
+            *("unchanged_since", "payload_from", "via", "backlinks", "attempts"),
+        ),
+        NUMBER,
+    ),
+    **dict.fromkeys(("fetch_seconds", "rank", "credit", "weight"), FRACTION),
+    **dict.fromkeys(("fetched_at", "last_modified", "expires_at"), MOMENT),
+    "needs_browser": TRUTH,
+}
+#: texts of so many pages are in memory at a time
+TEXTS_AT_A_TIME = 50
+TEXT_COLUMNS = (
+    BulkColumn("page_id", NUMBER),
+    BulkColumn("url"),
+    BulkColumn("title"),
+    BulkColumn("language"),
+    BulkColumn("content_type"),
+    BulkColumn("fetched_at", MOMENT),
+    BulkColumn("headings"),
+    BulkColumn("main_text"),
+    BulkColumn("full_text"),
+)
+TEXT_ROWS = """
+SELECT page_id, page, title, language, content_type, fetched_at, headings, text,
+    concat_ws(' ', nullif(text, ''), nullif(around, '')) FROM texts WHERE {}
+"""
+HAS_TEXT = "title <> '' OR text <> '' OR around <> ''"
+LINK_COLUMNS = (
+    BulkColumn("page_id", NUMBER),
+    BulkColumn("source"),
+    BulkColumn("target"),
+    BulkColumn("text"),
+    BulkColumn("rel"),
+    BulkColumn("status", NUMBER),
+    BulkColumn("element"),
+    BulkColumn("attribute"),
+    BulkColumn("place"),
+)
+#: a link to a withdrawn page would quote its address
+LINK_ROWS = """
+SELECT page_id, page, CASE WHEN links.fragment = '' THEN target ELSE target || '#' || fragment END,
+    anchor, rel, nullif(wanted.status, 0), element, attribute, place
+FROM links LEFT JOIN wanted ON wanted.fingerprint = target_fingerprint
+WHERE wanted.withdrawn IS NOT TRUE
+"""
+DATA_COLUMNS = (
+    BulkColumn("page_id", NUMBER),
+    BulkColumn("url"),
+    BulkColumn("item", NUMBER),
+    BulkColumn("kind"),
+    BulkColumn("type"),
+    BulkColumn("property"),
+    BulkColumn("value"),
+    BulkColumn("width", NUMBER),
+    BulkColumn("height", NUMBER),
+    BulkColumn("is_cut", TRUTH),
+)
+DATA_ROWS = """
+SELECT page_id, page, position + 1, kind, type, name, value, nullif(width, 0), nullif(height, 0),
+    is_cut FROM structured
+"""
+
+
+def page_rows(run: Run) -> BulkRows:
+    """With what extraction rules found, a column a rule."""
+    names, rows = rows_with_fields(run, in_time(Page.objects.filter(run=run)), as_cell)
+    columns = [BulkColumn(name, KINDS_OF_FACTS.get(name, TEXT)) for name in names]
+    return BulkRows(columns, (tuple(row.values()) for row in rows))
+
+
+def count_pages(run: Run) -> int:
+    return Page.objects.filter(run=run).count()
+
+
+def text_rows(run: Run) -> BulkRows:
+    return BulkRows(TEXT_COLUMNS, _texts(run))
+
+
+def _texts(run: Run) -> Iterator[Cells]:
+    query = TEXT_ROWS.format(HAS_TEXT)
+    for row in each_of_reading(run, query, {}, at_a_time=TEXTS_AT_A_TIME):
+        yield (*row[:5], datetime.fromtimestamp(row[5], UTC), *row[6:])
+
+
+def count_texts(run: Run) -> int:
+    return _number(query_reading(run, f"SELECT count(*) FROM texts WHERE {HAS_TEXT}", {}))  # noqa: S608
+
+
+def link_rows(run: Run) -> BulkRows:
+    """With the status of each target that the run has tried."""
+    return BulkRows(LINK_COLUMNS, each_row(run, LINK_ROWS, _targets(run)))
+
+
+def _targets(run: Run) -> dict[str, np.ndarray]:
+    """What is known of the run's addresses, by fingerprint: the last status, 0 for none."""
+    urls = Url.objects.filter(run=run).values_list("fingerprint", "status")
+    told = np.fromiter(
+        ((mark, status or 0) for mark, status in urls.iterator(chunk_size=10_000)),
+        dtype=np.dtype([("fingerprint", np.int64), ("status", np.int64)]),
+    )
+    gone = WithdrawnPage.objects.filter(run=run).values_list("url__fingerprint", flat=True)
+    withdrawn = np.isin(told["fingerprint"], np.array(list(gone), dtype=np.int64))
+    return {
+        "fingerprint": np.ascontiguousarray(told["fingerprint"]),
+        "status": np.ascontiguousarray(told["status"]),
+        "withdrawn": withdrawn,
+    }
+
+
+def data_rows(run: Run) -> BulkRows:
+    return BulkRows(DATA_COLUMNS, each_of_reading(run, DATA_ROWS, {}))
+
+
+def count_data(run: Run) -> int:
+    return _number(query_reading(run, "SELECT count(*) FROM structured", {}))
+
+
+def _number(rows: list[tuple[Any, ...]]) -> int:
+    return int(rows[0][0])

@@ -1,0 +1,70 @@
+"""The work of the jobs: the rows of a table are written to a Parquet file."""
+
+from __future__ import annotations
+
+import duckdb
+
+from crawling.base.errors import ArchiveTrouble
+from crawling.datasets.job_tables import JobTables
+from crawling.datasets.stored_documents import html_pages
+from crawling.jobs.kinds import JobResult
+from crawling.jobs.running_job import RunningJob
+from crawling.uses.bulk_data.bulk_table import BulkTable
+from crawling.uses.bulk_data.cell_reading import pages_behind_key, rows_of_tables
+from crawling.uses.bulk_data.parquet_writer import ParquetWriter
+from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
+
+#: pages between two notes of how far it is
+PAGES_NOTED = 100
+
+
+def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
+    """It begins at the beginning each time. Raises ArchiveTrouble, JobGone."""
+    found = table.rows(job.run)
+    of = table.count(job.run)
+    writer = ParquetWriter(JobTables(table.made, job.row), found.columns)
+    rows = 0
+    try:
+        for row in found.rows:
+            writer.add(row)
+            rows += 1
+            if writer.is_full:
+                writer.write_slice()
+                job.note(done=min(rows, of), of=of)
+        size = writer.finish()
+    except (OSError, duckdb.OutOfMemoryException) as error:
+        raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
+    return {"rows": rows, "bytes": size, **found.counts}
+
+
+def read_cells(job: RunningJob) -> JobResult:
+    """Its bookmark is the id of the last page whose tables are in a slice. Raises ArchiveTrouble,
+    JobGone.
+    """
+    counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0, "slices": 0}
+    counts |= {"of": html_pages(job.run).count()} | job.progress
+    writer = ParquetWriter(JobTables(CELLS.made, job.row), CELL_COLUMNS, slices=counts["slices"])
+    last = job.row.bookmark or 0
+    try:
+        for page in pages_behind_key(job.run, last):
+            found = rows_of_tables(job.run, page)
+            counts["done"] += 1
+            counts["unreadable"] += found is None
+            counts["pages"] += bool(found)
+            counts["tables"] += len({row[2] for row in found or ()})
+            counts["rows"] += len(found or ())
+            for row in found or ():
+                writer.add(row)
+            goes_on = job.goes_on()
+            if writer.is_full or not goes_on:
+                writer.write_slice()
+                job.bookmark(page.pk, **counts | {"slices": writer.slices})
+            elif counts["done"] % PAGES_NOTED == 0:
+                job.note(done=counts["done"])
+            if not goes_on:
+                return None
+        size = writer.finish()
+    except (OSError, duckdb.OutOfMemoryException) as error:
+        raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
+    told = ("pages", "tables", "rows", "unreadable")
+    return {**{name: counts[name] for name in told}, "bytes": size}

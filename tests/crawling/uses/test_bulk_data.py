@@ -1,0 +1,251 @@
+"""All data of a run as files: what there is, each kind in each format, and what withdrawn pages and
+deleted runs leave: nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+
+import duckdb
+import pytest
+from django.core.management import call_command
+
+from crawling.base.storage import storage
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.second_reading import read_again
+from crawling.jobs.removal import remove_forgotten
+from crawling.models import BackgroundJob, Run
+from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
+from crawling.uses.bulk_data.tables import TABLES
+from crawling.uses.withdrawals.withdrawing import withdraw
+from tests.crawling.pages import browser, soup
+from tests.stack import background_queue
+
+HOME = """<html lang=en><title>Home</title><meta name=description content="=1+1">
+<nav>Menu</nav><main><h1>Parts</h1>Main words <a href=/a rel=next>a part</a>
+<a href=/secret>hidden</a><a href=/gone>lost</a></main>"""
+PART = """<html lang=en><title>Part, "A"</title><b class=price>€ 1.234,50</b>
+<i class=tag>red</i><i class=tag>blue</i><time>2 January 2026</time><s>soon</s>
+<table><caption>Sizes</caption><tr><th>Edge<th>mm<tr><td>long<td>=5+5</table>
+<table><tr><td>one</table>"""
+SECRET = "<html lang=en><title>Secret</title>hush<table><tr><td>hush</table>"
+RULES = {
+    "price": ".price::price",
+    "tags": ".tag::list",
+    "made": "time::date",
+    "due": "s::date",
+    "h1": "h1",
+}
+
+
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve({"/": HOME, "/a": PART, "/secret": SECRET})
+
+
+@pytest.fixture(scope="module")
+def crawled(site, shared, crawl_once):
+    run = crawl_once(f"{site.url}/", extract=RULES)
+    shared.do(catch_up, run.pk)
+    shared.do(read_again, run.pk)
+    return run
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
+
+
+@pytest.fixture
+def operator(run):
+    return browser("operator")
+
+
+@pytest.fixture
+def background():
+    with background_queue() as queue:
+        yield queue
+
+
+def make(operator, run, background, name):
+    """By the button of the page, and the job behind it."""
+    page = f"/crawls/{run.crawl_id}/download/"
+    operator.post(page, {"file": f"{name}.parquet"})
+    background.fetch_job(background.job_ids[-1]).perform()
+
+
+def body(client, run, file):
+    answer = client.get(f"/crawls/{run.crawl_id}/download/{file}")
+    assert answer.status_code == 200, answer
+    return b"".join(answer.streaming_content)
+
+
+def table(client, run, file):
+    return list(csv.DictReader(io.StringIO(body(client, run, file).decode())))
+
+
+def parquet(client, run, name, tmp_path):
+    place = tmp_path / "rows.parquet"
+    place.write_bytes(body(client, run, f"{name}.parquet"))
+    rows = duckdb.sql(f"SELECT * FROM '{place}'")
+    return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
+
+
+def test_the_page_says_what_there_is_and_a_click_has_the_text_of_all_pages(run, operator, site):
+    page = soup(operator.get(f"/crawls/{run.crawl_id}/pages/")).find("a", string="Download")
+    shown = soup(operator.get(page["href"]))
+
+    rows = {row.th.contents[0].strip(): row.td.text for row in shown.select("#files tbody tr")}
+    assert rows["Text"] == "3"
+    assert rows["Tables"] == "–"
+    link = shown.find("a", attrs={"aria-label": "Text as CSV"})["href"]
+    texts = {
+        row["url"]: row
+        for row in csv.DictReader(
+            io.StringIO(b"".join(operator.get(link).streaming_content).decode())
+        )
+    }
+    home = texts[f"{site.url}/"]
+    assert (home["title"], home["language"], home["headings"]) == ("Home", "en", "Parts")
+    assert "Main words" in home["main_text"]
+    assert "Menu" not in home["main_text"]
+    assert "Menu" in home["full_text"]
+    assert home["fetched_at"].endswith("+00:00")
+
+
+def test_every_kind_has_the_same_rows_in_every_format(run, operator, background, tmp_path):
+    for kind in TABLES:
+        make(operator, run, background, kind.name)
+        lines = [
+            json.loads(line) for line in body(operator, run, f"{kind.name}.jsonl").splitlines()
+        ]
+        rows = parquet(operator, run, kind.name, tmp_path)
+
+        assert len(rows) == len(lines) > 0, kind.name
+        assert list(rows[0]) == list(lines[0]), kind.name
+        if kind.name != "tables":
+            assert len(table(operator, run, f"{kind.name}.csv")) == len(rows), kind.name
+
+
+def test_tables_come_with_their_cells_and_are_safe_in_spreadsheets(run, operator, background):
+    make(operator, run, background, "tables")
+
+    cells = table(operator, run, "tables.csv")
+    sizes = [cell for cell in cells if cell["caption"] == "Sizes"]
+    assert [(cell["row"], cell["column"], cell["text"]) for cell in sizes] == [
+        ("1", "1", "Edge"),
+        ("1", "2", "mm"),
+        ("2", "1", "long"),
+        ("2", "2", "'=5+5"),
+    ]
+    lines = [json.loads(line) for line in body(operator, run, "tables.jsonl").splitlines()]
+    assert [line["cells"] for line in lines if line["caption"]] == [
+        ["Edge", "mm"],
+        ["long", "=5+5"],
+    ]
+    packed = zipfile.ZipFile(io.BytesIO(body(operator, run, "tables.zip")))
+    assert len(packed.namelist()) == 4
+    listed = list(csv.DictReader(io.StringIO(packed.read("tables.csv").decode())))
+    first = next(one for one in listed if one["caption"] == "Sizes")
+    assert packed.read(first["file"]).decode().splitlines() == ["Edge,mm", "long,'=5+5"]
+
+
+def test_fields_are_wide_and_converted_with_the_text_beside(run, operator, background, tmp_path):
+    assert b"price" in body(operator, run, "pages.csv")
+    make(operator, run, background, "fields")
+
+    by_title = {row["h1"]: row for row in parquet(operator, run, "fields", tmp_path)}
+    part = by_title[None]
+    assert (part["price"], part["price_currency"], part["price_raw"]) == (1234.5, "€", "€ 1.234,50")
+    assert (part["tags"], part["made"]) == (["red", "blue"], "2026-01-02")
+    assert (part["due"], part["due_raw"]) == (None, "soon")
+    assert by_title["Parts"]["price"] is None
+    text = next(row for row in table(operator, run, "fields.csv") if row["price"])
+    assert (text["price"], text["tags"]) == ("1234.5", '["red", "blue"]')
+    told = {
+        one["name"]: one
+        for one in operator.get(f"/api/v1/crawls/{run.crawl_id}/downloads").json()["items"]
+    }
+    assert told["fields"]["failed"] == {"due": 1}
+    shown = " ".join(soup(operator.get(f"/crawls/{run.crawl_id}/download/")).text.split())
+    assert "due: 1 value could not be converted; the text is in due_raw." in shown
+
+
+def test_links_have_the_status_of_their_target(run, operator, site):
+    links = {row["target"]: row for row in table(operator, run, "links.csv")}
+
+    assert links[f"{site.url}/gone"]["status"] == "404"
+    part = links[f"{site.url}/a"]
+    assert (part["source"], part["text"], part["rel"], part["status"]) == (
+        f"{site.url}/",
+        "a part",
+        "next",
+        "200",
+    )
+
+
+def test_files_never_have_what_was_withdrawn(run, operator, background):
+    for kind in TABLES:
+        make(operator, run, background, kind.name)
+    made = [
+        job.file("rows.parquet") for job in BackgroundJob.objects.filter(kind__startswith="bulk-")
+    ]
+    assert all(storage().size(name) for name in made)
+
+    withdraw(run.crawl, run, kind="page", text=_address(run), reason="asked", by=None)
+
+    for kind in TABLES:
+        file = operator.get(f"/crawls/{run.crawl_id}/download/{kind.name}.parquet")
+        assert file.status_code == 302, kind.name
+        make(operator, run, background, kind.name)
+        for ending in ("csv", "jsonl"):
+            said = body(operator, run, f"{kind.name}.{ending}")
+            assert b"/secret" not in said, kind.name
+            assert b"hush" not in said, kind.name
+    assert not any(storage().size(name) for name in made)
+
+
+def _address(run):
+    return run.pages.get(title="Secret").url.url
+
+
+def test_a_deleted_run_leaves_no_files(run, operator, background):
+    make(operator, run, background, "pages")
+    (job,) = BackgroundJob.objects.filter(kind="bulk-pages")
+    assert storage().size(job.file("rows.parquet"))
+
+    remove_run(run, by=None, for_good=True)
+    remove_rows(seconds=60)
+    remove_forgotten()
+
+    assert storage().size(job.file("rows.parquet")) is None
+
+
+def test_a_mark_for_excel_comes_by_choice_only(run, operator):
+    assert body(operator, run, "text.csv?mark=1").startswith(b"\xef\xbb\xbfpage_id")
+    assert body(operator, run, "text.csv").startswith(b"page_id")
+
+
+def test_a_viewer_has_files_and_makes_none(run, background):
+    viewer = browser("viewer")
+
+    assert viewer.get(f"/crawls/{run.crawl_id}/download/text.csv").status_code == 200
+    assert (
+        viewer.post(f"/crawls/{run.crawl_id}/download/", {"file": "text.parquet"}).status_code
+        == 403
+    )
+    assert not background.job_ids
+
+
+def test_a_command_writes_the_same(run, operator, tmp_path, capsys):
+    place = tmp_path / "tables.jsonl"
+
+    call_command("crawl", "download", str(run.crawl_id), "tables", "--export", str(place))
+    call_command("crawl", "download", str(run.crawl_id), "tables", "--json")
+
+    assert place.read_bytes() == body(operator, run, "tables.jsonl")
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (told["rows"], told["complete"]) == (4, True)

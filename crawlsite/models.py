@@ -51,7 +51,7 @@ class GivenPassword(models.Model):
 class Preference(models.Model):
     """A user's preferences; without a row the defaults hold.
 
-    Written by `crawlsite.preferences`.
+    Written by `crawlsite.preferences`; what is about news, by `crawlsite.news`.
     """
 
     user = models.OneToOneField(
@@ -71,6 +71,12 @@ class Preference(models.Model):
     hides_first_steps = models.BooleanField(default=False, help_text="on the overview")
     hidden_columns = models.JSONField(default=dict, help_text="keys of columns, by list")
     filters = models.JSONField(default=dict, help_text="the last query of each list, by list")
+    news_read_until = models.DateTimeField(
+        null=True, help_text="news that were found until then are read; empty: none are"
+    )
+    news_feed_number = models.PositiveIntegerField(
+        default=1, db_default=1, help_text="a part of the feed's secret address; another ends it"
+    )
 
     def __str__(self) -> str:
         return f"of {self.user}"

@@ -1,5 +1,6 @@
 """The overview, the first page: running crawls, waiting crawls with their reasons, those that need
-an operator, and a new installation's first steps. The bell of every page names the same problems.
+an operator, news, and a new installation's first steps. The bell of every page names the same
+problems, and news.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from redis.exceptions import RedisError
 
 from allocation.alarms import alarms
@@ -20,10 +22,13 @@ from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawl_problems, crawls_now
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
 from crawling.installation.identity import identity
+from crawling.installation.news import latest_news
 from crawling.models import Run
 from crawling.runs.crawls.examples import own_crawls
 from crawling.runs.resource_use import with_use
+from crawling.runs.week import WEEK
 from crawlsite.health.probes import parts
+from crawlsite.news import feed_address, unread_count, unread_since
 from crawlsite.preferences import preference_of
 from crawlsite.refusal_pages import administrators
 from serving.access import AuthenticatedRequest, authenticated
@@ -32,6 +37,8 @@ from serving.requests import render_live, wants_fragment
 
 #: the cache key of their number for all users, and its seconds: every page reads it
 KEPT, KEPT_SECONDS = "attention/count", 5
+#: news on the overview, and on a page of all
+SOME_NEWS, MOST_NEWS = 5, 50
 
 
 @dataclass(frozen=True)
@@ -127,13 +134,25 @@ def _count() -> int:
 
 @authenticated(needs="crawling.view_crawljob")
 def attention(request: AuthenticatedRequest) -> HttpResponse:
-    return render(request, "overview/attention.html", {"problems": open_problems()})
+    """What needs attention, and the news after `?after=`."""
+    after = request.GET.get("after", "")[:100]
+    news, following = latest_news(after=after, most=MOST_NEWS)
+    here = {
+        "problems": open_problems(),
+        "news": news,
+        "after": after,
+        "following": following,
+        "unread_since": unread_since(request.user),
+        "unread": unread_count(request.user),
+        "feed": feed_address(request.user),
+    }
+    return render(request, "overview/attention.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")
 def attention_count(request: AuthenticatedRequest) -> HttpResponse:
-    """How many there are; what the bell asks for."""
-    return JsonResponse({"count": _count()})
+    """How many problems there are, and unread news; what the bell asks for."""
+    return JsonResponse({"count": _count(), "news": unread_count(request.user)})
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -151,6 +170,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "spans": list(SPANS),
         "parts": services,
         "broken": [part for part in services if not part.is_fine],
+        "news": latest_news(since=timezone.now() - WEEK, most=SOME_NEWS)[0],
         "pools": with_use(pool_cards()) if request.user.has_perm("allocation.view_pool") else [],
     }
     if not wants_fragment(request) and not preference_of(request.user).hides_first_steps:

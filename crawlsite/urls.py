@@ -14,6 +14,8 @@ from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.report import health, healthz, readyz
 from crawlsite.help import show as help_page
+from crawlsite.news import feed as news_feed
+from crawlsite.news import read as read_news
 from crawlsite.overview import attention, attention_count, numbers, overview
 from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.preferences import page as preferences_page
@@ -26,6 +28,8 @@ urlpatterns = [
     path("", overview, name="home"),
     path("attention/", attention, name="attention"),
     path("attention/count/", attention_count, name="attention-count"),
+    path("attention/read/", read_news, name="news-read"),
+    path("news/<str:token>/feed.atom", news_feed, name="news-feed"),
     path("overview.csv", numbers, name="overview-csv"),
     path("crawls/", include("crawling.dashboard.urls")),
     path("", include("crawling.dashboard.hosts.urls")),

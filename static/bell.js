@@ -1,10 +1,11 @@
-// The bell in the frame of every page: how many problems need attention. Without scripts it is a link to their list.
+// The bell in the frame of every page: how many problems need attention, and how many news are unread. Without scripts it is a link to their list.
 "use strict";
 (() => {
   const EVERY_MS = 30000, MOST = 99;
   const bell = document.getElementById("bell");
   if (!bell) return;
-  const badge = bell.querySelector(".badge"), words = bell.querySelector(".words");
+  const [problems, news] = bell.querySelectorAll(".badge"), words = bell.querySelector(".words");
+  const name = words.textContent;
 
   // Whoever pauses the refresh is asked no more than once.
   const pause = document.getElementById("pause-refresh");
@@ -15,11 +16,14 @@
     try {
       const answer = await fetch(bell.dataset.count, { headers: { Accept: "application/json" } });
       if (!answer.ok || answer.redirected) return;
-      const { count } = await answer.json();
+      const numbers = await answer.json(), told = [];
       isShown = true;
-      badge.hidden = !count;
-      badge.textContent = count > MOST ? `${MOST}+` : count;
-      words.textContent = count ? `${words.dataset.words}: ${count}` : words.dataset.words;
+      for (const [badge, count, one] of [[problems, numbers.count, "problem"], [news, numbers.news, "unread news"]]) {
+        badge.hidden = !count;
+        badge.textContent = count > MOST ? `${MOST}+` : count;
+        if (count) told.push(`${badge.textContent} ${one}${one === "problem" && count !== 1 ? "s" : ""}`);
+      }
+      words.textContent = told.length ? `${name}: ${told.join(", ")}` : name;
     } catch { /* no answer: the bell keeps what it has shown */ }
   }
 

@@ -64,6 +64,7 @@ NO_PAGES = {
     "login/",
     "shared/<slug:token>/",
     "watches/<str:token>/feed.atom",
+    "news/<str:token>/feed.atom",
     "api/v1/",
 }
 ROUTES_OF_PAGES = sorted(

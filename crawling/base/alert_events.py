@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class AlertEvent(StrEnum):
-    """Events of a run or of a pool."""
+    """Events of a run, of a pool or of a week."""
 
     STARTED = "started"
     FINISHED = "finished"
@@ -18,4 +18,7 @@ class AlertEvent(StrEnum):
     PAGE_CHANGED = "page changed"  # of watched pages, after a run
     PAGE_GONE = "page gone"
     PAGE_NEW = "new page"
+    LINKS_BROKEN = "links broken"  # that the run before had not, or had in order
+    LINKS_FIXED = "links fixed"
+    WEEK = "weekly summary"  # of the news of all crawls, or of one
     UNSAFE = "unsafe"  # of a pool: its state is not safe, or units are missing

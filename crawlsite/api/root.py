@@ -40,6 +40,7 @@ from crawlsite.administration.team_api import team_rule, teams
 from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
+from crawlsite.api.news import news
 from crawlsite.api.openapi import DescribedAPI, tell_permission
 from crawlsite.api.preferences import preferences
 from crawlsite.api.tokens import tokens
@@ -60,7 +61,7 @@ and may be repeated, `POST /crawls/{crawl_id}/pause` is `pause_crawl`. A filter 
 name everywhere (`run`, `q`, `since`, `until`, `state`, `status`); an unknown one is refused."""
 #: the subject of each group of endpoints, in the order of the page
 GROUPS = {
-    "overview": "Running and waiting crawls, and what needs attention.",
+    "overview": "Running and waiting crawls, what needs attention, and news.",
     "crawls": "Crawls and their orders, runs, templates, schedules and saved views.",
     "control": "Start, pause, stop, retry; the frontier, seeds, tags and many crawls at once.",
     "results": "Findings of runs: pages, files, failures, changes, duplicates, the log.",
@@ -157,6 +158,7 @@ api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/pages", search, tags=["results"])
 api.add_router("/overview", overview, tags=["overview"])
+api.add_router("/news", news, tags=["overview"])
 api.add_router("/identity", who, tags=["identity"])
 api.add_router("/tokens", tokens, tags=["tokens"])
 api.add_router("/preferences", preferences, tags=["identity"])

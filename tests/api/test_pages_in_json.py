@@ -31,11 +31,12 @@ WITHOUT = {
     "shared/<slug:token>/",
     "stored/<str:token>/<int:number>/",
     "watches/<str:token>/feed.atom",
+    "news/<str:token>/feed.atom",
 }
 SHOWN = {
-    "": "get_overview list_overview_minutes list_pools get_health",
-    "attention/": "get_overview list_pools get_health",
-    "attention/count/": "get_overview list_pools get_health",
+    "": "get_overview list_news list_overview_minutes list_pools get_health",
+    "attention/": "get_overview list_news list_pools get_health",
+    "attention/count/": "get_overview list_news list_pools get_health",
     "overview.csv": "list_overview_minutes",
     "health/": "get_health",
     "crawls/": "list_crawls",
@@ -53,7 +54,8 @@ SHOWN = {
     "crawls/deleted/<str:kind>/<int:pk>/remove/": "list_deleted_items",
     "crawls/<int:crawl>/delete/": "get_crawl",
     "crawls/<int:pk>/": "get_crawl get_crawl_diagnosis list_fetch_threads list_failure_causes "
-    "list_crawl_traps list_log_lines list_crawl_hosts list_crawl_pages",
+    "list_crawl_traps list_log_lines list_crawl_hosts list_crawl_pages list_news "
+    "list_broken_link_trend",
     "crawls/<int:pk>/settings/": "get_crawl get_crawl_schedule get_crawl_retention",
     "crawls/<int:pk>/owner/": "get_crawl",
     "crawls/<int:pk>/share/": "list_share_links",
@@ -109,7 +111,9 @@ SHOWN = {
     "crawls/^(?P<pk>[0-9]{1,18})/not-fetched\\.(?P<kind>csv|jsonl)$": "list_not_fetched_urls",
     "crawls/<int:pk>/lag/": "list_datasets",
     "crawls/<int:pk>/links/": "list_crawl_links list_link_problems list_broken_links "
-    "list_media_files list_linked_hosts",
+    "list_media_files list_linked_hosts list_broken_link_trend",
+    "crawls/<int:pk>/fixes/": "list_link_problems",
+    "crawls/^(?P<pk>[0-9]{1,18})/fixes\\.(?P<kind>csv|jsonl)$": "list_link_problems",
     "crawls/^(?P<pk>[0-9]{1,18})/link-check\\.(?P<kind>csv|jsonl|xml)$": "list_link_problems",
     "crawls/<int:pk>/seeds/": "get_crawl",
     "crawls/<int:pk>/scope/": "get_crawl list_crawl_revisions list_robots_exceptions",

@@ -21,6 +21,7 @@ from crawling.installation import permissions
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.runs.crawls.examples import is_example
+from crawling.runs.week import CrawlWeek, week_of
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
@@ -134,6 +135,12 @@ def crawl_link(crawl: CrawlJob) -> SafeString:
         if state
         else link
     )
+
+
+@register.simple_tag(name="week_of")
+def week(crawl: CrawlJob) -> CrawlWeek | None:
+    """What changed in it since last week; None: no run has ended."""
+    return week_of(crawl)
 
 
 @register.inclusion_tag("crawling/_crawl_top.html", takes_context=True)

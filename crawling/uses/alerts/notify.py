@@ -46,7 +46,10 @@ from crawling.uses.alerts.wording import TEST_EVENT
 #: in the transaction of a start that holds the run's lock, and more than it may take on a machine
 #: that has much to do
 CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
-OF_PAGES = (AlertEvent.PAGE_CHANGED, AlertEvent.PAGE_GONE, AlertEvent.PAGE_NEW)
+OF_PAGES = (
+    *(AlertEvent.PAGE_CHANGED, AlertEvent.PAGE_GONE, AlertEvent.PAGE_NEW),
+    *(AlertEvent.LINKS_BROKEN, AlertEvent.LINKS_FIXED),
+)
 MINUTE = timedelta(minutes=1)
 #: the beginning of the keys of waits; the number of the run follows
 WAIT = "wait/"

@@ -31,6 +31,9 @@ EVENTS = (
     (AlertEvent.PAGE_CHANGED, "pages that a watch covers have changed"),
     (AlertEvent.PAGE_GONE, "pages that a watch covers are gone"),
     (AlertEvent.PAGE_NEW, "there are new pages that a watch covers"),
+    (AlertEvent.LINKS_BROKEN, "links are broken that were not in the run before"),
+    (AlertEvent.LINKS_FIXED, "links are fixed that were broken in the run before"),
+    (AlertEvent.WEEK, "once a week: what changed in each crawl"),
     (AlertEvent.UNSAFE, "a pool is not safe, or units are missing in it"),
 )
 

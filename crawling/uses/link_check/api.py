@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
+from django.db.models import QuerySet
 from ninja import Query, Router, Status
 from pydantic import Field
 
@@ -19,7 +20,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.lags import LagOut, lag_facts
-from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.datasets.jobs import put_first, request_reading
 from crawling.datasets.lag import Derived, Lag, lags_of
 from crawling.models import Run
@@ -32,6 +33,7 @@ from crawling.uses.link_check.link_check import (
     list_problems,
 )
 from crawling.uses.link_check.link_sources import LinkSource
+from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import (
@@ -44,9 +46,10 @@ from crawling.uses.link_check.reports import (
     list_links,
     list_media,
 )
+from crawling.uses.link_check.trend import BrokenTrend, trend_of, trend_row
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import ListAnswer, listed
-from serving.listing.sources import FoundList
+from serving.listing.sources import FoundList, QueryList
 from serving.schemas import Schema
 
 links = Router()
@@ -85,6 +88,9 @@ class LinkProblemOut(Schema):
     detail: str
     status: int | None
     chain: list[str] = Field(description="where redirects lead, one after the other")
+    new_target: str = Field(
+        description="where links should lead instead: redirects say so for good; empty: not known"
+    )
     links: int | None = Field(
         description="how many lead to it, so far while it is not `complete`; null: none is counted "
         "yet; 0 where the page itself is to be mended"
@@ -147,6 +153,20 @@ def list_broken_links(
 ) -> ListAnswer:
     """A page may be short although there are more: only `next` shows the end."""
     return _of(get_run(crawl_id, run), list_broken)
+
+
+@listed(
+    links,
+    "/{crawl_id}/reports/broken-links/trend",
+    QueryList(BrokenTrend, key="run_id", read=partial(map, trend_row)),
+    summary="Broken links of each run: new, fixed and still there, latest first",
+)
+@may_view
+def list_broken_link_trend(
+    request: AuthenticatedRequest, crawl_id: CrawlId
+) -> QuerySet[BrokenLinks]:
+    """Of runs that have ended, each beside the run before it that went to its end."""
+    return trend_of(get_crawl(crawl_id))
 
 
 @listed(

@@ -1,4 +1,16 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from crawling.base.alert_events import AlertEvent
 from crawling.base.use import Use
+
+if TYPE_CHECKING:
+    from crawling.models import CrawlJob, Run
+    from crawling.orders.scope.url_rules import UrlRule
+
+ENDS = (AlertEvent.FINISHED, AlertEvent.STOPPED, AlertEvent.FAILED)
 
 
 class LinkCheckConfig(Use):
@@ -6,7 +18,27 @@ class LinkCheckConfig(Use):
     verbose_name = "Link check"
 
     def ready(self) -> None:
-        from crawling.installation.events import run_read
+        from crawling.installation.events import alerted, pages_withdrawn, run_read
         from crawling.uses.link_check.jobs import count_again
 
+        alerted.connect(count_at_end)
         run_read.connect(count_again)
+        pages_withdrawn.connect(forget_withdrawn)
+
+
+def count_at_end(
+    run: Run, event: AlertEvent, sentence: str, more: Mapping[str, Any], page: str
+) -> None:
+    if event in ENDS:
+        from crawling.uses.link_check.jobs import ask_for_broken
+
+        ask_for_broken(run)
+
+
+def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
+    """Alerts of broken links quote their addresses."""
+    from crawling.installation.events import page_alerts_withdrawn
+    from crawling.uses.link_check.models import BrokenLinks
+
+    if BrokenLinks.objects.filter(run__crawl=crawl, broken__gt=0).exists():
+        page_alerts_withdrawn(crawl)

@@ -1,4 +1,6 @@
-"""The background job that counts the problems of a run once its pages are read."""
+"""The background jobs that count the broken links of a run once it has ended, and its problems once
+its pages are read.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,36 @@ PROBLEM_COUNTS = JobKind(
     memory=lambda job: MEMORY_MIB,
     kept=KEPT_DAY,
 )
-KINDS = (PROBLEM_COUNTS,)
+
+
+def _count_broken(job: RunningJob) -> JobResult:
+    from crawling.uses.link_check.trend import count_broken
+
+    count_broken(job.run)
+    return {}
+
+
+BROKEN_LINKS = JobKind(
+    name="broken-links",
+    label="count of broken links",
+    done="counted",
+    work=_count_broken,
+    effects=OF_ROWS,  # it has numbers
+    kept=KEPT_DAY,
+)
+KINDS = (PROBLEM_COUNTS, BROKEN_LINKS)
 
 
 def count_again(run: Run) -> None:
     """All pages of the run were read again."""
     request_job(PROBLEM_COUNTS, run, by=None)
+
+
+def ask_for_broken(run: Run) -> None:
+    """The run ends. To be called in the transaction of the end."""
+    from crawling.uses.link_check.trend import has_failures, note_no_broken
+
+    if has_failures(run):
+        request_job(BROKEN_LINKS, run, by=None)
+    else:
+        note_no_broken(run)

@@ -18,7 +18,6 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from allocation.wording import beginning
-from crawling.base.alert_events import AlertEvent
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.seen_text import SeenText, seen_text
 from crawling.datasets.text_diff import text_diff
@@ -26,6 +25,7 @@ from crawling.installation.events import alert
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
+from crawling.uses.watches.news import TOLD_AS, WATCHES_PAGE
 from crawling.uses.watches.page_states import StateChange, StateChanges, state_changes
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.content.normal_text import one_form
@@ -35,7 +35,6 @@ from crawling.web.statuses import explain
 
 logger = logging.getLogger(__name__)
 
-WATCHES_PAGE = "/crawls/{}/watches/"
 #: changed pages of one watch whose texts are compared after a run
 MOST_COMPARED = 2_000
 #: findings of one watch that a run adds
@@ -47,11 +46,6 @@ MOST_LINES = 200
 MOST_TOLD, URLS_TOLD = 2_000, 5
 REST_TOLD = "… The rest of the diff is on the page of the watch."
 NUMBER = re2.compile(r"\d+(?:[.,:/-]\d+)*")
-ALERTS = {
-    PageEvent.CHANGED: AlertEvent.PAGE_CHANGED,
-    PageEvent.GONE: AlertEvent.PAGE_GONE,
-    PageEvent.NEW: AlertEvent.PAGE_NEW,
-}
 
 
 def due_crawls() -> list[int]:
@@ -219,7 +213,7 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
             facts["diff"] = _whole_lines(diffs)
         alert(
             run,
-            ALERTS[PageEvent(kind)],
+            TOLD_AS[PageEvent(kind)],
             f"{PageEvent(kind).label.capitalize()}: {beginning(urls, URLS_TOLD)}.",
             more=facts,
             page=WATCHES_PAGE.format(watch.crawl_id),

@@ -75,6 +75,7 @@ class WatchEvent(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        indexes = [models.Index(fields=["found_at"], name="watch_events_by_time")]
         constraints = [
             models.UniqueConstraint(
                 fields=["watch", "run", "fingerprint"], name="one_event_a_watch_run_and_page"

@@ -43,6 +43,7 @@ LEFT_BEHIND = {
     "crawling_ownrobotsfile",
     "crawling_scheduledstart",
     "crawling_withdrawal",
+    "link_check_brokenlinks",
     "watches_watchevent",
     "crawling_withdrawnpage",  # what is withdrawn stays behind
 }

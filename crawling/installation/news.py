@@ -1,0 +1,116 @@
+"""News: what became of pages and links between runs, as uses of crawls have found it.
+
+A use offers sources as `NEWS` in its module `news`. News are read where their uses keep what they
+found, and stored nowhere else: what is withdrawn or deleted there is news no longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from crawling.base.alert_events import AlertEvent
+from crawling.base.use import offered
+from crawling.models import CrawlJob
+from serving.listing.columns import Column
+
+#: older ones are history of their crawl
+KEPT = timedelta(days=30)
+#: one and several of each kind
+WORDS = {
+    AlertEvent.PAGE_CHANGED: ("watched page changed", "watched pages changed"),
+    AlertEvent.PAGE_GONE: ("watched page gone", "watched pages gone"),
+    AlertEvent.PAGE_NEW: ("new page watched", "new pages watched"),
+    AlertEvent.LINKS_BROKEN: ("new broken link", "new broken links"),
+    AlertEvent.LINKS_FIXED: ("broken link fixed", "broken links fixed"),
+}
+
+
+def counted(kind: AlertEvent, count: int) -> str:
+    """`2 new broken links`."""
+    return f"{count:,} {WORDS[kind][count != 1]}"
+
+
+@dataclass(frozen=True)
+class NewsItem:
+    """What one run has of one kind."""
+
+    at: Annotated[datetime, Column("when it was found")]
+    crawl: int
+    name: Annotated[str, Column("of the crawl")]
+    run: Annotated[int, Column("number of the run")]
+    kind: AlertEvent
+    count: int
+    address: Annotated[str, Column("path of the page that shows them")]
+
+    @property
+    def words(self) -> str:
+        return counted(self.kind, self.count)
+
+
+@dataclass(frozen=True)
+class NewsSource:
+    #: the latest first, found since the first and until the second time, of a crawl or of all, as
+    #: many at most
+    find: Callable[[datetime, datetime | None, CrawlJob | None, int], Iterable[NewsItem]]
+
+
+def latest_news(
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    crawl: CrawlJob | None = None,
+    after: str = "",
+    most: int,
+) -> tuple[list[NewsItem], str | None]:
+    """The latest first, and the key behind which more follow. A query for each source.
+
+    after: such a key; nonsense counts as none.
+    """
+    begin = since or timezone.now() - KEPT
+    place = _place(after) or (until and (until, ""))
+    found = [
+        item
+        for source in offered("news", "NEWS")
+        # one more is read for each kind that has the very time of the key
+        for item in source.find(begin, place and place[0], crawl, most + 1 + len(WORDS))
+        if place is None or _key(item) < place
+    ]
+    found.sort(key=_key, reverse=True)
+    if len(found) <= most:
+        return found, None
+    last = found[most - 1]
+    return found[:most], f"{last.at.isoformat()} {last.kind}"
+
+
+def news_times() -> list[datetime]:
+    """When the news were found that are shown at all, the latest first."""
+    return [item.at for item in latest_news(most=MOST_TIMES)[0]]
+
+
+#: of the bell, which says no more than that there are so many
+MOST_TIMES = 100
+
+
+def _key(item: NewsItem) -> tuple[datetime, str]:
+    return item.at, str(item.kind)
+
+
+def _place(after: str) -> tuple[datetime, str] | None:
+    at, _, kind = after.partition(" ")
+    try:
+        until = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return (until, kind) if until.tzinfo else None
+
+
+def of_shown_runs(found: QuerySet, crawl: CrawlJob | None) -> QuerySet:  # type: ignore[type-arg]
+    """Rows with a `run`, without those of deleted runs and crawls; crawl: only of this."""
+    shown = found.filter(run__removal_asked_at=None, run__crawl__removal_asked_at=None)
+    return shown if crawl is None else shown.filter(run__crawl=crawl)

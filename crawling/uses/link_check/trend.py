@@ -1,0 +1,175 @@
+"""The trend of broken links over the runs of a crawl: how many are new, fixed and still there in
+each, and their alerts. A background job counts them once a run has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from allocation.wording import beginning
+from crawling.base.alert_events import AlertEvent
+from crawling.installation.events import alert
+from crawling.installation.news import counted
+from crawling.models import CrawlJob, Run, RunTotal, UrlState
+from crawling.models.jobs import ENDED_STATES
+from crawling.uses.link_check.models import BrokenLinks
+from crawling.web.secret_headers import masked_url
+from serving.listing.columns import Column
+
+#: on pages
+MOST_RUNS = 12
+#: of the drawing
+HEIGHT, BAR, STEP = 60, 16, 24
+#: of a message
+URLS_TOLD, MOST_URLS = 5, 100
+FAILED = f"run_id = %(run)s AND state = '{UrlState.FAILED}'"
+NOT_FAILED_IN = f"""NOT EXISTS (SELECT FROM crawling_url AS other
+    WHERE other.run_id = %(other)s AND other.fingerprint = crawling_url.fingerprint
+      AND other.url = crawling_url.url AND other.state = '{UrlState.FAILED}')"""
+COUNT = f"""
+SELECT count(*), count(*) FILTER (WHERE {NOT_FAILED_IN}) FROM crawling_url WHERE {FAILED}
+"""  # noqa: S608  # constants
+FIRST = f"""
+SELECT url FROM crawling_url WHERE {FAILED} AND {NOT_FAILED_IN} ORDER BY id LIMIT %(most)s
+"""  # noqa: S608  # constants
+LINKS_PAGE = "/crawls/{}/links/?run={}&kind=broken&change={}&against={}"
+
+
+@dataclass(frozen=True)
+class BrokenTrend:
+    """The broken links of one run."""
+
+    run: Annotated[int, Column("its number")]
+    against: Annotated[int | None, Column("number of the run before it; null: there is none")]
+    ended_at: datetime
+    broken: Annotated[int, Column("addresses that failed")]
+    new: Annotated[int, Column("of them, those that did not fail in the run before")]
+    fixed: Annotated[int, Column("failed in the run before, and not in this one")]
+    still: Annotated[int, Column("failed in both")]
+
+
+def count_broken(run: Run) -> BrokenLinks | None:
+    """Count the broken links of a run beside those of the ended run before it, and alert of what is
+    new and fixed. Safe to repeat. None: the run was deleted, or goes on.
+    """
+    old = _run_before(run)
+    broken, new = _counts(run, old)
+    _, fixed = _counts(old, run) if old else (0, 0)
+    facts = {"against": old, "broken": broken, "new": new if old else 0, "fixed": fixed}
+    with transaction.atomic():
+        same = Run.objects.select_for_update(no_key=True).filter(pk=run.pk)
+        if not same.filter(state__in=ENDED_STATES, removal_asked_at=None).exists():
+            return None
+        known = BrokenLinks.objects.filter(run=run).first()
+        row = known or BrokenLinks(run=run)
+        told = (row.new, row.fixed)
+        for name, value in facts.items():
+            setattr(row, name, value)
+        if (row.new, row.fixed) != told or known is None:
+            row.found_at = timezone.now()
+            row.save()
+            _tell(run, row)
+        else:
+            row.save()
+    return row
+
+
+def note_no_broken(run: Run) -> None:
+    """Of a crawl in which nothing has ever failed: there is nothing to count."""
+    facts = {"against": _run_before(run), "broken": 0, "new": 0, "fixed": 0}
+    BrokenLinks.objects.update_or_create(run=run, defaults={**facts, "found_at": timezone.now()})
+
+
+def has_failures(run: Run) -> bool:
+    """Whether any run of the crawl has a failed URL."""
+    return RunTotal.objects.filter(run__crawl=run.crawl_id, failed__gt=0).exists()
+
+
+def trend_of(crawl: CrawlJob) -> QuerySet[BrokenLinks]:
+    """The latest run first."""
+    return BrokenLinks.objects.filter(run__crawl=crawl, run__removal_asked_at=None).select_related(
+        "run", "against"
+    )
+
+
+def trend_row(row: BrokenLinks) -> BrokenTrend:
+    old, ended = row.against, row.run.finished_at or row.found_at
+    number = old.number if old else None
+    return BrokenTrend(row.run.number, number, ended, row.broken, row.new, row.fixed, row.still)
+
+
+class TrendBar(NamedTuple):
+    """A run's bar in the drawing: from the top, what is new and what is still there."""
+
+    row: BrokenLinks
+    x: int
+    top: int
+    new: int
+    still: int
+
+    @property
+    def middle(self) -> int:
+        return self.top + self.new
+
+
+def trend_bars(rows: Sequence[BrokenLinks]) -> list[TrendBar]:
+    """The oldest first; rows: the latest first. What is not zero is at least a pixel high."""
+    most = max([row.broken for row in rows], default=0) or 1
+    bars = []
+    for number, row in enumerate(reversed(rows)):
+        new, still = (
+            max(1, round(HEIGHT * part / most)) if part else 0 for part in (row.new, row.still)
+        )
+        still = min(still, HEIGHT - new)
+        bars.append(TrendBar(row, STEP * number, HEIGHT - new - still, new, still))
+    return bars
+
+
+def links_page(row: BrokenLinks, change: str) -> str:
+    """The path of the page that lists what is new, or mended."""
+    run, against = row.run, row.against.number if row.against else ""
+    return LINKS_PAGE.format(run.crawl_id, run.number, change, against)
+
+
+def _run_before(run: Run) -> Run | None:
+    """The latest earlier run that went to its end; one that was stopped says too little."""
+    earlier = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state="finished")
+    return earlier.filter(removal_asked_at=None).order_by("-number").first()
+
+
+def _counts(run: Run, other: Run | None) -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"run": run.pk, "other": other and other.pk})
+        failed, only = cursor.fetchone()
+    return failed, only
+
+
+def _tell(run: Run, row: BrokenLinks) -> None:
+    """One message for what is new, and one for what is fixed."""
+    old = row.against
+    if old is None:
+        return
+    for event, count, change, one, other in (
+        (AlertEvent.LINKS_BROKEN, row.new, "new", run, old),
+        (AlertEvent.LINKS_FIXED, row.fixed, "mended", old, run),
+    ):
+        if count:
+            urls = [masked_url(url) for url in _first(one, other)]
+            sentence = f"{counted(event, count)} since run {old.number}: "
+            sentence += f"{beginning(urls, URLS_TOLD)}."
+            facts = {"urls": urls, "count": count}
+            alert(run, event, sentence, more=facts, page=links_page(row, change))
+
+
+def _first(run: Run, other: Run) -> Sequence[str]:
+    asked = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
+    with connection.cursor() as cursor:
+        cursor.execute(FIRST, asked)
+        return [url for (url,) in cursor.fetchall()]

@@ -1,0 +1,38 @@
+"""What watches found, as news."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Count, Max
+
+from crawling.base.alert_events import AlertEvent
+from crawling.installation.news import NewsItem, NewsSource, of_shown_runs
+from crawling.models import CrawlJob
+from crawling.uses.watches.models import PageEvent, WatchEvent
+
+WATCHES_PAGE = "/crawls/{}/watches/"
+#: what a finding is told as, in alerts and as news
+TOLD_AS = {
+    PageEvent.CHANGED: AlertEvent.PAGE_CHANGED,
+    PageEvent.GONE: AlertEvent.PAGE_GONE,
+    PageEvent.NEW: AlertEvent.PAGE_NEW,
+}
+
+
+def find_news(
+    since: datetime, until: datetime | None, crawl: CrawlJob | None, most: int
+) -> Iterator[NewsItem]:
+    """A page that several watches cover counts once."""
+    found = of_shown_runs(WatchEvent.objects.filter(found_at__gte=since), crawl)
+    names = ("run__crawl", "run__crawl__name", "run__number", "kind")
+    rows = found.order_by().values(*names).annotate(at=Max("found_at"))
+    rows = rows.annotate(pages=Count("fingerprint", distinct=True)).order_by("-at")
+    rows = rows if until is None else rows.filter(at__lte=until)
+    for pk, name, number, kind, at, pages in rows.values_list(*names, "at", "pages")[:most]:
+        address = WATCHES_PAGE.format(pk)
+        yield NewsItem(at, pk, name, number, TOLD_AS[PageEvent(kind)], pages, address)
+
+
+NEWS = (NewsSource(find_news),)

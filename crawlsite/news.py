@@ -1,0 +1,129 @@
+"""The news of all crawls for one user: which are unread, and a feed for readers, which have no
+account.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.core.signing import BadSignature, Signer
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.feedgenerator import Atom1Feed
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_safe
+from redis.exceptions import RedisError
+
+from crawling.installation.news import latest_news, news_times
+from crawlsite.models import Preference
+from crawlsite.preferences import preference_of
+from serving.access import AuthenticatedRequest, authenticated
+from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
+
+#: the cache key of their times for all users, and its seconds: every page asks for them
+KEPT, KEPT_SECONDS = "news/times", 5
+MOST_ENTRIES = 50
+TYPE = "application/atom+xml; charset=utf-8"
+SIGNER = Signer(sep=".", salt="crawlsite.news.feed")
+
+
+def unread_since(user: User) -> datetime:
+    """News that were found later are unread. To a new user those before the account are not."""
+    return preference_of(user).news_read_until or user.date_joined
+
+
+def unread_count(user: User) -> int:
+    since = unread_since(user).timestamp()
+    return sum(at > since for at in _times())
+
+
+def _times() -> list[float]:
+    """Seconds of the epoch, as the cache keeps JSON."""
+    with suppress(RedisError):  # without it each asks the database
+        found: list[float] | None = cache.get(KEPT)
+        if found is None:
+            found = [at.timestamp() for at in news_times()]
+            cache.set(KEPT, found, KEPT_SECONDS)
+        return found
+    return [at.timestamp() for at in news_times()]
+
+
+def mark_read(user: User, until: datetime) -> None:
+    """Let all news that were found until then be read; none becomes unread."""
+    if until > unread_since(user):
+        Preference.objects.update_or_create(user=user, defaults={"news_read_until": until})
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("POST",))
+def read(request: AuthenticatedRequest) -> HttpResponse:
+    """Mark as read what the page has shown: news until `until`; `renew` gives the feed another
+    address.
+    """
+    if "renew" in request.POST:
+        renew_feed(request.user)
+        messages.success(request, "The feed has a new address; the old one opens nothing.")
+    else:
+        with suppress(ValueError):  # nonsense marks nothing
+            until = datetime.fromisoformat(request.POST.get("until", ""))
+            if until.tzinfo:
+                mark_read(request.user, until)
+    return redirect(f"{reverse('attention')}#news")
+
+
+def renew_feed(user: User) -> None:
+    Preference.objects.get_or_create(user=user)
+    Preference.objects.filter(user=user).update(news_feed_number=F("news_feed_number") + 1)
+
+
+def feed_address(user: User) -> str:
+    """Its secret part follows from the server's key, and is kept nowhere."""
+    token = SIGNER.sign(f"{user.pk}-{preference_of(user).news_feed_number}")
+    return settings.DASHBOARD_URL.rstrip("/") + reverse("news-feed", args=[token])
+
+
+def _user_of(token: str) -> User | None:
+    """None: unknown, renewed, or of a user who may not see crawls any more."""
+    try:
+        number, _, feed_number = SIGNER.unsign(token).partition("-")
+    except BadSignature:
+        return None
+    user = User.objects.select_related("preference").filter(pk=number, is_active=True).first()
+    if user is None or str(preference_of(user).news_feed_number) != feed_number:
+        return None
+    return user if user.has_perm("crawling.view_crawljob") else None
+
+
+@require_safe
+@sensitive_variables("token")
+def feed(request: HttpRequest, token: str) -> HttpResponse:
+    """The latest news, for as long as the user may see crawls."""
+    if exceeds_shared_reports(request):
+        again = {"Retry-After": str(seconds_left())}
+        return HttpResponse("Too many requests; try again later.", status=429, headers=again)
+    user = _user_of(token)
+    if user is None:
+        return HttpResponse("This address opens no feed.", status=404, headers=HEADERS)
+    return HttpResponse(_atom(feed_address(user)), headers=HEADERS, content_type=TYPE)
+
+
+def _atom(address: str) -> str:
+    site = settings.DASHBOARD_URL.rstrip("/")
+    feed = Atom1Feed(title="News of crawls", link=address, description="", feed_url=address)
+    for item in latest_news(most=MOST_ENTRIES)[0]:
+        number = f"{item.crawl}-{item.run}-{item.kind}".replace(" ", "-")
+        feed.add_item(
+            title=f"{item.name}: {item.words}",
+            link=site + item.address,
+            description=f"Run {item.run}.",
+            unique_id=f"tag:crawlsite,{item.at:%Y-%m-%d}:news-{number}",
+            pubdate=item.at,
+            updateddate=item.at,
+        )
+    return feed.writeString("utf-8")

@@ -1,5 +1,5 @@
-"""Parts of pages of the crawler that uses of crawls add: a use offers `TABS`, `LINKS`, `PANELS` and
-`SHARED_PAGES` in its module `pages`.
+"""Parts of pages of the crawler that uses of crawls add: a use offers `TABS`, `LINKS`, `PANELS`,
+`SHARED_PAGES` and `SHARED_FILES` in its module `pages`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from django.utils.http import urlencode
 from crawling.base.use import offered
 from crawling.dashboard.base.requests import address_of
 from crawling.models import Page, Run
+from serving.downloads import Download
 
 
 class Place(Enum):
     """A page of the crawler, and what panels and links on it are about."""
 
+    #: the page of a crawl: its run
+    CRAWL = auto()
     #: the pages of a crawl: its run, or None
     PAGES = auto()
     #: a stored page: that
@@ -77,6 +80,16 @@ class ReportPage:
     facts: Callable[[Run, str], Mapping[str, Any] | None]
 
 
+@dataclass(frozen=True)
+class ReportFile:
+    """A file behind share links."""
+
+    #: the value of `file` in the query of its address
+    name: str
+    #: Raises LinkSearchTookTooLong, while it is sent
+    make: Callable[[Run], Download]
+
+
 def page_of_run(route: str) -> Callable[[Run | None, int], str]:
     """The page of that route about a run; nothing without one."""
 
@@ -115,6 +128,13 @@ def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, A
         if facts is not None:
             return page.template, facts
     return None
+
+
+def shared_file(run: Run, query: Mapping[str, str]) -> Download | None:
+    """The file that is asked for below a report; None: there is none of the name."""
+    files = offered("pages", "SHARED_FILES")
+    asked = query.get("file")
+    return next((one.make(run) for one in files if one.name == asked), None)
 
 
 def panels(place: Place) -> Iterator[Panel]:

@@ -4,7 +4,7 @@ addresses, titles and descriptions, pages to which no link leads, and certificat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from django.utils import timezone
 from crawling.base.errors import BadOrder
 from crawling.base.timed import time_limit
 from crawling.datasets.query import LinkSearchTookTooLong, each_row
-from crawling.models import HostQueue, Page, Run, Url
+from crawling.models import HostQueue, Page, Run, Url, UrlState
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
 from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
@@ -64,6 +64,7 @@ def find_redirected(run: Run, after: str, most: int) -> Found:
 def _redirected(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     chains = {page.pk: [page.final_url] for page in pages}
     ends = _follow(run, {page.pk: page.url.url for page in pages}, chains)
+    met = _urls_of(run, {step for steps in chains.values() for step in steps})
     for page in pages:
         steps, end = chains[page.pk], ends.get(page.pk)
         lasts = "permanent" if page.status in PERMANENT else "temporary"
@@ -73,9 +74,26 @@ def _redirected(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
         else:
             told = f"{page.status}, {lasts}: {many} to {steps[-1]}, {_told(end)}"
         problem = LinkProblem(
-            ProblemKind.REDIRECTED, page.url.url, told, page.status, chain=tuple(steps)
+            ProblemKind.REDIRECTED,
+            page.url.url,
+            told,
+            page.status,
+            chain=tuple(steps),
+            new_target=_lasting(page, steps, met),
         )
         yield page, problem
+
+
+def _lasting(page: Page, steps: Sequence[str], met: Mapping[str, Url]) -> str:
+    """Where the permanent redirects at the beginning of a chain lead, unless nothing is there."""
+    target, status = "", page.status
+    for step in steps:
+        if status not in PERMANENT or step == page.url.url:
+            break
+        at = met.get(step)
+        target, status = step, getattr(getattr(at, "page", None), "status", 0)
+    end = met.get(target)
+    return "" if end is not None and end.state == UrlState.FAILED else target
 
 
 def _follow(run: Run, begins: dict[int, str], chains: dict[int, list[str]]) -> dict[int, Url]:

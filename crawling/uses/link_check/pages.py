@@ -15,7 +15,7 @@ from django.urls import path
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.lags import marked, read_lag
-from crawling.dashboard.base.panels import Panel, Place, ReportPage, Tab
+from crawling.dashboard.base.panels import Panel, Place, ReportFile, ReportPage, Tab
 from crawling.dashboard.base.requests import asked_number, of_run
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.run.shared_report import without_user
@@ -23,6 +23,7 @@ from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.uses.link_check.fixes import LinkFix, PageFixes, fix_rows, fixes_by_page
 from crawling.uses.link_check.link_changes import (
     CHANGE_COLUMNS,
     each_link_change,
@@ -41,6 +42,7 @@ from crawling.uses.link_check.page_problems import SOON
 from crawling.uses.link_check.problem_counts import counts_of
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.uses.link_check.reports import list_hosts, list_links, list_media
+from crawling.uses.link_check.trend import MOST_RUNS, trend_bars, trend_of
 from serving.access import AuthenticatedRequest
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
@@ -59,6 +61,7 @@ LISTS = {
     "media": "Media",
     "hosts": "Linked hosts",
 }
+FIX_COLUMNS = tuple(LinkFix.__dataclass_fields__)
 #: the formats of the files of problems
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
@@ -86,6 +89,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
         "endings": ENDINGS,
+        **_trend(run),
     }
     if shown == "check":
         here |= _compared(request, run)
@@ -188,7 +192,36 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
     return send(marked(file, run, Derived.TEXTS if needs_reading else Derived.LINKS))
 
 
+@of_run(NEVER_STARTED)
+def fixes(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    here = {"crawl": run.crawl, "run": run, **_fixes(run)}
+    return render(request, "link_check/fixes.html", here)
+
+
+def _fixes(run: Run) -> dict[str, Any]:
+    """What to mend, by page, and what is not known yet."""
+    here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS)}
+    try:
+        pages, is_more = fixes_by_page(run)
+    except LinkSearchTookTooLong as trouble:
+        return here | {"trouble": str(trouble)}
+    links = sum(len(one.fixes) for one in pages)
+    return here | {"pages": pages, "is_more": is_more, "links": links}
+
+
+@of_run(NEVER_STARTED)
+def fixes_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
+    file = row_file(_stem(run), kind, fix_rows(run), FIX_COLUMNS)
+    return send(marked(file, run, Derived.TEXTS))
+
+
+def _stem(run: Run) -> str:
+    return f"crawl-{run.crawl_id}-run-{run.number}-to-fix"
+
+
 urlpatterns = [
+    path("<int:pk>/fixes/", fixes, name="fixes"),
+    file_route("fixes", ("csv", "jsonl"), fixes_file),
     path("<int:pk>/links/", show, name="links"),
     path("<int:pk>/link-changes/", changes, name="link-changes"),
     file_route("link-changes", ("csv", "jsonl"), changes_file),
@@ -212,6 +245,26 @@ def _counts(run: Run) -> Mapping[str, Any]:
             kind.label for kind, count in told if count and not count.problems
         ),
     }
+
+
+def _shared_fixes(run: Run, asked: str) -> Mapping[str, Any]:
+    here = _fixes(run)
+    if "trouble" in here:
+        return here | {"trouble": "These links take too long to find; ask who sent the link."}
+    pages = [
+        PageFixes(without_user(one.page), [_for_all(fix) for fix in one.fixes])
+        for one in here["pages"]
+    ]
+    return here | {"pages": pages}
+
+
+def _for_all(fix: LinkFix) -> LinkFix:
+    return LinkFix(**{name: without_user(text) for name, text in vars(fix).items()})
+
+
+def _shared_file(run: Run) -> Download:
+    rows = ({name: without_user(text) for name, text in row.items()} for row in fix_rows(run))
+    return marked(row_file(_stem(run), "csv", rows, FIX_COLUMNS), run, Derived.TEXTS)
 
 
 def _problems(run: Run, text: str) -> Mapping[str, Any] | None:
@@ -247,6 +300,19 @@ def _shared(problem: LinkProblem) -> LinkProblem:
     )
 
 
+def _trend(run: Run) -> Mapping[str, Any]:
+    """Of the crawl's latest runs; empty while no run has ended."""
+    rows = list(trend_of(run.crawl)[:MOST_RUNS])
+    return {"trend": rows, "bars": trend_bars(rows)}
+
+
 TABS = (Tab("Links", "links", after="not-fetched"),)
-PANELS = (Panel(Place.SHARED_REPORT, "link_check/_shared.html", _counts),)
-SHARED_PAGES = (ReportPage("kind", "link_check/shared_problems.html", _problems),)
+PANELS = (
+    Panel(Place.CRAWL, "link_check/_trend.html", _trend),
+    Panel(Place.SHARED_REPORT, "link_check/_shared.html", _counts),
+)
+SHARED_PAGES = (
+    ReportPage("kind", "link_check/shared_problems.html", _problems),
+    ReportPage("fixes", "link_check/shared_fixes.html", _shared_fixes),
+)
+SHARED_FILES = (ReportFile("fixes", _shared_file),)

@@ -116,6 +116,8 @@ class LinkProblem:
     status: int | None = None
     #: where redirects lead, one after the other
     chain: Sequence[str] = field(default_factory=tuple)
+    #: where links should lead instead, since redirects say so for good; empty: it is not known
+    new_target: str = ""
     #: how many lead to it so far; counted only where `is_of_links`. None: none is counted yet
     links: int | None = 0
     sources: Sequence[LinkSource] = field(default_factory=tuple)

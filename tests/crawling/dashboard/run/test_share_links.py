@@ -62,7 +62,8 @@ def test_an_operator_creates_a_link_that_opens_the_report_without_a_log_in(
     assert "Start" in text
     assert "404" in text
     assert not soup(report).select("form, button, script, nav")
-    assert not soup(report).select("a[href]:not(.skip, [href^='?kind='])")
+    links = soup(report).select("a[href]:not(.skip, [href^='?kind='])")
+    assert {link["href"] for link in links} == {"?fixes=all", "?file=fixes"}
     assert not report.cookies
 
 

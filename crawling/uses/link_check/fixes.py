@@ -1,0 +1,112 @@
+"""Links that have to be mended, by the page that has to be edited: what is wrong with each, and
+what to do about it. It is for people who edit the site, with an account or without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+from typing import Annotated, Any
+
+from crawling.models import Run
+from crawling.uses.link_check.link_check import each_problem
+from crawling.uses.link_check.link_sources import LinkSource
+from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
+from serving.listing.columns import Column
+
+#: kinds that are mended on the pages that link, worst first
+KINDS = (ProblemKind.BROKEN, ProblemKind.FRAGMENT, ProblemKind.REDIRECTED)
+#: links on a page of them; files have all
+MOST_SHOWN = 2_000
+#: rows of a file that are put in order; a longer file has them as they are found
+MOST_SORTED = 100_000
+FORBIDDEN, NOT_THERE = (401, 403, 407), (404, 410)
+
+
+@dataclass(frozen=True)
+class LinkFix:
+    """A link, and what to do about it."""
+
+    page: Annotated[str, Column("URL of the page to be edited; empty: no page links to it")]
+    text: Annotated[str, Column("of the link, or in place of its image")]
+    element: str
+    attribute: str
+    place: str
+    target: str
+    problem: str
+    todo: str
+    new_target: Annotated[str, Column("where a permanent redirect leads; or empty")]
+
+
+@dataclass(frozen=True)
+class PageFixes:
+    page: str
+    fixes: Sequence[LinkFix]
+
+
+def each_fix(run: Run) -> Iterator[LinkFix]:
+    """As they are found. Raises LinkSearchTookTooLong."""
+    for kind in KINDS:
+        for problem, source in each_problem(run, kind):
+            if kind is not ProblemKind.REDIRECTED or _is_outdated(problem, source):
+                yield _fix(problem, source)
+
+
+def _is_outdated(problem: LinkProblem, source: LinkSource | None) -> bool:
+    """Whether a link on a page leads to a redirect that is there for good. Others are in order:
+    visitors get there, and the address may be right again.
+    """
+    return bool(problem.new_target) and source is not None and source.attribute != "location"
+
+
+def fixes_by_page(run: Run) -> tuple[list[PageFixes], bool]:
+    """The first links by page, and whether there are more. Raises LinkSearchTookTooLong."""
+    found = each_fix(run)
+    some = sorted(islice(found, MOST_SHOWN), key=_place)
+    grouped = [PageFixes(page, list(fixes)) for page, fixes in groupby(some, lambda fix: fix.page)]
+    return grouped, next(found, None) is not None
+
+
+def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """All of them, by page unless they are too many. Raises LinkSearchTookTooLong."""
+    found = each_fix(run)
+    some = list(islice(found, MOST_SORTED))
+    further = next(found, None)
+    if further is None:
+        yield from map(vars, sorted(some, key=_place))
+    else:
+        yield from map(vars, chain(some, [further], found))
+
+
+def _place(fix: LinkFix) -> tuple[bool, str, str]:
+    """Addresses to which no page links come last."""
+    return not fix.page, fix.page, fix.target
+
+
+def _fix(problem: LinkProblem, source: LinkSource | None) -> LinkFix:
+    page, text, element, attribute, place = (
+        (source.page, source.anchor, source.element, source.attribute, source.place)
+        if source
+        else ("", "", "", "", "")
+    )
+    todo = _todo(problem, source)
+    told = (problem.url, problem.detail, todo, problem.new_target)
+    return LinkFix(page, text, element, attribute, place, *told)
+
+
+def _todo(problem: LinkProblem, source: LinkSource | None) -> str:
+    if source is None:
+        return "No page links to it: check the start URLs and sitemaps."
+    if source.attribute == "location":
+        return "Change the redirect on the server."
+    if problem.new_target:
+        return f"Change the link to {problem.new_target}"
+    if problem.kind is ProblemKind.FRAGMENT:
+        return "Name an id that the page has, or link to the page without one."
+    status = problem.status or 0
+    if status in NOT_THERE:
+        return "Change the link to a page that is there, or remove it."
+    if status in FORBIDDEN:
+        return "Visitors without a log-in may not see it: remove the link, or open the page."
+    return "Try it in a browser; if it fails there, too, change the link or remove it."

@@ -1,0 +1,119 @@
+"""The report that a colleague fixes a site from: every link that is to be mended, by its page."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+from django.test import Client
+
+from crawling.datasets.catch_up import catch_up
+from crawling.datasets.second_reading import read_again
+from crawling.models import Run, Url
+from crawling.runs.crawls.share_links import create_share_link
+from crawling.web.statuses import explain
+from tests.crawling.pages import browser, soup
+
+PAGES = {
+    "/": "<nav><a href='/gone'>Prices <b>&amp; more</b></a></nav><a href='/old'>Old</a>"
+    "<a href='/a'>A</a><img src='/lost.png' alt='A map'><a href='/soon'>Soon</a>",
+    "/a": "<a href='/gone'><img alt='Logo'></a><a href='/#nowhere'>Top</a><a href='/worse'>w</a>",
+    "/old": (301, {"Location": "/older"}, ""),
+    "/older": (308, {"Location": "/new"}, ""),
+    "/new": "here",
+    "/soon": (302, {"Location": "/new"}, ""),
+    "/worse": (301, {"Location": "/gone"}, ""),
+}
+REMOVE = "Change the link to a page that is there, or remove it."
+
+
+@pytest.fixture
+def run(make_site, crawl_to_the_end):
+    site = make_site(PAGES)
+    run = crawl_to_the_end(f"{site.url}/", name="Shop", requisites=True)
+    catch_up(run.pk)
+    read_again(run.pk)
+    return Run.objects.get(pk=run.pk)
+
+
+@pytest.fixture
+def stranger():
+    return Client(REMOTE_ADDR="198.51.100.7", HTTP_X_FORWARDED_FOR="")
+
+
+def shared(run):
+    return f"/shared/{create_share_link(run.crawl, days=7, by=None)[1]}/"
+
+
+def test_a_stranger_gets_each_link_by_its_page_with_what_to_do(run, stranger):
+    address, site = shared(run), run.crawl.seeds[0]
+    report = soup(stranger.get(address))
+    [link] = [one for one in report.select("main a") if one.get_text() == "What to fix, by page"]
+
+    page = soup(stranger.get(address + link["href"]))
+    assert "6 links on 3 pages" in page.main.get_text(" ", strip=True)
+    sections = page.select("section.fixes")
+    assert [one.h2.span.get_text() for one in sections] == [site, f"{site}a", f"{site}worse"]
+    rows = [
+        [cell.get_text(" ", strip=True) for cell in row.select("th, td")]
+        for row in sections[0].select("tbody tr")
+    ]
+    assert rows == [
+        ["“Prices & more” <a> in nav", f"{site}gone", "404 Not Found", REMOVE],
+        ["“A map” <img>", f"{site}lost.png", "404 Not Found", REMOVE],
+        [
+            "“Old” <a>",
+            f"{site}old",
+            f"301, permanent: 2 redirects to {site}new, 200 OK.",
+            f"Change the link to {site}new",
+        ],
+    ]
+    assert "Change the redirect on the server." in sections[2].get_text()
+    assert f"{site}worse" not in str(sections[1])  # its redirect is what has to be mended
+    assert "On no page" not in page.get_text()
+
+
+def test_the_same_is_a_table_of_which_pages_come_one_after_the_other(run, stranger):
+    kept = b"".join(stranger.get(shared(run) + "?file=fixes").streaming_content).decode()
+    own = browser("viewer").get(f"/crawls/{run.crawl_id}/fixes.csv")
+
+    rows = list(csv.DictReader(StringIO(kept)))
+    assert b"".join(own.streaming_content).decode() == kept
+    assert [row["page"] for row in rows] == sorted(row["page"] for row in rows)
+    assert {row["text"] for row in rows} >= {"Prices & more", "Top", "A map"}
+    old = next(row for row in rows if row["target"].endswith("/old"))
+    assert old["new_target"].endswith("/new")
+
+
+def test_the_report_says_what_is_not_counted_yet(make_site, crawl_to_the_end, stranger):
+    site = make_site(PAGES)
+    run = crawl_to_the_end(f"{site.url}/", name="Shop")
+    address = shared(run)
+
+    report = soup(stranger.get(address)).main.get_text(" ", strip=True)
+    assert "pages are not counted yet" in report
+    assert "All kinds: not counted yet –" in report
+    assert "are not counted yet" in soup(stranger.get(f"{address}?fixes=all")).get_text(" ")
+
+
+def test_what_strangers_wrote_is_escaped(make_site, crawl_to_the_end, stranger):
+    site = make_site({"/": "<a href='/x%3Cb%3E'>&lt;script&gt;alert(1)&lt;/script&gt;</a>"})
+    run = crawl_to_the_end(f"{site.url}/", name="<i>")
+    catch_up(run.pk)
+
+    answer = stranger.get(f"{shared(run)}?fixes=all").content
+
+    assert b"<script>alert" not in answer
+    assert b"&lt;script&gt;alert(1)" in answer
+
+
+def test_failures_without_an_answer_are_told_in_words(run, stranger):
+    Url.objects.filter(run=run, url__endswith="/gone").update(status=-3)
+
+    page = soup(stranger.get(f"{shared(run)}?fixes=all")).main.get_text(" ", strip=True)
+    cells = [cell.get_text(strip=True) for cell in soup(stranger.get(shared(run))).select("td, th")]
+
+    assert "Try it in a browser; if it fails there, too, change the link or remove it." in page
+    assert explain(-3) in page
+    assert not [text for text in cells if text.startswith("-")]

@@ -1,0 +1,125 @@
+"""The trend of broken links over the runs of a crawl, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from crawling.installation.news import latest_news
+from crawling.jobs.running import run_job
+from crawling.models import BackgroundJob
+from crawling.runs.start import start_run
+from crawling.uses.alerts.models import Delivery, Listener
+from crawling.uses.link_check.jobs import BROKEN_LINKS
+from crawling.uses.link_check.models import BrokenLinks
+from crawling.uses.link_check.trend import count_broken
+from crawling.uses.withdrawals.withdrawing import withdraw
+from tests.crawling.pages import browser, soup
+
+BEFORE = {"/": "<a href='/gone'>g</a> <a href='/lost'>l</a> <a href='/a'>a</a>", "/a": "a"}
+AFTER = {"/": "<a href='/lost'>l</a> <a href='/a'>a</a> <a href='/away'>w</a> <a href='/off'>o</a>"}
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site(BEFORE)
+
+
+@pytest.fixture
+def crawl(site, crawl_to_the_end):
+    Listener.objects.create(
+        name="Chat", url="https://c.example/", secret="s", events=["links broken", "links fixed"]
+    )
+    return count(crawl_to_the_end(f"{site.url}/")).crawl
+
+
+@pytest.fixture
+def again(work_off):
+    return lambda crawl: count(work_off(start_run(crawl)))
+
+
+def count(run):
+    """Do the job that the end of a run has asked for."""
+    for asked in BackgroundJob.objects.filter(kind=BROKEN_LINKS.name, run=run, ended_at=None):
+        run_job(asked.pk)
+    return run
+
+
+def told():
+    return [json.loads(one.body) for one in Delivery.objects.order_by("pk")]
+
+
+@pytest.fixture
+def viewer(db):
+    return browser("viewer")
+
+
+def trend(viewer, crawl):
+    address = f"/api/v1/crawls/{crawl.pk}/reports/broken-links/trend"
+    names = ("run", "against", "broken", "new", "fixed", "still")
+    return [tuple(row[name] for name in names) for row in viewer.get(address).json()["items"]]
+
+
+def test_each_run_says_which_broken_links_are_new_fixed_and_still_there(viewer, crawl, site, again):
+    site.pages |= AFTER
+    again(crawl)
+    again(crawl)
+
+    assert trend(viewer, crawl) == [(3, 2, 3, 0, 0, 3), (2, 1, 3, 2, 1, 1), (1, None, 2, 0, 0, 2)]
+    page = soup(viewer.get(f"/crawls/{crawl.pk}/"))
+    rows = [row.get_text(" ", strip=True) for row in page.select("#broken-links tbody tr")]
+    assert rows == ["3 3 0 0 3", "2 3 2 1 1", "1 2 – – –"]
+    assert len(page.select("#broken-links svg rect.new")) == 1
+    assert soup(viewer.get(f"/crawls/{crawl.pk}/links/")).select("#broken-links")
+
+
+def test_links_that_broke_or_were_fixed_are_told_once_and_are_news(viewer, crawl, site, again):
+    assert (told(), latest_news(most=9)) == ([], ([], None))
+    site.pages |= AFTER
+    run = again(crawl)
+    count_broken(run)
+
+    broken, fixed = told()
+    assert broken["sentence"] == (
+        f"2 new broken links since run 1: {site.url}/away, {site.url}/off."
+    )
+    assert fixed["sentence"] == f"1 broken link fixed since run 1: {site.url}/gone."
+    news, _ = latest_news(most=9)
+    assert [item.words for item in news] == ["1 broken link fixed", "2 new broken links"]
+    listed = soup(viewer.get(news[1].address)).get_text(" ")
+    assert f"{site.url}/away" in listed
+    assert f"{site.url}/lost" not in listed
+
+
+def test_what_is_withdrawn_or_deleted_is_told_no_more(viewer, crawl, site, again):
+    site.pages |= AFTER
+    again(crawl)
+    withdraw(crawl, None, kind="page", text=f"{site.url}/away", reason="asked for", by=None)
+    assert told() == []
+
+    crawl.runs.filter(number=2).update(removal_asked_at="2026-01-01T00:00Z")
+    assert latest_news(most=9) == ([], None)
+    assert [row[0] for row in trend(viewer, crawl)] == [1]
+
+
+def test_a_crawl_in_which_nothing_failed_has_its_zeros_without_a_job(
+    viewer, site, crawl_to_the_end, again
+):
+    site.pages["/"] = "<a href='/a'>a</a>"
+    run = crawl_to_the_end(f"{site.url}/")
+
+    assert not BackgroundJob.objects.filter(kind=BROKEN_LINKS.name).exists()
+    assert trend(viewer, run.crawl) == [(1, None, 0, 0, 0, 0)]
+    site.pages["/"] = "<a href='/a'>a</a> <a href='/off'>o</a>"
+    again(run.crawl)
+    assert BrokenLinks.objects.get(run__number=2).new == 1
+
+
+def test_a_run_that_was_stopped_is_compared_with_by_none(viewer, crawl, site, again):
+    site.pages |= AFTER
+    again(crawl)
+    crawl.runs.filter(number=2).update(state="stopped")
+    again(crawl)
+
+    assert trend(viewer, crawl)[0] == (3, 1, 3, 2, 1, 1)

@@ -4,6 +4,7 @@ which have no account.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -14,11 +15,11 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
 from crawling.base.errors import CrawlError
-from crawling.dashboard.base.panels import Link, Place, form_with_page, page_of_crawl
-from crawling.dashboard.base.requests import latest_asked
+from crawling.dashboard.base.panels import Link, Panel, Place, page_of_crawl
+from crawling.dashboard.base.requests import back, latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import still_shared
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Page
 from crawling.orders.scope.url_rules import UrlRuleKind
 from crawling.runs.crawls.share_links import SharedKind
 from crawling.uses.watches.api import feed_address
@@ -123,7 +124,25 @@ def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     return redirect("crawling:watches", pk)
 
 
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def watch_page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+    """Watch one stored page as a whole, from the next run on."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    page = get_object_or_404(Page.objects.select_related("url"), pk=url, run__crawl=crawl)
+    with errors_told(request, CrawlError):
+        create_watch(crawl, WatchFields(UrlRuleKind.PAGE, page.url.url), by=request.user)
+        messages.success(request, "Watched from the next run on: changes are news.")
+    return back(request)
+
+
+def _watch_of(page: Page) -> Mapping[str, Any]:
+    """The watch of just this page, if there is one."""
+    made = Watch.objects.filter(crawl=page.run.crawl_id, kind=UrlRuleKind.PAGE)
+    return {"watch": made.filter(text=page.url.url).first()}
+
+
 urlpatterns = [
+    path("<int:pk>/pages/<int:url>/watch/", watch_page, name="watch-page"),
     path("<int:pk>/watches/", watches, name="watches"),
     path("<int:pk>/watches/<int:number>/", change, name="watch"),
 ]
@@ -131,15 +150,8 @@ urlpatterns = [
 open_urlpatterns = [path("watches/<str:token>/feed.atom", feed, name="watch-feed")]
 
 
-LINKS = (
-    Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),
-    Link(
-        Place.PAGE,
-        "Watch the page",
-        form_with_page("crawling:watches"),
-        needs="crawling.change_crawljob",
-    ),
-)
+LINKS = (Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),)
+PANELS = (Panel(Place.PAGE, "watches/_watch_page.html", _watch_of),)
 SHARED = (
     SharedKind(
         "feed",

@@ -56,10 +56,10 @@ class CrawlWeek:
 
     @property
     def words(self) -> str:
-        """`2 new broken links, 1 broken link fixed; 3 runs; 84 pages, 3 more than before`."""
-        changes = ", ".join(change.words for change in self.changes) or "nothing changed"
+        """`3 runs; 84 pages, 3 more than before; nothing changed`."""
         runs = f"{self.runs:,} run{'s' * (self.runs != 1)}"
-        return "; ".join(filter(None, (changes, runs, self.pages_words)))
+        nothing = "" if self.changes else "nothing changed"
+        return "; ".join(filter(None, (runs, self.pages_words, nothing)))
 
 
 def week_of(crawl: CrawlJob) -> CrawlWeek | None:

@@ -48,6 +48,11 @@ ORDER = {
             "default": "json",
             "description": "format of a webhook's body: facts as JSON, or a chat message",
         },
+        "crawl": {
+            "type": ["integer", "null"],
+            "default": None,
+            "description": "id of the only crawl that it is about; null: of all, and of pools",
+        },
         "is_on": {"type": "boolean", "default": True},
     },
     "required": ["name", "url", "events"],
@@ -75,6 +80,9 @@ class ListenerOut(Schema):
     name: str
     url: str
     events: list[str]
+    crawl: int | None = Field(
+        alias="crawl_id", description="the only crawl that it is about; null: of all"
+    )
     message_format: str
     is_on: bool
 

@@ -1,5 +1,5 @@
 """The background job that sends due deliveries. The scheduler asks for it, and finds lasting states
-to alert of.
+to alert of, and weeks that have ended.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from crawling.jobs.kinds import KEPT_HOUR, JobEffect, JobEvent, JobKind, JobResu
 from crawling.jobs.running_job import RunningJob
 from crawling.uses.alerts.models import Delivery
 from crawling.uses.alerts.notify import raise_ongoing_alerts
+from crawling.uses.alerts.weekly import leave_summaries
 
 
 def _work(job: RunningJob) -> JobResult:
@@ -40,4 +41,4 @@ def wake_courier() -> None:
         request_job(SENDING, None, by=None, subject="due")
 
 
-DUTIES = ((raise_ongoing_alerts, 10.0), (wake_courier, 5.0))
+DUTIES = ((raise_ongoing_alerts, 10.0), (leave_summaries, 60.0), (wake_courier, 5.0))

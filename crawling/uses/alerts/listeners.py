@@ -11,14 +11,16 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, WrongState
+from crawling.models import CrawlJob
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import leave_test_delivery
 from crawling.uses.alerts.wording import is_mailbox, read_listener
 
 #: fields whose changes the activity log shows
-AUDITED = ("url", "events", "message_format", "is_on")
+AUDITED = ("url", "events", "crawl_id", "message_format", "is_on")
 
 
 def save_listener(
@@ -35,13 +37,18 @@ def save_listener(
         raise BadOrder(
             {"url": "needs a mail server, and none is set: set MAIL_URL (see docs/settings.md)"}
         )
+    if order.crawl is not None and not CrawlJob.objects.filter(pk=order.crawl).exists():
+        raise BadOrder({"crawl": f"there is no crawl {order.crawl}"})
     try:
         with transaction.atomic():
             row = _locked(listener) if listener else _with_secret(Listener(created_by=by))
             before = {field: getattr(row, field) if listener else None for field in AUDITED}
             row.name = order.name
-            for field, value in order.model_dump(mode="json", include=set(AUDITED)).items():
+            values = order.model_dump(mode="json", exclude={"name", "crawl"})
+            for field, value in {**values, "crawl_id": order.crawl}.items():
                 setattr(row, field, value)
+            if AlertEvent.WEEK in order.events and AlertEvent.WEEK not in (before["events"] or ()):
+                row.week_told_at = timezone.now()  # its first week is the one that has begun
             row.save()
             changes = {field: (before[field], getattr(row, field)) for field in AUDITED}
             note(by, row, "changed" if listener else "created", changes)

@@ -30,6 +30,16 @@ class Listener(models.Model):
     )
     sealed = models.TextField(help_text="its secret, by `crawling.base.encrypted_text`")
     events = ArrayField(models.CharField(max_length=20))
+    crawl = models.ForeignKey(
+        CrawlJob,
+        models.CASCADE,
+        null=True,
+        related_name="+",
+        help_text="only of this crawl, with which it goes; empty: of all, and of pools",
+    )
+    week_told_at = models.DateTimeField(
+        null=True, help_text="end of the latest week that it was told of, or when it first asked"
+    )
     is_on = models.BooleanField(default=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"

@@ -22,6 +22,7 @@ from django.db.models import (
     F,
     IntegerField,
     OuterRef,
+    Q,
     QuerySet,
     Value,
     When,
@@ -98,23 +99,24 @@ def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
     """Leave a delivery for one listener that says it is a test, whatever its events are."""
     now = timezone.now()
     facts = {"name": listener.name, "sentence": f"This is a test, sent by {sender}."}
-    body = _body(TEST_EVENT, facts, LISTENER_PAGE.format(listener.pk), now)
+    body = body_of_event(TEST_EVENT, facts, LISTENER_PAGE.format(listener.pk), now)
     return Delivery.objects.create(listener=listener, event=TEST_EVENT, body=body, next_try_at=now)
 
 
 def _leave(event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
-    listeners = list(Listener.objects.filter(is_on=True, events__contains=[event]))
+    whose = Q(crawl=None) | Q(crawl=crawl) if crawl else Q(crawl=None)
+    listeners = list(Listener.objects.filter(whose, is_on=True, events__contains=[event]))
     if not listeners:
         return
     now = timezone.now()
-    body = _body(event, facts, page, now)
+    body = body_of_event(event, facts, page, now)
     Delivery.objects.bulk_create(
         Delivery(listener=listener, crawl=crawl, event=event, body=body, next_try_at=now)
         for listener in listeners
     )
 
 
-def _body(event: str, facts: dict[str, Any], page: str, now: datetime) -> str:
+def body_of_event(event: str, facts: dict[str, Any], page: str, now: datetime) -> str:
     link = {"page": settings.PUBLIC_URL + page} if settings.PUBLIC_URL else {}
     return json.dumps({"event": event, **facts, "at": now.isoformat(), **link})
 

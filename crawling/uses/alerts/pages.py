@@ -14,6 +14,7 @@ from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.installation.pools import WEBHOOK_KIB_PER_SECOND
+from crawling.models import CrawlJob
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import MessageFormat, is_mailbox
@@ -78,6 +79,12 @@ class ListenerForm(forms.Form):
             AlertEvent.UNSAFE,
         ],
     )
+    crawl = forms.CharField(
+        label="Only of this crawl",
+        required=False,
+        help_text="Its name. Empty: of all crawls, and of pools.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
     is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
 
 
@@ -92,7 +99,7 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
         "alerts/listeners.html",
         {
             "kib_per_second": WEBHOOK_KIB_PER_SECOND,
-            "listeners": Listener.objects.all(),
+            "listeners": Listener.objects.select_related("crawl"),
             "form": form,
             "has_mail_server": bool(settings.EMAIL_HOST),
         },
@@ -106,7 +113,10 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         return _remove(request, row)
     form = ListenerForm(
         request.POST or None,
-        initial={name: getattr(row, name) for name in ListenerForm.base_fields},
+        initial={
+            **{name: getattr(row, name) for name in ListenerForm.base_fields},
+            "crawl": row.crawl.name if row.crawl else "",
+        },
     )
     if request.method == "POST" and _save(request, form, row):
         return redirect("alerts:listener", pk=pk)
@@ -152,6 +162,16 @@ def _secret(listener: Listener) -> str:
         return str(error)
 
 
+def _crawl_of(name: str) -> int | None:
+    """The id of the crawl of that name. Raises BadOrder."""
+    if not name:
+        return None
+    found = CrawlJob.objects.filter(name=name).values_list("pk", flat=True).first()
+    if found is None:
+        raise BadOrder({"crawl": f"there is no crawl named {name!r}"})
+    return found
+
+
 def _save(
     request: AuthenticatedRequest, form: ListenerForm, row: Listener | None
 ) -> Listener | None:
@@ -161,6 +181,7 @@ def _save(
     answers = {**form.cleaned_data}
     answers["message_format"] = answers["message_format"] or MessageFormat.JSON
     try:
+        answers["crawl"] = _crawl_of(answers["crawl"])
         saved = save_listener(answers, by=request.user, listener=row)
     except BadOrder as error:
         blame(form, error.errors)

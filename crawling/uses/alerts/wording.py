@@ -11,7 +11,7 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
@@ -62,6 +62,9 @@ def subject_of(facts: Facts) -> str:
 def slack_message(facts: Facts) -> dict[str, Any]:
     """Bold subject, the sentence, and a link to the page. Names cannot add markup or mentions."""
     lines = [f"*{_slack(subject_of(facts))}*", _slack(facts["sentence"])]
+    for line in lines_of(facts):
+        text = _slack(line["text"])
+        lines.append(f"<{_slack(line['page'])}|{text}>" if "page" in line else text)
     if "diff" in facts:
         lines.append("```" + _slack(facts["diff"]).replace("```", "'''") + "```")
     if "page" in facts:
@@ -78,6 +81,7 @@ def teams_message(facts: Facts) -> dict[str, Any]:
         "body": [
             _teams_text(subject_of(facts), weight="Bolder"),
             _teams_text(str(facts["sentence"])),
+            *(_teams_text(told(line)) for line in lines_of(facts)),
             *(
                 _teams_text(line, fontType="Monospace")
                 for line in str(facts.get("diff", "")).splitlines()
@@ -96,6 +100,9 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
     """The text twice, for clients that show HTML and for those that do not."""
     subject, sentence = subject_of(facts), str(facts["sentence"])
     text, html = [subject, sentence], f"<b>{escape(subject)}</b><br>{escape(sentence)}"
+    for line in lines_of(facts):
+        text.append(told(line))
+        html += f"<br>{_matrix(line)}"
     if "diff" in facts:
         text.append(facts["diff"])
         html += f"<pre>{escape(facts['diff'])}</pre>"
@@ -103,6 +110,21 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
         text.append(facts["page"])
         html += f'<br><a href="{escape(facts["page"])}">Open the page</a>'
     return {"text": "\n".join(text), "html": html}
+
+
+def lines_of(facts: Facts) -> Sequence[Mapping[str, str]]:
+    """Of a summary: each has a text, and the page that it is about."""
+    return facts.get("lines", ())
+
+
+def told(line: Mapping[str, str]) -> str:
+    """As plain text."""
+    return f"{line['text']}: {line['page']}" if "page" in line else line["text"]
+
+
+def _matrix(line: Mapping[str, str]) -> str:
+    text = escape(line["text"])
+    return f'<a href="{escape(line["page"])}">{text}</a>' if "page" in line else text
 
 
 def _slack(text: str) -> str:
@@ -132,6 +154,8 @@ class ListenerOrder(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=ONE_LINE)]
     url: Annotated[str, Field(max_length=2000)]
     events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
+    #: id of the only crawl of which it is told; None: it is told of all, and of pools
+    crawl: int | None = None
     #: the format of a webhook; a mailbox is sent a letter
     message_format: MessageFormat = MessageFormat.JSON
     is_on: bool = True
@@ -203,6 +227,7 @@ def letter(facts: Mapping[str, Any]) -> tuple[str, str]:
     """Subject and text of an e-mail for the facts of a delivery."""
     page = [f"See {facts['page']}"] if "page" in facts else []
     diff = [facts["diff"]] if "diff" in facts else []
+    lines = ["\n".join(map(told, lines_of(facts)))] if lines_of(facts) else []
     return f"[crawlsite] {subject_of(facts)}", "\n\n".join(
-        [facts["sentence"], *diff, *page, f"Event: {facts['event']}, at {facts['at']}."]
+        [facts["sentence"], *lines, *diff, *page, f"Event: {facts['event']}, at {facts['at']}."]
     )

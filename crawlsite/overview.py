@@ -20,9 +20,9 @@ from redis.exceptions import RedisError
 from allocation.alarms import alarms
 from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawl_problems, crawls_now
-from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
+from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_first_page
 from crawling.installation.identity import identity
-from crawling.installation.news import latest_news
+from crawling.installation.news import by_run, latest_news
 from crawling.models import Run
 from crawling.runs.crawls.examples import own_crawls
 from crawling.runs.resource_use import with_use
@@ -38,7 +38,7 @@ from serving.requests import render_live, wants_fragment
 #: the cache key of their number for all users, and its seconds: every page reads it
 KEPT, KEPT_SECONDS = "attention/count", 5
 #: news on the overview, and on a page of all
-SOME_NEWS, MOST_NEWS = 5, 50
+SOME_NEWS, MOST_NEWS = 10, 50
 
 
 @dataclass(frozen=True)
@@ -164,13 +164,13 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     services = parts()
     here = {
         "crawls": crawls_now(),
-        "chart": chart_of_all(hours),
+        "chart": from_first_page(chart_of_all(hours)),
         "hours": hours,
         "hours_text": str(hours),
         "spans": list(SPANS),
         "parts": services,
         "broken": [part for part in services if not part.is_fine],
-        "news": latest_news(since=timezone.now() - WEEK, most=SOME_NEWS)[0],
+        "news": by_run(latest_news(since=timezone.now() - WEEK, most=SOME_NEWS)[0]),
         "pools": with_use(pool_cards()) if request.user.has_perm("allocation.view_pool") else [],
     }
     if not wants_fragment(request) and not preference_of(request.user).hides_first_steps:

@@ -6,7 +6,7 @@ found, and stored nowhere else: what is withdrawn or deleted there is news no lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -51,6 +51,28 @@ class NewsItem:
     @property
     def words(self) -> str:
         return counted(self.kind, self.count)
+
+
+@dataclass(frozen=True)
+class RunNews:
+    """The news of one run."""
+
+    items: Sequence[NewsItem]
+
+    @property
+    def first(self) -> NewsItem:
+        return self.items[0]
+
+
+def by_run(items: Iterable[NewsItem]) -> list[RunNews]:
+    """In the order of the latest of each run; of one run in the order of kinds."""
+    runs: dict[tuple[int, int], list[NewsItem]] = {}
+    for item in items:
+        runs.setdefault((item.crawl, item.run), []).append(item)
+    order = list(WORDS)
+    return [
+        RunNews(sorted(some, key=lambda item: order.index(item.kind))) for some in runs.values()
+    ]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from crawling.dashboard.crawls.overview import SOME, crawls_now
+from crawling.dashboard.run.charts import chart_of_all, from_first_page
 from crawling.installation.identity import set_identity
 from crawling.models import Run, RunCount, RunTotal
 from crawling.models.jobs import RunState
@@ -270,7 +271,7 @@ def test_whatever_fails_is_counted_and_listed_with_a_way_there(viewer, failed, p
         reverse("crawling:crawl", args=[failed.crawl_id]),
     ]
     assert "All failed." in rows[1].get_text()
-    assert viewer.get(COUNT).json() == {"count": 2}
+    assert viewer.get(COUNT).json() == {"count": 2, "news": 0}
 
 
 def test_a_part_that_does_not_answer_is_listed_too(viewer, monkeypatch):
@@ -285,7 +286,34 @@ def test_the_count_is_kept_a_moment_for_everybody(viewer, failed):
     first = viewer.get(COUNT).json()
     Run.objects.update(state=RunState.FINISHED)
 
-    assert viewer.get(COUNT).json() == first == {"count": 1}
+    assert viewer.get(COUNT).json() == first == {"count": 1, "news": 0}
     cache.delete(overview.KEPT)
-    assert viewer.get(COUNT).json() == {"count": 0}
+    assert viewer.get(COUNT).json() == {"count": 0, "news": 0}
     assert soup(viewer.get(LIST)).select_one(".empty")
+
+
+def test_a_day_of_a_new_machine_begins_with_its_first_page(operator, order):  # noqa: F811
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    assert 4 <= len(from_first_page(chart_of_all(24)).points) <= 6
+    minute = timezone.now().replace(second=0, microsecond=0) - timedelta(hours=3)
+    RunCount.objects.create(run=run, process_number=0, minute=minute, fetched=4)
+
+    points = from_first_page(chart_of_all(24)).points
+
+    assert points[0].fetched == 4
+    assert 12 <= len(points) <= 14
+    assert sum(point.fetched for point in points) == 4
+
+
+def test_cards_that_would_be_empty_are_not_there_and_links_say_where_they_lead(operator, order):  # noqa: F811
+    page = soup(operator.get(HOME))
+    assert not page.select("#idle, .halves, section.news")
+    text = page.main.get_text(" ", strip=True)
+    assert "Reserved is set aside for crawls at work." in text
+
+    start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    page = soup(operator.get(HOME))
+
+    assert page.select_one(".halves #idle")
+    [link] = [one for one in page.select("main a") if one.get_text(strip=True) == "Why it is safe"]
+    assert link["href"].startswith("/resources/")

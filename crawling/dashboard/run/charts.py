@@ -63,6 +63,10 @@ class TimeSeriesPoint(ChartCounts):
     is_open: bool = False
 
     @property
+    def is_busy(self) -> bool:
+        return bool(self.fetched or self.failed or self.discovered)
+
+    @property
     def iso(self) -> str:
         return self.at.isoformat()
 
@@ -95,8 +99,7 @@ class TimeSeries:
     @property
     def is_empty(self) -> bool:
         """Nothing can be drawn: no interval is over yet, or nothing was done in any."""
-        over = [point for point in self.points if not point.is_open]
-        return not any(point.fetched or point.failed or point.discovered for point in over)
+        return not any(point.is_busy for point in self.points if not point.is_open)
 
     @property
     def why_empty(self) -> str:
@@ -127,6 +130,15 @@ class TimeSeries:
 def chart_of_all(hours: int) -> TimeSeries:
     now = timezone.now()
     return _chart(now - timedelta(hours=hours), now, SPANS[hours], None, goes_on=True)
+
+
+def from_first_page(chart: TimeSeries) -> TimeSeries:
+    """From the first interval on in which anything was done, but the last hour at least: on a new
+    machine a day would be one bar at the end of an empty chart.
+    """
+    last_hour = timezone.now() - timedelta(hours=1, minutes=chart.minutes)
+    shown = (n for n, point in enumerate(chart.points) if point.is_busy or point.at >= last_hour)
+    return replace(chart, points=chart.points[next(shown, 0) :])
 
 
 def chart_of_run(run: Run) -> TimeSeries:

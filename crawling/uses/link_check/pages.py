@@ -4,7 +4,7 @@ different in another run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,8 +38,9 @@ from crawling.uses.link_check.link_check import (
     list_problems,
     problem_rows,
 )
+from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.page_problems import SOON
-from crawling.uses.link_check.problem_counts import counts_of
+from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.uses.link_check.reports import list_hosts, list_links, list_media
 from crawling.uses.link_check.trend import MOST_RUNS, trend_bars, trend_of
@@ -234,7 +235,8 @@ PROBLEMS = 200
 
 
 def _counts(run: Run) -> Mapping[str, Any]:
-    counts, lag = counts_of(run), read_lag(run, Derived.TEXTS)
+    lag = read_lag(run, Derived.TEXTS)
+    counts = {count.kind: count for count in _known_counts(run)}
     told = [(kind, counts.get(kind)) for kind in ProblemKind]
     return {
         "lag": lag,
@@ -245,6 +247,15 @@ def _counts(run: Run) -> Mapping[str, Any]:
             kind.label for kind, count in told if count and not count.problems
         ),
     }
+
+
+def _known_counts(run: Run) -> Iterator[ProblemCount]:
+    """With that of broken links, which is there as soon as the run has ended."""
+    counts = counts_of(run)
+    broken = BrokenLinks.objects.filter(run=run).first()
+    if broken and ProblemKind.BROKEN not in counts:
+        yield ProblemCount(ProblemKind.BROKEN, broken.broken)
+    yield from counts.values()
 
 
 def _shared_fixes(run: Run, asked: str) -> Mapping[str, Any]:

@@ -160,7 +160,7 @@ def test_a_share_link_shows_the_numbers_and_the_problems_of_a_kind(runs, queue, 
     _, token = create_share_link(run.crawl, days=1, by=None)
     report = f"/shared/{token}/"
 
-    broken = soup(client.get(report)).select_one("section[aria-labelledby=check] a")
+    broken = soup(client.get(report)).select_one("section[aria-labelledby=check] tbody a")
     listed = soup(client.get(report + broken["href"]))
 
     assert broken["href"] == "?kind=broken"

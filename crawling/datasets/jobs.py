@@ -70,15 +70,10 @@ def _work(job: RunningJob) -> JobResult:
     from crawling.datasets.catch_up import catch_up
 
     parts = count(1)
-    catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **_done(job, pages)))
+    catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **job.counts(pages)))
     if job.run.state in ENDED_STATES:
         request_reading(job.run, by=None)
     return {}
-
-
-def _done(job: RunningJob, pages: int) -> dict[str, int]:
-    """For the rate of such jobs."""
-    return {"done": job.progress.get("done", 0) + pages}
 
 
 def _due() -> Iterator[DueJob]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from math import ceil
 from typing import Annotated
 
 from django.db.models import Q, QuerySet
@@ -24,7 +23,9 @@ from crawling.datasets.parts import (
 from crawling.datasets.progress import parts_to_read, unindexed_parts
 from crawling.frontier import counts_of
 from crawling.jobs.job_rows import open_jobs
+from crawling.jobs.running import OTHERS_WAIT
 from crawling.models import BackgroundJob, LinksPart, Run
+from crawling.models.background_jobs import about
 from crawling.models.jobs import ENDED_STATES
 from serving.listing.columns import Column
 
@@ -93,11 +94,9 @@ class Lag:
     def prospect(self) -> str:
         """When the rest comes, or why it does not."""
         if self.until:
-            minutes = ceil((self.until - timezone.now()) / timedelta(minutes=1))
-            span = f"about {minutes:,} minutes" if minutes > 1 else "less than a minute"
-            return f"Complete in {span}"
+            return f"Complete in {about((self.until - timezone.now()).total_seconds())}"
         if self.waits:
-            return f"The background job waits: {self.waits}"
+            return self.waits[0].upper() + self.waits[1:]
         if self.growing:
             return "More pages come while the crawl runs"
         return MISSING if self.state == "stopped" else "A background job adds them"
@@ -135,6 +134,7 @@ def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     now = next(step for step in steps if left[step])
     is_alive = Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
     state, waits = _state(runs, now, is_alive=is_alive)
+    waits = "" if waits.startswith(OTHERS_WAIT) else waits  # that lasts for a turn
     is_known = not (is_alive or waits or state == "stopped")
     share = 100 * (pages - min(pages, left[name.step])) // pages
     until = _until(left) if is_known else None
@@ -178,13 +178,8 @@ def _until(left: dict[str, int]) -> datetime | None:
 
 
 def _pages_per_second(kind: str) -> float | None:
-    """By the latest jobs of that kind, with the time in which they gave way to others."""
-    begun = BackgroundJob.objects.filter(kind=kind, began_at__isnull=False).order_by("-pk")
-    now, pages, seconds = timezone.now(), 0, 0.0
-    for progress, began, ended in begun.values_list("progress", "began_at", "ended_at")[
-        :RECENT_JOBS
-    ]:
-        if began and (done := progress.get("done")):
-            pages += done
-            seconds += ((ended or now) - began).total_seconds()
-    return pages / seconds if pages and seconds > 0 else None
+    """By the latest jobs of that kind, while they were at work."""
+    jobs = BackgroundJob.objects.filter(kind=kind).order_by("-pk")
+    progress = list(jobs.values_list("progress", flat=True)[:RECENT_JOBS])
+    pages, seconds = (sum(one.get(name, 0) for one in progress) for name in ("done", "seconds"))
+    return pages / seconds if pages and seconds else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,7 @@ class RunningJob:
         self.goes_on = goes_on
         self.is_finished = False
         self.progress: dict[str, Any] = dict(row.progress)
+        self._counted_until = time.monotonic()
 
     @property
     def run(self) -> Run:
@@ -53,6 +55,15 @@ class RunningJob:
         if not end_job(self.row, result, **made):
             raise JobGone
         self.is_finished = True
+
+    def counts(self, done: int) -> dict[str, float]:
+        """Progress with so many more that are done, and the seconds at work: by these the rate of
+        such jobs is known, however long they gave way to others.
+        """
+        since, self._counted_until = self._counted_until, time.monotonic()
+        known = {name: self.progress.get(name, 0) for name in ("done", "seconds")}
+        seconds = round(known["seconds"] + self._counted_until - since, 3)
+        return {"done": known["done"] + done, "seconds": seconds}
 
     def note(self, **progress: Any) -> None:
         """Store how far it is, without a place to continue from. Raises JobGone."""

@@ -14,6 +14,16 @@ from crawling.models.jobs import Run
 NAME = r"^[a-z-]+[0-9]{1,19}/[0-9a-f]{32}$"
 
 
+def about(seconds: float) -> str:
+    """A time that is estimated, in words: beyond ten minutes or hours by fives."""
+    if seconds < 60:
+        return "less than a minute"
+    unit, size = ("hour", 3600) if seconds >= 2 * 3600 else ("minute", 60)
+    count = round(seconds / size)
+    count = count if count <= 10 else 5 * round(count / 5)
+    return f"about {count:,} {unit}{'s' * (count != 1)}"
+
+
 class BackgroundJob(models.Model):
     """Work that a user, or the scheduler, asks for, and that a background worker does.
 
@@ -128,14 +138,7 @@ class BackgroundJob(models.Model):
     @property
     def time_left(self) -> str:
         """The seconds left in words; "" while they are not known."""
-        seconds = self.seconds_left
-        if seconds is None:
-            return ""
-        if seconds < 60:
-            return "less than a minute"
-        unit, size = ("hour", 3600) if seconds >= 2 * 3600 else ("minute", 60)
-        count = round(seconds / size)
-        return f"about {count:,} {unit}{'s' * (count != 1)}"
+        return "" if self.seconds_left is None else about(self.seconds_left)
 
     @property
     def seconds_left(self) -> float | None:

@@ -63,7 +63,7 @@ def _add(job: RunningJob) -> JobResult:
     from crawling.uses.search.index import add_unindexed
 
     def note(part: int, pages: int) -> None:
-        job.bookmark(part, done=job.progress.get("done", 0) + pages)
+        job.bookmark(part, **job.counts(pages))
 
     try:
         is_done = add_unindexed(job.goes_on, note)

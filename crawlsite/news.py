@@ -83,7 +83,7 @@ def renew_feed(user: User) -> None:
 
 
 def feed_address(user: User) -> str:
-    """Its secret part follows from the server's key, and is kept nowhere."""
+    """The address of a user's feed. Its secret follows from the server's key, and is not kept."""
     token = SIGNER.sign(f"{user.pk}-{preference_of(user).news_feed_number}")
     return settings.DASHBOARD_URL.rstrip("/") + reverse("news-feed", args=[token])
 

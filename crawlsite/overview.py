@@ -134,7 +134,7 @@ def _count() -> int:
 
 @authenticated(needs="crawling.view_crawljob")
 def attention(request: AuthenticatedRequest) -> HttpResponse:
-    """What needs attention, and the news after `?after=`."""
+    """Show what needs attention, and the news after `?after=`."""
     after = request.GET.get("after", "")[:100]
     news, following = latest_news(after=after, most=MOST_NEWS)
     here = {
@@ -151,7 +151,7 @@ def attention(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def attention_count(request: AuthenticatedRequest) -> HttpResponse:
-    """How many problems there are, and unread news; what the bell asks for."""
+    """The numbers of problems and of unread news, for which the bell asks."""
     return JsonResponse({"count": _count(), "news": unread_count(request.user)})
 
 

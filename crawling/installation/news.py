@@ -1,4 +1,4 @@
-"""News: what became of pages and links between runs, as uses of crawls have found it.
+"""News: the fate of pages and links between runs, as uses of crawls have found it.
 
 A use offers sources as `NEWS` in its module `news`. News are read where their uses keep what they
 found, and stored nowhere else: what is withdrawn or deleted there is news no longer.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
@@ -19,6 +19,7 @@ from crawling.base.use import offered
 from crawling.models import CrawlJob
 from serving.listing.columns import Column
 
+M = TypeVar("M", bound=Model)
 #: older ones are history of their crawl
 KEPT = timedelta(days=30)
 #: one and several of each kind
@@ -38,7 +39,7 @@ def counted(kind: AlertEvent, count: int) -> str:
 
 @dataclass(frozen=True)
 class NewsItem:
-    """What one run has of one kind."""
+    """The news of one kind of one run."""
 
     at: Annotated[datetime, Column("when it was found")]
     crawl: int
@@ -95,7 +96,7 @@ def latest_news(
     after: such a key; nonsense counts as none.
     """
     begin = since or timezone.now() - KEPT
-    place = _place(after) or (until and (until, ""))
+    place = _place(after) or ((until, "") if until else None)
     found = [
         item
         for source in offered("news", "NEWS")
@@ -111,7 +112,7 @@ def latest_news(
 
 
 def news_times() -> list[datetime]:
-    """When the news were found that are shown at all, the latest first."""
+    """The times at which news were found, the latest first."""
     return [item.at for item in latest_news(most=MOST_TIMES)[0]]
 
 
@@ -132,7 +133,7 @@ def _place(after: str) -> tuple[datetime, str] | None:
     return (until, kind) if until.tzinfo else None
 
 
-def of_shown_runs(found: QuerySet, crawl: CrawlJob | None) -> QuerySet:  # type: ignore[type-arg]
+def of_shown_runs(found: QuerySet[M], crawl: CrawlJob | None) -> QuerySet[M]:
     """Rows with a `run`, without those of deleted runs and crawls; crawl: only of this."""
     shown = found.filter(run__removal_asked_at=None, run__crawl__removal_asked_at=None)
     return shown if crawl is None else shown.filter(run__crawl=crawl)

@@ -1,4 +1,4 @@
-"""What changed in crawls since last week: their runs, and the news of these."""
+"""The changes of crawls since last week: their runs, and the news of these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which news each user has read, and the feed of them."""
+"""The news that each user has read, and the feed of them."""
 
 from django.db import migrations, models
 

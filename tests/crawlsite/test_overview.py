@@ -309,7 +309,7 @@ def test_cards_that_would_be_empty_are_not_there_and_links_say_where_they_lead(o
     page = soup(operator.get(HOME))
     assert not page.select("#idle, .halves, section.news")
     text = page.main.get_text(" ", strip=True)
-    assert "Reserved is set aside for crawls at work." in text
+    assert "Reserved is set aside for running crawls." in text
 
     start_run(create_crawl(order("http://127.0.0.1:8900/")))
     page = soup(operator.get(HOME))

@@ -139,7 +139,7 @@ def crawl_link(crawl: CrawlJob) -> SafeString:
 
 @register.simple_tag(name="week_of")
 def week(crawl: CrawlJob) -> CrawlWeek | None:
-    """What changed in it since last week; None: no run has ended."""
+    """The changes of the last week; None: no run has ended."""
     return week_of(crawl)
 
 

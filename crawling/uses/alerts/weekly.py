@@ -54,8 +54,8 @@ def _zone(listener: Listener) -> ZoneInfo:
 
 @transaction.atomic
 def _leave(listener: Listener, end: datetime) -> None:
-    """Unless another scheduler has: of two at once the second waits for the row, and finds it
-    changed.
+    """Leave a delivery unless another scheduler has: of two at once the second waits for the row,
+    and finds it changed.
     """
     due = Listener.objects.filter(Q(week_told_at=None) | Q(week_told_at__lt=end), pk=listener.pk)
     if not due.update(week_told_at=end):

@@ -113,12 +113,13 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
 
 
 def lines_of(facts: Facts) -> Sequence[Mapping[str, str]]:
-    """Of a summary: each has a text, and the page that it is about."""
-    return facts.get("lines", ())
+    """The lines of a summary: each has a text, and the page that it is about."""
+    lines: Sequence[Mapping[str, str]] = facts.get("lines", ())
+    return lines
 
 
 def told(line: Mapping[str, str]) -> str:
-    """As plain text."""
+    """The line as plain text."""
     return f"{line['text']}: {line['page']}" if "page" in line else line["text"]
 
 

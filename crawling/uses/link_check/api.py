@@ -165,7 +165,7 @@ def list_broken_links(
 def list_broken_link_trend(
     request: AuthenticatedRequest, crawl_id: CrawlId
 ) -> QuerySet[BrokenLinks]:
-    """Of runs that have ended, each beside the run before it that went to its end."""
+    """Runs that have ended, each beside the run before it that went to its end."""
     return trend_of(get_crawl(crawl_id))
 
 

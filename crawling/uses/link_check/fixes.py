@@ -46,7 +46,7 @@ class PageFixes:
 
 
 def each_fix(run: Run) -> Iterator[LinkFix]:
-    """As they are found. Raises LinkSearchTookTooLong."""
+    """Links in the order in which they are found. Raises LinkSearchTookTooLong."""
     for kind in KINDS:
         for problem, source in each_problem(run, kind):
             if kind is not ProblemKind.REDIRECTED or _is_outdated(problem, source):

@@ -1,4 +1,4 @@
-"""How many links of a run are broken, beside those of the run before it. Written by
+"""The number of broken links of a run, beside those of the run before it. Written by
 `crawling.uses.link_check.trend` only.
 """
 

@@ -250,7 +250,7 @@ def _counts(run: Run) -> Mapping[str, Any]:
 
 
 def _known_counts(run: Run) -> Iterator[ProblemCount]:
-    """With that of broken links, which is there as soon as the run has ended."""
+    """The counts with that of broken links, which is there as soon as the run has ended."""
     counts = counts_of(run)
     broken = BrokenLinks.objects.filter(run=run).first()
     if broken and ProblemKind.BROKEN not in counts:
@@ -312,7 +312,7 @@ def _shared(problem: LinkProblem) -> LinkProblem:
 
 
 def _trend(run: Run) -> Mapping[str, Any]:
-    """Of the crawl's latest runs; empty while no run has ended."""
+    """The trend of the crawl's latest runs; empty while no run has ended."""
     rows = list(trend_of(run.crawl)[:MOST_RUNS])
     return {"trend": rows, "bars": trend_bars(rows)}
 

@@ -82,7 +82,7 @@ def count_broken(run: Run) -> BrokenLinks | None:
 
 
 def note_no_broken(run: Run) -> None:
-    """Of a crawl in which nothing has ever failed: there is nothing to count."""
+    """Note zeros for a run of a crawl in which nothing has ever failed."""
     facts = {"against": _run_before(run), "broken": 0, "new": 0, "fixed": 0}
     BrokenLinks.objects.update_or_create(run=run, defaults={**facts, "found_at": timezone.now()})
 
@@ -120,7 +120,7 @@ class TrendBar(NamedTuple):
 
 
 def trend_bars(rows: Sequence[BrokenLinks]) -> list[TrendBar]:
-    """The oldest first; rows: the latest first. What is not zero is at least a pixel high."""
+    """Bars, the oldest first, of rows, the latest first. A number above zero has a pixel at least."""
     most = max([row.broken for row in rows], default=0) or 1
     bars = []
     for number, row in enumerate(reversed(rows)):
@@ -146,13 +146,13 @@ def _run_before(run: Run) -> Run | None:
 
 def _counts(run: Run, other: Run | None) -> tuple[int, int]:
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"run": run.pk, "other": other and other.pk})
+        cursor.execute(COUNT, {"run": run.pk, "other": other.pk if other else None})
         failed, only = cursor.fetchone()
     return failed, only
 
 
 def _tell(run: Run, row: BrokenLinks) -> None:
-    """One message for what is new, and one for what is fixed."""
+    """Send one message for what is new, and one for what is fixed."""
     old = row.against
     if old is None:
         return
@@ -169,7 +169,7 @@ def _tell(run: Run, row: BrokenLinks) -> None:
 
 
 def _first(run: Run, other: Run) -> Sequence[str]:
-    asked = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
+    asked: dict[str, int] = {"run": run.pk, "other": other.pk, "most": MOST_URLS}
     with connection.cursor() as cursor:
         cursor.execute(FIRST, asked)
         return [url for (url,) in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""What watches found, as news."""
+"""The findings of watches, as news."""
 
 from __future__ import annotations
 

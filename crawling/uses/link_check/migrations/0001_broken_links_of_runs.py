@@ -1,4 +1,4 @@
-"""How many links of each run are broken, beside those of the run before."""
+"""The number of broken links of each run, beside those of the run before."""
 
 import django.db.models.deletion
 from django.db import migrations, models

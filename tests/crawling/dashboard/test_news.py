@@ -19,7 +19,6 @@ from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.withdrawals.withdrawing import withdraw
 from crawlsite import news
-from tests.crawling.conftest import crawl_to_the_end, loopback, order, pool, work_off  # noqa: F401
 from tests.crawling.pages import browser, soup
 
 HOME, LIST, COUNT = reverse("home"), reverse("attention"), reverse("attention-count")
@@ -38,7 +37,7 @@ def operator(db):
 
 
 @pytest.fixture
-def crawl(operator, site, crawl_to_the_end, work_off):  # noqa: F811
+def crawl(operator, site, crawl_to_the_end, work_off):
     """A crawl of which a page was watched by one click, and has changed; a link broke, too."""
     run = crawl_to_the_end(f"{site.url}/", name="Shop & Co")
     page = Page.objects.get(run=run, url__url=f"{site.url}/prices")

@@ -120,7 +120,7 @@ class TrendBar(NamedTuple):
 
 
 def trend_bars(rows: Sequence[BrokenLinks]) -> list[TrendBar]:
-    """Bars, the oldest first, of rows, the latest first. A number above zero has a pixel at least."""
+    """Bars, the oldest first; rows: the latest first. A number above zero has at least a pixel."""
     most = max([row.broken for row in rows], default=0) or 1
     bars = []
     for number, row in enumerate(reversed(rows)):

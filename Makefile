@@ -26,15 +26,8 @@ setup: .venv/ready .venv/ready-dev ## make .venv and install the pinned requirem
 run: .venv/ready ## start everything; the first line is the dashboard's address; Ctrl-C stops it
 	@exec $(BIN)/python -m crawlsite.supervisor
 
-# $(call install-from-npm,PACKAGE,MODULE:NAME that pins its version and checksum,COMMAND that compares and unpacks it)
-define install-from-npm
-@folder=$$(mktemp -d) && version=$$($(BIN)/python -c 'from $(word 1,$(subst :, ,$(2))) import $(word 2,$(subst :, ,$(2))) as it; print(it.version)') \
-  && (cd $$folder && npm pack --silent $(1)@$$version >/dev/null) \
-  && $(BIN)/python manage.py $(3) $$folder/$(1)-$$version.tgz; status=$$?; rm -rf "$$folder"; exit $$status
-endef
-
 replay: .venv/ready ## install ReplayWeb.page (AGPL), which shows archived pages on an origin of their own; needs npm
-	$(call install-from-npm,replaywebpage,crawlsite.replay.player:PLAYER,install_replay)
+	@$(BIN)/python manage.py install_replay
 
 password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password

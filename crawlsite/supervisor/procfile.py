@@ -52,6 +52,19 @@ def check_free(environment: Environment) -> None:
         _check("127.0.0.1", environment.demo_port, "DEMO_PORT")
 
 
+def has_replay_port(environment: Environment) -> bool:
+    """Whether the server of the replay can run. ReplayWeb.page may be installed later, so it runs
+    without that, too; but then a port that is taken stops nothing else.
+    """
+    if PLAYER.is_installed(environment.state_dir):
+        return True
+    try:
+        _check(environment.host.strip("[]"), environment.replay_port, "REPLAY_PORT")
+    except StartError:
+        return False
+    return environment.replay_port not in (environment.port, environment.demo_port)
+
+
 def _check(host: str, port: int, variable: str) -> None:
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -99,7 +112,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
 
 def read_procfile(path: Path, environment: Environment, values: Mapping[str, str]) -> Processes:
     """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `preresolver`
-    unless DNS_AHEAD is off, `replay` if ReplayWeb.page is installed, everything else once.
+    unless DNS_AHEAD is off, `replay` if it has its port, everything else once.
 
     Raises StartError if a line uses a variable that `values` lacks.
     """
@@ -119,7 +132,7 @@ def read_procfile(path: Path, environment: Environment, values: Mapping[str, str
         "worker": environment.workers,
         "demo": int(environment.demo),
         "preresolver": int(environment.dns_ahead != "off"),
-        "replay": int(PLAYER.is_installed(environment.state_dir)),
+        "replay": int(has_replay_port(environment)),
     }
     return Processes(
         release=release,

@@ -75,6 +75,7 @@ SHOWN = {
     "crawls/^(?P<pk>[0-9]{1,18})/duplicates\\.(?P<kind>csv|jsonl)$": "list_crawl_duplicates",
     "crawls/<int:pk>/archive/": "list_archive_files list_datasets",
     "crawls/<int:pk>/archive/<int:number>/": "export_crawl_warc",
+    "crawls/replay/": "get_player",
     "crawls/<int:pk>/wacz/": "get_crawl_wacz",
     "crawls/<int:pk>/run.wacz": "export_crawl_wacz",
     "crawls/<int:pk>/mirror/": "get_crawl_mirror",

@@ -51,6 +51,7 @@ def test_what_was_backed_up_at_work_is_started_elsewhere_and_goes_on(start, plac
     settings = {
         "DEMO": "true",
         "DEMO_PORT": str(free_port()),
+        "REPLAY_PORT": str(free_port()),
         "BANK_LEASE_SECONDS": "5",
         "BANK_PICKUP_SECONDS": "5",
     }

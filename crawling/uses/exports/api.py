@@ -13,7 +13,7 @@ from ninja import Router
 from pydantic import Field
 
 from crawling.base.errors import ArchiveTrouble, WrongState
-from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change
+from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.job_answers import (
     CancellableOut,
     Operation,
@@ -25,8 +25,10 @@ from crawling.jobs.kinds import JobKind
 from crawling.models import Run
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
 from crawling.uses.exports.pages import TYPES, export_file
+from crawling.uses.exports.player import PERMISSION as INSTALL
+from crawling.uses.exports.player import install_player, player_state
 from crawling.uses.exports.state import ExportState, request_export, state_of
-from serving.access import AuthenticatedRequest
+from serving.access import AuthenticatedRequest, needs
 from serving.downloads import send
 
 exports = Router()
@@ -160,4 +162,45 @@ def export_row(state: ExportState) -> dict[str, Any]:
     }
 
 
-ROUTERS = (("/crawls", exports, "results"),)
+replay = Router()
+
+
+class PlayerOut(CancellableOut):
+    version: str = Field(description="of ReplayWeb.page, which this version of crawlsite serves")
+    is_installed: bool
+    is_under_way: bool = Field(description="whether a background job installs it")
+    obstacle: str = Field(description="why npm cannot fetch it; empty also for those who may not")
+    trouble: str = Field(description="why the latest installation failed")
+
+
+def _player(user: User) -> dict[str, Any]:
+    state = player_state(user)
+    cancelled = state.job if state.job and state.job.cancelled_at else None
+    return {
+        "version": state.version,
+        "is_installed": state.is_installed,
+        "is_under_way": state.under_way is not None,
+        "obstacle": state.obstacle,
+        "trouble": state.trouble,
+        **cancelled_facts(cancelled),
+    }
+
+
+@replay.get("", response=PlayerOut, summary="Get the state of the program that replays pages")
+@may_view
+def get_player(request: AuthenticatedRequest) -> dict[str, Any]:
+    """Pages are shown as archived without it; it runs their scripts, too."""
+    return _player(request.user)
+
+
+@replay.post(
+    "/install", response=PlayerOut, summary="Have the program that replays pages installed"
+)
+@needs(INSTALL)
+def install_replay_player(request: AuthenticatedRequest) -> dict[str, Any]:
+    """A background job fetches it by npm, compares its checksum and unpacks it."""
+    install_player(request.user)
+    return _player(request.user)
+
+
+ROUTERS = (("/crawls", exports, "results"), ("/replay", replay, "results"))

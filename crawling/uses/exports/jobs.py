@@ -1,5 +1,6 @@
 """The background jobs that make a file of a run, or of all runs of a crawl, for other programs:
-WACZ files, mirrors of runs, and mirrors of the latest pages of crawls.
+WACZ files, mirrors of runs, and mirrors of the latest pages of crawls; and the one that installs
+the program that replays them.
 """
 
 from __future__ import annotations
@@ -7,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
+from io import StringIO
 from typing import Protocol
+
+from django.core.management import CommandError, call_command
 
 from crawling.archive.files import deletions_held
 from crawling.base.errors import ArchiveTrouble
@@ -99,4 +103,25 @@ MIRROR = export_kind("mirror", "mirror", _of_run)
 LATEST_MIRROR = export_kind(
     "latest-mirror", "mirror of the latest pages", _of_crawl, scope=JobScope.CRAWL
 )
-KINDS = (WACZ, MIRROR, LATEST_MIRROR)
+
+
+def _install(job: RunningJob) -> JobResult:
+    said = StringIO()
+    try:
+        call_command("install_replay", stdout=said)
+    except CommandError as error:
+        raise ArchiveTrouble(str(error)) from error
+    return {"said": said.getvalue().strip()}
+
+
+PLAYER = JobKind(
+    name="install-replay",
+    label="installation of ReplayWeb.page",
+    done="installed",
+    work=_install,
+    effects=dict.fromkeys(JobEvent, JobEffect.KEEP),
+    seconds=10 * 60,
+    scope=JobScope.INSTALLATION,
+    attempts=1,
+)
+KINDS = (WACZ, MIRROR, LATEST_MIRROR, PLAYER)

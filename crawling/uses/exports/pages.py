@@ -4,8 +4,9 @@ has it made, and the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -14,18 +15,25 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 
 from crawling.base.errors import ArchiveTrouble
-from crawling.dashboard.base.panels import Link, Place
+from crawling.dashboard.base.panels import Link, Panel, Place
 from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
 from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told
 from crawling.jobs.kinds import JobKind
 from crawling.models import Page, Run
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
+from crawling.uses.exports.player import PERMISSION as INSTALL
+from crawling.uses.exports.player import install_player, is_installed, player_state
 from crawling.uses.exports.reading import read
-from crawling.uses.exports.state import ExportState, request_export, state_of
+from crawling.uses.exports.state import (
+    ExportState,
+    readable_export,
+    request_export,
+    state_of,
+)
 from crawling.uses.exports.wacz.access import PERMISSION, ticket_for
 from crawling.uses.exports.wacz.origins import no_player, player_address
-from serving.access import AuthenticatedRequest, authenticated
+from serving.access import AuthenticatedRequest, authenticated, require
 from serving.downloads import Download, send
 from serving.requests import render_live
 
@@ -102,7 +110,19 @@ def replay(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return redirect(player_address(run, ticket_for(request.user, file), page))
 
 
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def player(request: AuthenticatedRequest) -> HttpResponse:
+    """The state of ReplayWeb.page on this server; a POST has it installed."""
+    if request.method == "POST":
+        require(request.user, INSTALL)
+        install_player(request.user)
+        return redirect("crawling:player")
+    here = {"player": player_state(request.user), "may_install": request.user.has_perm(INSTALL)}
+    return render_live(request, "exports/player.html", "exports/_player.html", here)
+
+
 urlpatterns = [
+    path("replay/", player, name="player"),
     path("<int:pk>/wacz/", show, {"export": WACZ}, name="wacz"),
     path("<int:pk>/replay/", replay, name="replay"),
     path("<int:pk>/run.wacz", file, {"export": WACZ}, name="wacz-file"),
@@ -134,14 +154,17 @@ def _export(route: str) -> Callable[[Run | None, int], str]:
     return address
 
 
-def _replay(page: Page, crawl: int) -> str:
-    if page.archive_file_id is None:
-        return ""
-    return f"{reverse('crawling:replay', args=[crawl])}?page={page.pk}"
-
-
 LINKS = (
     Link(Place.PAGES, "WACZ file", _export("crawling:wacz")),
     Link(Place.PAGES, "Mirror", _export("crawling:mirror")),
-    Link(Place.PAGE, "Replay", _replay, needs="crawling.change_crawljob", opens_window=True),
 )
+
+
+def _replay(page: Page) -> Mapping[str, Any] | None:
+    if page.archive_file_id is None:
+        return None
+    file = readable_export(page.run, WACZ) if is_installed() else None
+    return {"has_player": is_installed(), "has_wacz": file is not None}
+
+
+PANELS = (Panel(Place.PAGE, "exports/_replay.html", _replay),)

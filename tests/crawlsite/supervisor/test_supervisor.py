@@ -51,6 +51,7 @@ def site(make_place):
         (PROJECT / "Procfile").read_text(),
         DEMO="true",
         DEMO_PORT=str(free_port()),
+        REPLAY_PORT=str(free_port()),
         WORKERS="2",
     )
     site.until_it_says("^ready")

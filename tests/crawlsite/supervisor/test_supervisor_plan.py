@@ -1,5 +1,6 @@
 """The plan that the Procfile and the settings give the supervisor: which programs, and where."""
 
+import socket
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from crawlsite.supervisor.procfile import (
     read_procfile,
     variables,
 )
-from tests.crawlsite.programs import PROJECT
+from tests.crawlsite.programs import PROJECT, free_port
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def environment(tmp_path):
         demo=True,
         demo_port=8010,
         dns_ahead="gate",
-        replay_port=8020,
+        replay_port=free_port(),
         state_dir=tmp_path,
     )
 
@@ -53,6 +54,7 @@ def test_product_consists_of_web_workers_background_idle_importer_scheduler_and_
         "importer",
         "scheduler",
         "preresolver",
+        "replay",
         "demo",
     ]
 
@@ -66,8 +68,16 @@ def test_workers_and_demo_follow_the_settings(plan):
         "importer",
         "scheduler",
         "preresolver",
+        "replay",
     ]
     assert "preresolver" not in plan(dns_ahead="off").commands
+
+
+def test_the_replay_is_left_out_where_its_port_is_taken_and_nothing_is_installed(plan):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert "replay" not in plan(replay_port=port).commands
+    assert "replay" not in plan(replay_port=8010).commands
 
 
 def test_web_server_listens_where_the_settings_say(plan):

@@ -18,14 +18,12 @@ from django.http.request import split_domain_port
 
 from crawling.archive.records import began
 from crawling.models import Page, Run
+from crawling.uses.exports.player import OFF, is_installed
 
 #: Browsers resolve names below `localhost` to this machine themselves (RFC 6761, 6.3). Cookies and
 #: storage of `localhost`, which may be the dashboard's, are not those of this name.
 LOCAL_SITE = "replay.localhost"
 OF_RUN = re.compile(r"run-([1-9][0-9]{0,18})\.")
-NOT_INSTALLED = (
-    "Replay is off: ReplayWeb.page is not installed on this server. Run make replay, then restart."
-)
 NOT_REACHABLE = (
     "Replay is off for this address: browsers run ReplayWeb.page only over HTTPS or on the server "
     "itself. Set REPLAY_URL (docs/settings.md)."
@@ -91,8 +89,8 @@ def _name(host: str) -> str:
 
 def no_player(request: HttpRequest) -> str:
     """Why there is no player for the browser of a request; empty: there is one."""
-    if not (settings.REPLAY_DIR / "sw.js").is_file():
-        return NOT_INSTALLED
+    if not is_installed():
+        return OFF
     name, _ = split_domain_port(request.get_host())
     return "" if settings.REPLAY_URL or name in LOCAL_NAMES else NOT_REACHABLE
 

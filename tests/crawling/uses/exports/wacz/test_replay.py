@@ -253,7 +253,7 @@ def test_where_it_is_off_the_page_says_why(run, installed, tmp_path):
     assert "Replay is off" not in said("127.0.0.1")
     assert "Set REPLAY_URL" in said("crawls.example.org")
     (tmp_path / "sw.js").unlink()
-    assert "Run make replay" in said("127.0.0.1")
+    assert "is not installed" in said("127.0.0.1")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000"])

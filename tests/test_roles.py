@@ -111,6 +111,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     TABLE: {"GET": VIEWER},
     "crawls/<int:pk>/replay/": {"GET": OPERATOR},
     "crawls/replay/": {"GET": VIEWER, "POST": ADMINISTRATOR},
+    "crawls/captures/": {"GET": VIEWER},
     "crawls/<int:pk>/pages.warc.gz": {"GET": OPERATOR},
     "crawls/<int:pk>/tree/": {"GET": VIEWER},
     "crawls/<int:pk>/tree.csv": {"GET": VIEWER},

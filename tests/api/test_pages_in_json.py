@@ -76,6 +76,7 @@ SHOWN = {
     "crawls/<int:pk>/archive/": "list_archive_files list_datasets",
     "crawls/<int:pk>/archive/<int:number>/": "export_crawl_warc",
     "crawls/replay/": "get_player",
+    "crawls/captures/": "get_url_history",
     "crawls/<int:pk>/wacz/": "get_crawl_wacz",
     "crawls/<int:pk>/run.wacz": "export_crawl_wacz",
     "crawls/<int:pk>/mirror/": "get_crawl_mirror",

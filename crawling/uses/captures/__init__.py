@@ -1,0 +1,1 @@
+"""All captures of an address, over runs and crawls, as a calendar."""

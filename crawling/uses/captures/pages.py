@@ -1,0 +1,75 @@
+"""The calendar of an address, and the captures before and after a stored page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.utils.timezone import localtime
+
+from crawling.dashboard.base.panels import Panel, Place
+from crawling.dashboard.base.requests import asked_number
+from crawling.models import Page
+from crawling.uses.captures.capture_calendar import (
+    MOST,
+    captures_of,
+    captures_on,
+    months_of,
+    neighbours_of,
+    years_of,
+)
+from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
+from serving.access import AuthenticatedRequest, authenticated
+from serving.requests import asked_text
+
+
+@authenticated(needs="crawling.view_crawljob")
+def calendar(request: AuthenticatedRequest) -> HttpResponse:
+    """The captures of `?u=`: their years, the months of `?year=` (the latest), those of `?day=`."""
+    typed = asked_text(request.GET, "u", most=MAX_URL_LENGTH)
+    here: dict[str, Any] = {"typed": typed}
+    if typed:
+        try:
+            here |= _facts(request, read_address(typed).url)
+        except BadUrl as error:
+            here["trouble"] = str(error)
+    return render(request, "captures/calendar.html", here)
+
+
+def _facts(request: AuthenticatedRequest, url: str) -> dict[str, Any]:
+    captures = captures_of(url)
+    here: dict[str, Any] = {"url": url, "captures": captures, "most": MOST}
+    if not captures:
+        return here
+    day = _asked_day(request)
+    years = years_of(captures)
+    year = day.year if day else asked_number(request, "year") or years[-1][0]
+    year = min(max(year, years[0][0]), years[-1][0])
+    here |= {"years": years, "year": year, "months": months_of(captures, year)}
+    latest = localtime(captures[-1].fetched_at).date()
+    day = day or (latest if latest.year == year else None)
+    here |= {"day": day, "listed": captures_on(captures, day) if day else []}
+    here["crawls"] = len({one.run.crawl_id for one in captures})
+    return here
+
+
+def _asked_day(request: AuthenticatedRequest) -> date | None:
+    try:
+        return date.fromisoformat(request.GET.get("day", ""))
+    except ValueError:
+        return None
+
+
+urlpatterns = [path("captures/", calendar, name="captures")]
+
+
+def _neighbours(page: Page) -> Mapping[str, Any]:
+    before, following, place, count = neighbours_of(page)
+    return {"before": before, "following": following, "place": place, "count": count}
+
+
+PANELS = (Panel(Place.PAGE, "captures/_neighbours.html", _neighbours),)

@@ -65,6 +65,21 @@ class ReadingPart(BaseModel):
         ),
     ] = Field(default_factory=dict)
 
+    @field_validator("extract", mode="before")
+    @classmethod
+    def _marks(cls, rules: object) -> object:
+        """A line without its mark is a name without a selector."""
+        bare = (
+            [name for name, rule in rules.items() if rule == ""] if isinstance(rules, dict) else []
+        )
+        if bare:
+            name, _, selector = str(bare[0])[:MAX_NAME_LENGTH].partition(" ")
+            raise ValueError(
+                f"“{bare[0]}” has no “=”; write a name, “=” and a selector in each line, like "
+                f"{name or 'price'} = {selector or 'span.price'}"
+            )
+        return rules
+
     @field_validator("extract")
     @classmethod
     def _selectors(cls, rules: dict[str, str]) -> dict[str, str]:

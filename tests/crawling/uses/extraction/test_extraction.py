@@ -20,6 +20,7 @@ from crawling.models import (
     Run,
     WithdrawnPage,
 )
+from crawling.orders.order import read_order
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.scheduler.messages import resend_background
 from crawling.uses.extraction import reading
@@ -94,6 +95,19 @@ def test_rules_that_are_none_are_refused_with_a_remedy(run, background):
     assert "price = [" in page.select_one("textarea").text
     assert "is no CSS selector" in page.select_one("[role=alert]").text
     assert not background.job_ids
+
+
+def test_a_rule_without_its_mark_is_named_with_the_remedy(run, background):
+    said = "“price span.price” has no “=”"
+    remedy = "like price = span.price"
+    rules = {"rules": "price span.price"}
+
+    page = soup(browser("viewer").get(f"/crawls/{run.crawl_id}/extracted/", rules))
+    told = page.select_one("[role=alert]").text
+    assert said in told
+    assert remedy in told
+    _, errors = read_order({"name": "a", "seeds": ["http://a.test/"], "extract": {"x y": ""}})
+    assert list(errors) == ["extract"]
 
 
 def test_a_run_is_read_again_for_rules_without_fetching(site, run, background):

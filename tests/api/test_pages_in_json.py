@@ -65,6 +65,8 @@ SHOWN = {
     "crawls/<int:pk>/pages/<int:url>/": "get_crawl_page",
     "crawls/<int:pk>/pages/<int:url>/content/": "export_page_warc",
     "crawls/<int:pk>/shown/": "get_crawl_page",
+    "crawls/<int:pk>/pages/<int:url>/fields/": "get_rule_preview",
+    "crawls/<int:pk>/pages/<int:url>/fields/page/": "get_rule_preview",
     "crawls/<int:pk>/pages/<int:url>/record/": "export_page_warc",
     "crawls/<int:pk>/pages/<int:url>/document/": "export_page_warc",
     "crawls/^(?P<pk>[0-9]{1,18})/pages\\.(?P<kind>csv|jsonl)$": "export_crawl_pages",

@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import path, re_path
+from django.urls import path, re_path, reverse
 
 from crawling.base.errors import BadOrder, InquiriesBusy, WrongState
 from crawling.dashboard.base.panels import Link, Place, page_of_run
@@ -30,6 +30,8 @@ from crawling.models import CrawlJob, Page, Run
 from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
 from crawling.uses.extraction.page_tables import StoredTable
+from crawling.uses.extraction.pointing import may_be_pointed_at
+from crawling.uses.extraction.pointing import urlpatterns as pointing_patterns
 from crawling.uses.extraction.rule_previews import read_rules
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, cell_file, send
@@ -137,7 +139,15 @@ urlpatterns = [
     ),
     path("<int:pk>/extracted/", extracted, name="extracted"),
     file_route("extracted", ("csv", "json"), extracted_file),
+    *pointing_patterns,
 ]
 
 
-LINKS = (Link(Place.PAGES, "Extracted", page_of_run("crawling:extracted")),)
+def _point(page: Page, crawl: int) -> str:
+    return reverse("crawling:fields", args=[crawl, page.pk]) if may_be_pointed_at(page) else ""
+
+
+LINKS = (
+    Link(Place.PAGES, "Extracted", page_of_run("crawling:extracted")),
+    Link(Place.PAGE, "Fields", _point),
+)

@@ -94,12 +94,16 @@ def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
     run = Run.objects.select_related("crawl").filter(pk=question["run"]).first()
     if run is None:
         raise ArchiveTrouble("The run was deleted meanwhile.")
-    return asdict(preview(run, question["rules"]))
+    return asdict(preview(run, question["rules"], first=question.get("page")))
 
 
-def preview(run: Run, rules: Mapping[str, str]) -> RulePreview:
-    """The matches of the rules on the latest pages. It reads foreign documents."""
-    found = html_pages(run).order_by("-fetched_at", "-url_id")
+def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> RulePreview:
+    """The matches of the rules on the latest pages. It reads foreign documents.
+
+    first: the id of a page that comes before them.
+    """
+    latest = html_pages(run).order_by("-fetched_at", "-url_id")
+    found = [*html_pages(run).filter(pk=first), *latest.exclude(pk=first)[:MOST_PAGES]]
     pages: list[PageMatches] = []
     counts = dict.fromkeys(rules, 0)
     until = time.monotonic() + MOST_SECONDS

@@ -1,0 +1,102 @@
+"""Rules tried beside a stored page: an element that a user points at becomes a rule, and each rule
+says what it finds on this page and on the latest others.
+
+The stored page is in a frame of an origin of its own, in which only our two scripts run.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.http import Http404, HttpResponse
+from django.urls import path
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+
+from crawling.archive.reader import content_of
+from crawling.archive.viewer import snapshot_of
+from crawling.base.errors import ArchiveTrouble, BadOrder, InquiriesBusy
+from crawling.dashboard.base.requests import wanted_page
+from crawling.models import Page
+from crawling.uses.extraction.asked import preview_in, request_preview
+from crawling.uses.extraction.rule_previews import read_rules
+from serving.access import AuthenticatedRequest, authenticated
+from serving.requests import asked_text, render_live
+
+#: no form, no request, an origin of its own; of scripts those with the word of this answer alone
+POLICY = (
+    "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+    "script-src 'nonce-{}'; frame-ancestors 'self'"
+)
+SCRIPTS = ("vendor/css-selector-generator-3.9.4/index.js", "point.js")
+HTML = ("text/html", "application/xhtml+xml")
+CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
+#: of rules in an address
+LONGEST = 5_000
+
+
+def may_be_pointed_at(page: Page) -> bool:
+    return page.content_type in HTML and bool(page.bytes)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+    """A stored page, and beside it what `?rules=` find on it and on others."""
+    page = wanted_page(pk, url)
+    if not may_be_pointed_at(page):
+        raise Http404("Rules find something on stored HTML pages only.")
+    given = asked_text(request.GET, "rules", most=LONGEST)
+    rules = page.run.crawl.extract
+    here: dict[str, Any] = {
+        "crawl": page.run.crawl,
+        "run": page.run,
+        "page": page,
+        "given": given or "\n".join(f"{name} = {rule}" for name, rule in rules.items()),
+        "is_asked": bool(given),
+    }
+    if given:
+        try:
+            here["inquiry"] = request_preview(
+                page.run, read_rules(given), by=request.user, page=page
+            )
+            here["preview"] = preview_in(here["inquiry"])
+            here["trouble"] = here["inquiry"].why_failed
+        except (BadOrder, InquiriesBusy) as trouble:
+            here["trouble"] = str(trouble)
+    return render_live(request, "extraction/fields.html", "extraction/_rule_preview.html", here)
+
+
+@xframe_options_sameorigin
+@authenticated(needs="crawling.view_crawljob")
+def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+    """The stored page without what loads or runs, and with the script that tells selectors."""
+    page = wanted_page(pk, url)
+    if not may_be_pointed_at(page):
+        raise Http404("Rules find something on stored HTML pages only.")
+    charset = page.charset if CHARSET.fullmatch(page.charset) else "utf-8"
+    try:
+        document = snapshot_of(content_of(page), charset)
+    except ArchiveTrouble as trouble:
+        raise Http404(str(trouble)) from trouble
+    word = secrets.token_urlsafe(16)
+    ours = "".join(
+        f'<script nonce="{word}" src="{request.build_absolute_uri(staticfiles_storage.url(name))}">'
+        "</script>"
+        for name in SCRIPTS
+    )
+    answer = HttpResponse(
+        f"<!doctype html>{ours}".encode() + document, content_type=f"text/html; charset={charset}"
+    )
+    answer["Content-Security-Policy"] = POLICY.format(word)
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Referrer-Policy"] = "no-referrer"
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+urlpatterns = [
+    path("<int:pk>/pages/<int:url>/fields/", fields, name="fields"),
+    path("<int:pk>/pages/<int:url>/fields/page/", framed, name="fields-page"),
+]

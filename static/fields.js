@@ -1,0 +1,30 @@
+// Beside a stored page: the element that was pointed at in its frame becomes a line of the rules. Without scripts a selector is typed.
+"use strict";
+(() => {
+  const frame = document.getElementById("stored"), rules = document.getElementById("given"), box = document.getElementById("pointed");
+  if (!frame || !rules || !box) return;
+  const selector = box.querySelector("[name=selector]"), name = box.querySelector("[name=name]"), type = box.querySelector("[name=type]");
+  box.hidden = false;
+
+  addEventListener("message", (event) => {
+    if (event.source !== frame.contentWindow) return; // of the frame nothing but a selector is taken, as text
+    const said = event.data && typeof event.data.selector === "string" ? event.data.selector : "";
+    if (!said || said.length > 400 || /[\n\r]/.test(said)) return;
+    selector.value = said;
+    name.focus();
+  });
+
+  function free(wanted) {
+    const taken = rules.value.split("\n").map((line) => line.split("=")[0].trim());
+    let number = 1;
+    while (taken.includes(wanted || `field ${number}`)) { if (wanted) wanted += "_"; number += 1; }
+    return wanted || `field ${number}`;
+  }
+  box.querySelector("button").addEventListener("click", () => {
+    if (!selector.value.trim()) { selector.focus(); return; }
+    const line = `${free(name.value.replace(/=/g, " ").trim())} = ${selector.value.trim()}${type.value}`;
+    rules.value = rules.value.trim() ? `${rules.value.trimEnd()}\n${line}` : line;
+    name.value = selector.value = "";
+    rules.form.requestSubmit();
+  });
+})();

@@ -92,7 +92,7 @@ def _remedies(
     pool: Pool, measures: list[UnitWords], state: State, labels: list[str]
 ) -> tuple[str, ...]:
     missing = [
-        f"{measure.name} raised by {units:,} to {capacity + units:,}"
+        f"{measure.name} raised by {measure.number(units)} to {measure.number(capacity + units)}"
         for measure, units, capacity in zip(
             measures, missing_units(state), pool.capacity, strict=False
         )

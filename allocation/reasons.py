@@ -186,8 +186,8 @@ def _beyond_limit(
     terms, claimed = use.terms[own], use.claimed(own)
     short = beyond(plus(claimed, asker.claim), terms.limits)
     parts = [
-        f"{measures[j].amount(terms.limits[j])} ({claimed[j]:,} claimed, {asker.claim[j]:,} more "
-        "requested)"
+        f"{measures[j].amount(terms.limits[j])} ({measures[j].number(claimed[j])} claimed, "
+        f"{measures[j].number(asker.claim[j])} more requested)"
         for j in short
     ]
     holders = some(use.holders(own), last="or") or "none of them holds units"
@@ -220,7 +220,8 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     holders = [party for i, party in enumerate(parties.rows) if i != process]
     blockers = _blockers([*holders, *parties.kept], parties.measures, short)
     parts = [
-        f"{parties.measures[j].amount(request[j])}, {_free(state.available[j])}: {lack:,} short"
+        f"{parties.measures[j].amount(request[j])}, {_free(parties.measures[j], state.available[j])}"
+        f": {parties.measures[j].number(lack)} short"
         for j, lack in short.items()
     ]
     missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
@@ -236,8 +237,10 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     )
 
 
-def _free(units: int) -> str:
-    return "none is free" if units == 0 else "1 is free" if units == 1 else f"{units:,} are free"
+def _free(measure: UnitWords, units: int) -> str:
+    if not units:
+        return "none is free"
+    return f"{measure.number(units)} {'is' if units == 1 or measure.symbol else 'are'} free"
 
 
 def _others(parties: Parties, process: int) -> list[HoldingParty]:
@@ -254,7 +257,10 @@ def _beyond_pool(
 ) -> Explanation:
     """`who` wants more than there is, held units included."""
     beyond = {j: w - u for j, (w, u) in enumerate(zip(wanted, units, strict=True)) if w > u}
-    parts = [f"{measures[j].amount(wanted[j])}, but the pool has {units[j]:,}" for j in beyond]
+    parts = [
+        f"{measures[j].amount(wanted[j])}, but the pool has {measures[j].number(units[j])}"
+        for j in beyond
+    ]
     whose = "claim" if who == "Needs" else f"claim of {who.removesuffix(' claims')}"
     return Explanation(
         verdict,
@@ -291,8 +297,8 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
         [*(parties.rows[i] for i in stuck if i != first), *parties.kept], parties.measures, short
     )
     parts = [
-        f"{parties.measures[j].amount(after.need[first][j])} with only {work[j]:,} sure to be "
-        "released"
+        f"{parties.measures[j].amount(after.need[first][j])} with only "
+        f"{parties.measures[j].number(work[j])} sure to be released"
         for j in short
     ]
     rivals = [parties.rows[i].label for i in stuck if i != process]

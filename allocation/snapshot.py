@@ -36,6 +36,11 @@ class ResourceRow:
         return self.capacity - self.available
 
     @property
+    def reserved_part(self) -> str:
+        """`60 of 100 MB/s`: what is held of the capacity."""
+        return self.measure.part(self.used, self.capacity)
+
+    @property
     def percent(self) -> int:
         """How much of the capacity is held, rounded down."""
         return 100 * self.used // self.capacity if self.capacity else 0
@@ -158,10 +163,9 @@ class ShareRow:
     processes: int
 
     @property
-    def cells(self) -> list[tuple[int, int, int, int | None]]:
-        """Held, claimed, reserve and limit (None: there is none) of each class."""
-        limits = [None if limit == NO_LIMIT else limit for limit in self.limits]
-        return list(zip(self.held, self.claimed, self.reserved, limits, strict=True))
+    def own_limits(self) -> list[int | None]:
+        """The limit of each class; None: there is none."""
+        return [None if limit == NO_LIMIT else limit for limit in self.limits]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from functools import lru_cache
 NAMES_AT_MOST = 5
 #: words of keys that are written in capitals
 ACRONYMS = {"dns": "DNS"}
+#: units of sizes, each 1,024 of the one before: as pools count, and as people say
+COUNTED, SAID = ("KiB", "MiB", "GiB", "TiB"), ("KB", "MB", "GB", "TB")
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,44 @@ class UnitWords:
         """`KiB/s`, `MiB`; nothing for what is only counted."""
         return self.unit if self.unit[:1].isupper() else ""
 
+    @property
+    def heading(self) -> str:
+        """The unit above numbers that `number` words; nothing where each number has its own."""
+        return "" if self._size else self.unit
+
+    @property
+    def _size(self) -> int | None:
+        """The place of the unit among the sizes."""
+        size = self.unit.removesuffix("/s")
+        return COUNTED.index(size) if size in COUNTED else None
+
+    def number(self, units: int) -> str:
+        """`60 MB/s`, `2.9 GB`, `1,024`: a size in the largest unit of which there is one, with a
+        decimal at most; what is only counted without a unit.
+        """
+        size = self._size
+        if size is None:
+            return f"{units:,} {self.symbol}".rstrip()
+        amount = float(units)
+        while round(amount, 1) >= 1_024 and size + 1 < len(SAID):
+            amount, size = amount / 1_024, size + 1
+        rounded = f"{amount:,.1f}".removesuffix(".0") if amount < 100 else f"{amount:,.0f}"
+        return f"{rounded} {SAID[size]}{'/s' if self.unit.endswith('/s') else ''}"
+
+    def part(self, units: int, whole: int) -> str:
+        """`60 of 100 MB/s`, `1 of 2`: a part and the whole, with one unit if it is the same."""
+        (part, unit), (all_units, of) = (
+            self.number(each).partition(" ")[::2] for each in (units, whole)
+        )
+        is_one = unit == of or not units
+        return f"{part if is_one else f'{part} {unit}'} of {f'{all_units} {of}'.rstrip()}"
+
     def amount(self, units: int) -> str:
-        """`61,440 KiB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is named,
+        """`60 MB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is named,
         others go by their class.
         """
         if self.symbol:
-            return f"{units:,} {self.unit} of {self.name}"
+            return f"{self.number(units)} of {self.name}"
         if units == 1:
             return f"1 {self.name.removesuffix('s') if len(self.name) > 1 else self.name}"
         return f"{units:,} {self.unit if self.unit == self.name + 's' else self.name}"

@@ -8,8 +8,11 @@ from itertools import starmap
 
 from django import template
 from django.utils import timezone
-from django.utils.html import escape
+from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+
+from allocation.snapshot import ResourceRow
+from allocation.wording import UnitWords
 
 register = template.Library()
 
@@ -18,6 +21,12 @@ register = template.Library()
 def grouped(number: int | None) -> str:
     """`61,440`; None stands for a limit that is not set."""
     return "no limit" if number is None else f"{number:,}"
+
+
+@register.filter
+def units_of(number: int | None, measure: UnitWords) -> str:
+    """`60 MB/s`, `8`; None stands for a limit that is not set."""
+    return "no limit" if number is None else measure.number(number)
 
 
 @register.filter
@@ -33,20 +42,53 @@ def moment(at: datetime) -> SafeString:
 
 
 @register.simple_tag
-def matrix_cells(cells: Iterable[tuple[int, int, int]]) -> SafeString:
+def matrix_cells(
+    cells: Iterable[tuple[int, int, int]], resources: Iterable[ResourceRow]
+) -> SafeString:
     """The cells of a process in a table of a pool: what it holds of each class, of what Max, and
-    what it may still ask for. Numbers alone; of hundreds of cells, a template's loop takes a tenth
-    of a second.
+    what it may still ask for. Numbers and units alone; of hundreds of cells, a template's loop
+    takes a tenth of a second.
     """
-    return mark_safe("".join(_matrix_cell(*cell) for cell in cells))  # noqa: S308
+    pairs = zip(cells, resources, strict=False)
+    return mark_safe("".join(_matrix_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308
 
 
-def _matrix_cell(allocation: int, maximum: int, need: int) -> str:
+def _matrix_cell(allocation: int, maximum: int, need: int, measure: UnitWords) -> str:
     if not maximum:
         return '<td class="number none"><span class="of" title="claims none">–</span></td>'
-    more = f'<small class="need-line">need {need:,}</small>' if need else ""
+    more = f'<small class="need-line">need {escape(measure.number(need))}</small>' if need else ""
     kind = "number" if allocation else "number none"
-    return f'<td class="{kind}">{allocation:,} <span class="of">of {maximum:,}</span>{more}</td>'
+    held, _, whole = measure.part(allocation, maximum).partition(" of ")
+    return f'<td class="{kind}">{held} <span class="of">of {escape(whole)}</span>{more}</td>'
+
+
+@register.simple_tag
+def class_cells(amounts: Iterable[int | None], resources: Iterable[ResourceRow]) -> SafeString:
+    """A cell for each class with an amount of it; None: no limit."""
+    return format_html_join(
+        "",
+        '<td class="number{}">{}</td>',
+        (
+            ("" if units else " none", units_of(units, row.measure))
+            for units, row in zip(amounts, resources, strict=False)
+        ),
+    )
+
+
+@register.simple_tag
+def sequence_cells(
+    cells: Iterable[tuple[int, int]], resources: Iterable[ResourceRow]
+) -> SafeString:
+    """The cells of a step of a safe sequence: Need ≤ Work of each class; likewise."""
+    pairs = zip(cells, resources, strict=False)
+    return mark_safe("".join(_sequence_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308
+
+
+def _sequence_cell(need: int, work: int, measure: UnitWords) -> str:
+    free = escape(measure.number(work))
+    if not need:
+        return f'<td class="number none">{free}</td>'
+    return f'<td class="number"><strong>{escape(measure.number(need))}</strong> ≤ {free}</td>'
 
 
 @register.simple_tag

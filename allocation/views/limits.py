@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from allocation.limits_pages import POOL_PAGES, SHARE_PAGES, LimitsPage, Row, answer_limits
 from allocation.models import Pool, Share
+from allocation.snapshot import ResourceRow
 from serving.access import AuthenticatedRequest, authenticated
-
-
-@dataclass(frozen=True)
-class ClassLimits:
-    key: str
-    unit: str
-    sentence: str
-    capacity: int
-    available: int
-    reserved: int
 
 
 @authenticated(needs="allocation.view_pool")
@@ -61,9 +50,9 @@ def _edited(
     return render(request, "allocation/edit_limits.html", here | {"preview": answer.preview})
 
 
-def _classes(pool: Pool) -> list[ClassLimits]:
+def _classes(pool: Pool) -> list[ResourceRow]:
     return [
-        ClassLimits(
+        ResourceRow(
             one.key,
             one.unit,
             one.sentence,

@@ -12,7 +12,7 @@ from allocation.rules.banker import State, Vector
 
 #: all orders of so many processes are at most 720
 FEW_PROCESSES = 6
-MOST_ORDERS = 24
+MOST_ORDERS = 5
 MOST_LOOKS = 150
 
 

@@ -58,17 +58,26 @@ def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
 
     None asks for more than there is. Of gentle and normal crawls as many can work at the same time
     as there are workers; of fast ones two, since each claims half of the pool at most, but never
-    less than a normal one.
+    less than a normal one. A fast one leaves room for two normal ones beside it.
     """
     usual = usual_claim(capacity)
     return {
-        name: {key: _share(usual[key], preset.get(key, 0), capacity[key]) for key in capacity}
+        name: {
+            key: _large_claim(key, usual[key], capacity[key])
+            if (units := preset.get(key, 0)) is None
+            else min(usual[key], units)
+            for key in capacity
+        }
         for name, preset in PRESETS.items()
     }
 
 
-def _share(usual: int, units: int | None, capacity: int) -> int:
-    return max(usual, capacity // 2) if units is None else min(usual, units)
+def _large_claim(key: str, usual: int, capacity: int) -> int:
+    """Half of the pool; of a class that is granted whole a little less, if two usual claims would
+    not fit beside it.
+    """
+    left = capacity if key in GROWING else capacity - 2 * usual
+    return max(usual, min(capacity // 2, left))
 
 
 def usual_claim(capacity: Mapping[str, int]) -> dict[str, int]:

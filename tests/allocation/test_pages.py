@@ -134,10 +134,10 @@ def test_big_numbers_are_grouped_and_named_with_their_unit(viewer):
     card = text(page_of(viewer, pool).find("ol", class_="waits"))
 
     assert (
-        "Needs 61,440 KiB/s of bandwidth, 40,960 are free: 20,480 short. library 61,440 KiB/s "
+        "Needs 60 MB/s of bandwidth, 40 MB/s is free: 20 MB/s short. library 60 MB/s "
         "of bandwidth · taken" in card
     )
-    assert "Ends with the release of 20,480 KiB/s of bandwidth by library." in card
+    assert "Ends with the release of 20 MB/s of bandwidth by library." in card
 
 
 def test_reservations_stand_by_themselves(viewer, make_pool, make_process):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from allocation.wording import beginning
+from allocation.wording import UnitWords, beginning
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,37 @@ from allocation.wording import beginning
 )
 def test_of_a_long_list_the_beginning_is_said_and_how_many_more_there_are(names, between, said):
     assert beginning(list(names), 2, between=between) == said
+
+
+@pytest.mark.parametrize(
+    ("unit", "units", "said"),
+    [
+        ("KiB/s", 0, "0 KB/s"),
+        ("KiB/s", 64, "64 KB/s"),
+        ("KiB/s", 61_401, "60 MB/s"),
+        ("KiB/s", 51_136, "49.9 MB/s"),
+        ("KiB/s", 102_336, "99.9 MB/s"),
+        ("KiB/s", 1_047_000, "1,022 MB/s"),
+        ("KiB/s", 1_048_575, "1 GB/s"),
+        ("MiB", 28, "28 MB"),
+        ("MiB", 3_013, "2.9 GB"),
+        ("MiB", 5 * 1024**3, "5,120 TB"),
+        ("threads", 61_440, "61,440"),
+        ("Mbit", 61_440, "61,440 Mbit"),
+    ],
+)
+def test_units_are_those_that_people_use(unit, units, said):
+    assert UnitWords("bandwidth", unit).number(units) == said
+
+
+@pytest.mark.parametrize(
+    ("unit", "units", "whole", "said"),
+    [
+        ("KiB/s", 61_440, 102_400, "60 of 100 MB/s"),
+        ("KiB/s", 64, 102_400, "64 KB/s of 100 MB/s"),
+        ("MiB", 0, 3_013, "0 of 2.9 GB"),
+        ("threads", 8, 64, "8 of 64"),
+    ],
+)
+def test_a_part_and_the_whole_have_one_unit_where_it_is_the_same(unit, units, whole, said):
+    assert UnitWords("bandwidth", unit).part(units, whole) == said

@@ -95,8 +95,8 @@ def test_what_is_reserved_and_what_of_it_is_in_use_are_told_apart(operator, orde
 
     told = {bar.span.get_text(): " ".join(bar.select_one(".number").text.split()) for bar in bars}
     assert told["fetch slots"].endswith("reserved, 1 in use")
-    assert told["bandwidth"] == "60,000 of 100,000 KiB/s reserved, 120 in use"
-    assert told["memory"].endswith("reserved, 0 in use")
+    assert told["bandwidth"] == "58.6 of 97.7 MB/s reserved, 120 KB/s in use"
+    assert told["memory"].endswith("reserved, 0 MB in use")
 
 
 def test_memory_beyond_what_is_reserved_is_explained_beside_it(operator, order):  # noqa: F811

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from allocation.rules import banker
 from allocation.rules.banker import State
-from allocation.whatif.proofs import both_scopes, safe_orders, search
+from allocation.whatif.proofs import MOST_ORDERS, both_scopes, safe_orders, search
 from tests.allocation.textbook import CASES, REQUESTS, S1, Case, rows
 from tests.allocation.whatif.states import sandboxes
 
@@ -32,7 +32,7 @@ def test_safe_orders_are_counted_as_in_the_books(case: Case):
     count, shown = safe_orders(case.state)
 
     assert count == case.orders
-    assert len(shown) == min(24, count)
+    assert len(shown) == min(MOST_ORDERS, count)
     assert all(banker.work_vectors(case.state, order) for order in shown)
 
 

@@ -15,7 +15,7 @@ from crawling.runs.start import start_run
 from tests.browser.endless import EndlessWeb
 from tests.browser.house import make_crawl
 
-HELD = "40,000 KiB/s of bandwidth"
+HELD = "39.1 MB/s of bandwidth"
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def what_it_keeps_is_reserved_until_it_is_resumed(page: Page, crawl: CrawlJob) -
     expect(at_the_bank(page)).to_contain_text(HELD)
 
     expect(held_by(page, "Library")).to_contain_text("reserved")
-    expect(held_by(page, "Library")).to_contain_text("40,000 of 40,000")
+    expect(held_by(page, "Library")).to_contain_text("39.1 of 39.1 MB/s")
     expect(page.get_by_role("region", name="Reservations")).to_contain_text(
         "Library keeps its units until"
     )
@@ -115,7 +115,7 @@ def without_a_time_everything_is_given_back(page: Page) -> None:
 
     row = held_by(page, "Library")
     expect(row).to_contain_text("idle")
-    expect(row).to_contain_text("0 of 40,000")
+    expect(row).to_contain_text("0 of 39.1 MB/s")
     expect(page.get_by_role("region", name="Reservations")).to_have_count(0)
 
 

@@ -89,7 +89,7 @@ def test_a_shift_that_is_paused_to_keep_leaves_its_units_reserved(
     run.refresh_from_db()
     assert (bank_process(run).holding, bank_process(run).lease_until) == (True, None)
     assert (run.state, run.reason) == ("paused", reserved_sentence(run))
-    assert LogLine.objects.filter(message__contains="40,000 KiB/s of bandwidth").exists()
+    assert LogLine.objects.filter(message__contains="39.1 MB/s of bandwidth").exists()
 
 
 def test_a_shift_that_is_paused_without_keeping_gives_everything_back(

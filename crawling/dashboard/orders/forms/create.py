@@ -31,6 +31,7 @@ from crawling.runs.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
 
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
+BANDWIDTH = UnitWords("bandwidth", "KiB/s")
 #: seeds, name and Max are asked in ways of their own
 ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
 EDITED = ("filters", "budget", "thresholds", "politeness", "reuse")
@@ -191,8 +192,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _format_claim(claim: Mapping[str, int]) -> str:
-    slots, rate = claim.get("fetch_slots", 0), claim.get("bandwidth", 0)
-    speed = f"{rate / 1024:,.0f} MB/s" if rate >= 1024 else f"{rate:,} kB/s"
+    slots, speed = claim.get("fetch_slots", 0), BANDWIDTH.number(claim.get("bandwidth", 0))
     return f"up to {slots:,} fetch{'es' if slots != 1 else ''} at a time and {speed}"
 
 

@@ -264,6 +264,10 @@ def test_presets_take_their_share_and_never_more_than_there_is():
         "dns_slots": 32,
         "archive_writers": 1,
     }
+    shared = {**CAPACITY, "worker": 2, "bandwidth": 102_336}
+    claims = preset_claims(shared)
+    assert 2 * claims["normal"]["bandwidth"] + claims["fast"]["bandwidth"] <= 102_336
+    assert claims["fast"]["bandwidth"] == 51_136
     tiny = dict.fromkeys(CAPACITY, 3)
     assert all(claim[key] <= tiny[key] for claim in preset_claims(tiny).values() for key in tiny)
     assert preset_claims({"printers": 4})["fast"] == {"printers": 0}

@@ -147,7 +147,7 @@ def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visi
         page,
         "state-waiting",
         "Waits for 1 worker",
-        "60,000 KiB/s of bandwidth",
+        "58.6 MB/s of bandwidth",
         "since <time",
         reverse("allocation:pool", args=[1])[:6],
     )
@@ -156,11 +156,11 @@ def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visi
     found.select_one(".log").decompose()
     line = found.select_one("#wait > p")
     assert " ".join(line.get_text().split()) == (
-        "Needs 60,000 KiB/s of bandwidth, 40,000 are free: 20,000 short. Held by holder. "
+        "Needs 58.6 MB/s of bandwidth, 39.1 MB/s is free: 19.5 MB/s short. Held by holder. "
         "No estimate yet."
     )
     assert line.select_one("a")["href"] == reverse("crawling:crawl", args=[holder.pk])
-    assert found.get_text().count("20,000 short") == 1
+    assert found.get_text().count("19.5 MB/s short") == 1
     assert not found.select("summary a, summary button")  # of two controls in one neither is sure
 
 
@@ -174,11 +174,11 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
     rows = [[cell.get_text(strip=True) for cell in row(["th", "td"])] for row in table("tr")]
     assert rows == [
         ["Resource", "Granted", "Used"],
-        ["worker", "1 worker", "–"],
-        ["fetch slots", "1 fetch slot", "–"],
-        ["bandwidth", "25,000 KiB/s of bandwidth", "–"],
-        ["memory", "14 MiB of memory", "–"],
-        ["DNS slots", "1 DNS slot", "–"],
+        ["worker", "1", "–"],
+        ["fetch slots", "1", "–"],
+        ["bandwidth", "24.4 MB/s", "–"],
+        ["memory", "14 MB", "–"],
+        ["DNS slots", "1", "–"],
     ]
     assert table.caption.time
 

@@ -69,9 +69,14 @@
     } else links.find((link) => link.dataset.key === "s")?.click();
   }
 
+  // A page that is for typing a word gets the first letter, too, wherever the focus has gone.
+  const purpose = document.querySelector("main .search input[autofocus]");
+  const isForIt = (event) => purpose && event.target === document.body && event.key.length === 1 && event.key !== " ";
+
   const deeds = { j: () => move(1), k: () => move(-1), "/": search, "?": () => list.showModal(), g: () => { goUntil = Date.now() + GO_MS; } };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || isTyping(event.target)) return;
+    if (isForIt(event)) { purpose.focus(); return; }
     const asked = Date.now() < goUntil ? links.find((link) => link.dataset.key === event.key) : null;
     const deed = asked ? () => asked.click() : deeds[event.key];
     goUntil = 0;

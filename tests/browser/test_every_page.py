@@ -1,5 +1,5 @@
 """Every page of the table of routes, narrow and dark, enlarged and light: nothing for axe-core to
-find, nothing to scroll sideways for.
+find, nothing to scroll sideways for, nothing too small for a finger.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import pytest
 from crawling.models import Page
 from tests.browser.axe import on_all_pages
 from tests.browser.run.test_archive import AXE_IN_THE_FRAME
+from tests.browser.targets import small_targets
 from tests.browser.test_accessible import faults
 from tests.every_page import DATA, addresses, furnish, use_pages
 
@@ -16,6 +17,7 @@ from tests.every_page import DATA, addresses, furnish, use_pages
 #: device pixels each
 NARROW = {"color_scheme": "dark", "viewport": {"width": 320, "height": 640}}
 ENLARGED = {
+    "has_touch": True,
     "color_scheme": "light",
     "viewport": {"width": 640, "height": 450},
     "device_scale_factor": 2,
@@ -44,7 +46,11 @@ def test_every_page_is_fit_for_every_screen(browse, values, screen, asked, watch
     page = browse("administrator", **screen)
     on_all_pages(page)
 
-    found = [fault for address in addresses(values, asked=asked) for fault in faults(page, address)]
+    found = [
+        fault
+        for address in addresses(values, asked=asked)
+        for fault in [*faults(page, address), *small_targets(page)]
+    ]
     assert not found, "\n".join(found)
     assert all(complaint.startswith(AXE_IN_THE_FRAME) for complaint in watch.complaints)
     watch.complaints.clear()

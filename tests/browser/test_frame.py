@@ -64,3 +64,17 @@ def test_a_form_tells_mistakes_sums_and_an_estimate_as_it_is_filled_in(operator,
     section.locator("summary").click()
     answer(operator, "Pages per host", "7")
     expect(section.locator(".told")).to_have_text("Pages per host: 7")
+
+
+@pytest.mark.parametrize(
+    ("address", "title"), [("/login/", "Log in"), ("/login/?ended=1", "Your session has ended")]
+)
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_log_in_is_a_card_in_the_middle_with_the_logo(browse, db, address, title, width):
+    page = browse(None, address, viewport={"width": width, "height": 844})
+
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+    card = page.locator("article.log-in").bounding_box()
+    assert abs(card["x"] + card["width"] / 2 - width / 2) <= 1
+    assert abs(card["y"] + card["height"] / 2 - 844 / 2) <= 2
+    assert page.locator("article img").evaluate("one => one.complete && one.naturalWidth > 0")

@@ -162,3 +162,33 @@ def test_a_crawl_is_deleted_for_good_only_when_its_name_is_typed(operator, web):
     operator.get_by_role("button", name="Delete for good").click()
     expect(operator.locator(".message").first).to_contain_text("deleted for good")
     assert not CrawlJob.all_objects.exists()
+
+
+#: how well a colour is told from another, by WCAG: of the words of a button on it, and of the line
+#: around it from the box that it stands in
+CONTRASTS = """(button) => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const light = (...colours) => {
+    for (const colour of colours) { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); }
+    const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255);
+    const linear = (part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const [red, green, blue] = parts.map(linear);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const between = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  const own = getComputedStyle(button), box = getComputedStyle(button.closest(".message"));
+  const ground = box.backgroundColor;
+  const words = between(light(own.color), light(own.backgroundColor));
+  return [words, between(light(ground, own.borderTopColor), light(ground)), +own.opacity];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_button_in_a_warning_looks_enabled(browse, pool, scheme):
+    page = browse("administrator", "/crawls/new/", color_scheme=scheme)
+    page.get_by_label("Start URLs").fill("http://10.0.0.7/")
+    page.get_by_label("Start URLs").press("Tab")
+
+    words, line, opacity = page.get_by_role("button", name="Allow 10.0.0.7").evaluate(CONTRASTS)
+
+    assert (words > 7, line > 3, opacity) == (True, True, 1), (words, line)

@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from allocation.services import register_process
 from tests.browser.axe import violations
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
 from tests.browser.test_keyboard import STOPS, tab_through
@@ -172,6 +173,29 @@ def test_return_checks_and_every_stop_of_tab_shows(browse, pool):
     with page.expect_navigation():
         page.keyboard.press("Enter")
     expect(result(page)).to_contain_text("Error: more than it may still need")
+
+
+#: boxes whose right end is hidden, and safe orders that lie over the one before
+CUT = """() => [
+  [...document.querySelectorAll(".what-if .scroll")]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1).length,
+  [...document.querySelectorAll(".sequences li")]
+    .map((one) => one.getBoundingClientRect())
+    .filter((box, place, all) => place && box.top < all[place - 1].bottom - 1).length,
+]"""
+
+
+def test_nothing_collides_or_is_cut_from_the_width_of_a_tablet_on(browse, pool):
+    for number in range(5):
+        label = f"A crawl with a longer name, {number}"
+        register_process(pool=pool.pk, label=label, run_ref="", maximum={"bandwidth": 60_000})
+    page = browse("viewer", f"/resources/what-if/?pool={pool.pk}")
+
+    expect(page.get_by_text("120 orders in which all can finish. The first 5:")).to_be_visible()
+    assert page.locator(".sequences li").count() == 5
+    for width in (1024, 1280, 1440, 1761, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(CUT) == [0, 0], width
 
 
 @pytest.mark.parametrize("screen", ONE_SCREEN)

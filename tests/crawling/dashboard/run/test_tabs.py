@@ -85,7 +85,14 @@ def test_each_page_of_the_resources_leads_to_all_others(crawl, route, name):
     assert tabs(address) == ([*OF_RESOURCES.values(), *others], [name])
 
 
-def test_the_frame_has_seven_places(crawl):
+def test_the_pages_of_names_are_under_system(crawl):
+    assert tabs(reverse("dnscache:overview")) == (
+        ["Status", "DNS cache", "Why is a host waiting?"],
+        ["DNS cache"],
+    )
+
+
+def test_the_frame_has_six_places(crawl):
     page = soup(browser("viewer").get(reverse("home")))
 
     assert [link.get_text() for link in page.select(".places a")] == [
@@ -93,7 +100,6 @@ def test_the_frame_has_seven_places(crawl):
         "Crawls",
         "Search",
         "Hosts",
-        "DNS",
         "Resources",
         "System",
     ]

@@ -11,6 +11,7 @@ from django.urls import path
 
 from allocation.wording import whole_number
 from crawling.base.errors import IndexBroken, UnknownCrawl, UnknownRun
+from crawling.models import CrawlJob
 from crawling.uses.search.jobs import lag_of_search
 from crawling.uses.search.queries import BadQuery
 from crawling.uses.search.search import (
@@ -28,6 +29,12 @@ from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import asked_text
 
 LARGEST = 2**31 - 1
+#: crawls that the form offers; the filters beside what was found lead to others
+MOST_CRAWLS = 100
+#: types of documents with texts that the form offers
+TYPES = ("text/html", "application/pdf", "text/plain", "application/json", "application/rss+xml")
+#: numbers of pages that are shown on each side of the present one
+AROUND = 3
 FILTERS = ("crawl", "run", "host", "type", "month", "language")
 
 
@@ -41,11 +48,13 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
         "wanted": wanted,
         "longest": LONGEST_QUERY,
         "limits": LIMITS,
+        "crawls": _crawls(wanted),
+        "types": [*TYPES, *([wanted.type] if wanted.type and wanted.type not in TYPES else [])],
     }
     if not text:
         return render(request, "search/texts.html", here)
     try:
-        result = search_texts(text, wanted, before=before)
+        result = search_texts(text, wanted, before=before, most=ROWS)
     except BadQuery as trouble:
         return render(request, "search/texts.html", {**here, "trouble": trouble.sentence})
     except IndexBroken as damage:
@@ -65,6 +74,30 @@ def _filter(query: QueryDict) -> SearchFilter:
         all_runs=query.get("runs") == "all",
         **{name: asked_text(query, name) for name in ("host", "type", "month", "language")},
     )
+
+
+def _crawls(wanted: SearchFilter) -> list[tuple[int, str]]:
+    """Ids and names of the crawls to choose from: those made last, and the one that is chosen."""
+    rows = CrawlJob.objects.order_by("-pk").values_list("pk", "name")
+    found = dict(rows[:MOST_CRAWLS])
+    if wanted.crawl and wanted.crawl not in found:
+        found |= dict(rows.filter(pk=wanted.crawl))
+    return sorted(found.items(), key=lambda crawl: crawl[1].casefold())
+
+
+def page_numbers(count: int, before: int) -> list[tuple[int | None, int]]:
+    """Numbers of pages of hits and how many hits are before each: the first, those around the
+    present one, and the last that can be asked for; no number: some are left out.
+    """
+    last = min((count - 1) // ROWS, MOST_BEFORE // ROWS)
+    here = before // ROWS
+    shown = sorted({0, last, *range(max(0, here - AROUND), min(last, here + AROUND) + 1)})
+    pages: list[tuple[int | None, int]] = []
+    for place, one in enumerate(shown):
+        if place and one > shown[place - 1] + 1:
+            pages.append((None, 0))
+        pages.append((one + 1, one * ROWS))
+    return pages
 
 
 def _number(query: QueryDict, name: str) -> int | None:
@@ -97,6 +130,8 @@ def _shown(
         "chips": chips,
         "reset": f"?{urlencode({'q': request.GET.get('q', '')})}",
         "before": before,
+        "pages": page_numbers(result.count, before) if result.count else [],
+        "preceding": max(0, before - ROWS) if before else None,
         "following": following if has_more else None,
     }
 

@@ -16,6 +16,7 @@ from crawling.runs.housekeeping.deletion import restore_run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.runs.start import start_run
 from crawling.uses.search import index as index_module
+from crawling.uses.search import pages
 from crawling.uses.search.folder import index_folder
 from crawling.uses.search.index import forget_abandoned, rebuild
 from crawling.uses.search.open_index import OPEN_INDEX
@@ -118,6 +119,46 @@ def test_pages_are_counted_and_filtered_by_host_type_language_and_crawl(site, ru
     assert paths(site, "apple OR Äpfel", SearchFilter(language="de")) == ["/de"]
     assert paths(site, "apple", SearchFilter(host="else.test")) == []
     assert paths(site, "apple", SearchFilter(crawl=run.crawl_id, run=1)) == ["/trees", "/pears"]
+
+
+def test_filters_are_there_before_anything_is_found_and_are_kept(run):
+    viewer = browser("viewer")
+
+    form = soup(viewer.get("/search/text/")).select_one("form[role=search]")
+    asked = {field["name"] for field in form.select("[name]")}
+    assert {"q", "crawl", "host", "type", "month"} <= asked
+    assert run.crawl.name in form.select_one("[name=crawl]").get_text()
+    assert form.select_one("[name=q]").has_attr("autofocus")
+
+    sent = {"q": "apple", "crawl": run.crawl_id, "host": "", "type": "text/html", "month": ""}
+    page = soup(viewer.get("/search/text/", sent))
+    assert "2 pages" in page.get_text()
+    assert page.select_one("[name=crawl] [selected]")["value"] == str(run.crawl_id)
+    assert not page.select_one("[name=q]").has_attr("autofocus")
+
+
+def test_hits_have_numbered_pages(run, monkeypatch):
+    monkeypatch.setattr(pages, "ROWS", 1)
+    viewer = browser("viewer")
+
+    def pager(after):
+        page = soup(viewer.get("/search/text/", {"q": "apple OR Äpfel OR 林檎", "after": after}))
+        here = page.select_one("nav.pager [aria-current]").get_text()
+        links = {one.get_text(): one["href"] for one in page.select("nav.pager a")}
+        return here, links
+
+    here, links = pager(0)
+    assert (here, list(links)) == ("1", ["2", "3", "4", "Next"])
+    assert "after=3" in links["4"]
+    here, links = pager(3)
+    assert (here, list(links)) == ("4", ["Previous", "1", "2", "3"])
+    assert "after" not in links["1"]
+
+
+def test_of_many_pages_of_hits_the_first_the_last_and_the_nearest_are_numbered():
+    numbers = [number for number, _ in pages.page_numbers(10_000, 400)]
+
+    assert numbers == [1, None, 18, 19, 20, 21, 22, 23, 24, None, 51]
 
 
 def test_the_latest_run_of_a_crawl_is_searched_or_all(make_site, crawl_to_the_end, work_off):

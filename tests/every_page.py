@@ -76,6 +76,8 @@ ROUTES_OF_PAGES = sorted(
     and route not in NO_PAGES
     and not route.startswith("admin/")
 )
+#: what else than a crawl a page is about, by the beginning of its address
+OWNERS = ("experiments", "alerts", "hosts", "resources", "deleted", "teams", "users")
 #: what else a page shows when it is asked for something
 ASKED = {
     "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],
@@ -129,7 +131,7 @@ def addresses(values: dict[str, object], *, asked: bool = True) -> list[str]:
         owner = next(
             (
                 key
-                for key in ("experiments", "alerts", "hosts", "resources", "deleted", "teams")
+                for key in OWNERS
                 if f"/{key}/" in PATHS[route].removeprefix("/administration")[:16]
             ),
             "crawl",
@@ -239,6 +241,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
         "alerts": listener.pk,
         "resources": Pool.objects.earliest("pk").pk,
         "share": ensure_share(pool=Pool.objects.earliest("pk").pk, ref="team/a", name="Library").pk,
+        "users": by.pk,
         "teams": Team.objects.create(name="Library & Archive").pk,
         "number": 1,
         "inquiry_id": inquiry.pk,

@@ -22,6 +22,7 @@ from allocation.wording import some
 from crawling.base.audit import note
 from crawling.base.use import Use, uses
 from crawling.installation.permissions import may_act
+from crawling.models import CrawlJob
 from crawling.runs.crawls.share_links import SharedItem, shared_items
 from crawling.runs.crawls.teams import steering_user
 from crawlsite.administration.passwords import give_password
@@ -116,18 +117,13 @@ def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User,
 
     Raises BadAccount.
     """
-    name, email, errors = name.strip(), email.strip(), dict[str, str]()
+    name, email, errors = name.strip(), email.strip(), _wrong_email(email.strip())
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
         errors["name"] = "Use letters, digits and @ . + - _ only, 150 characters at most."
     if len(name) > 150:
         errors["name"] = "Use 150 characters at most."
-    try:
-        if email:
-            validate_email(email)
-    except ValidationError:
-        errors["email"] = "Write an address like ada@example.org, or leave it empty."
     if role not in (*ROLES, NO_ROLE):
         errors["role"] = f"Choose one of: {', '.join(ROLES)}."
     if errors:
@@ -141,6 +137,31 @@ def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User,
     except IntegrityError as error:
         raise BadAccount({"name": f"There is a user named {name} already."}) from error
     return user, password
+
+
+def _wrong_email(email: str) -> dict[str, str]:
+    try:
+        if email:
+            validate_email(email)
+    except ValidationError:
+        return {"email": "Write an address like ada@example.org, or leave it empty."}
+    return {}
+
+
+def set_email(user: User, email: str, *, by: User) -> None:
+    """Give a user another e-mail address, or none; one's own, too.
+
+    Raises BadAccount, PermissionDenied for a superuser's.
+    """
+    email = email.strip()
+    if errors := _wrong_email(email):
+        raise BadAccount(errors)
+    with transaction.atomic():
+        row = User.objects.select_for_update().get(pk=user.pk)
+        if row.is_superuser and not by.is_superuser:
+            raise PermissionDenied
+        note(by, row, "e-mail changed", {"email": (row.email, email)})
+        User.objects.filter(pk=row.pk).update(email=email)
 
 
 def set_role(user: User, role: str, *, by: User) -> None:
@@ -202,18 +223,25 @@ def _give_role(user: User, role: str) -> None:
 
 
 class SharedByUser(NamedTuple):
-    """Items and tokens that stop with an account."""
+    """Items and tokens that stop with an account, and what it leaves behind."""
 
     items: Sequence[SharedItem]
     tokens: int
+    #: that it owns; they stay, and administrators or their team go on with them
+    crawls: int
+    teams: Sequence[str]
 
     def __bool__(self) -> bool:
         return bool(self.items)
 
 
 def shared_by(user: User) -> SharedByUser:
-    tokens = ApiToken.objects.filter(user=user).count()
-    return SharedByUser(shared_items(user), tokens)
+    return SharedByUser(
+        shared_items(user),
+        ApiToken.objects.filter(user=user).count(),
+        CrawlJob.objects.filter(created_by=user).count(),
+        list(user.teams.order_by("name").values_list("name", flat=True)),
+    )
 
 
 @transaction.atomic
@@ -229,6 +257,26 @@ def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
         for item in shared.items:
             item.kind.hand_over(item.row, receiver, by)
     set_active(user, is_active=False, by=by)
+
+
+@transaction.atomic
+def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
+    """Delete the account for good: its log-in, e-mail, tokens, role, teams and saved views. Its
+    name stays beside what it did and at its crawls, and is not given again.
+
+    `hand_to`, and what is raised: as `deactivate` has it.
+    """
+    deactivate(user, hand_to=hand_to, by=by)
+    note(by, user, "deleted")
+    user.groups.clear()
+    user.user_permissions.clear()
+    user.teams.clear()
+    user.saved_views.all().delete()
+    ApiToken.objects.filter(user=user).delete()
+    user.set_unusable_password()
+    User.objects.filter(pk=user.pk).update(
+        password=user.password, email="", is_staff=False, is_superuser=False
+    )
 
 
 def _receiver(name: str, shared: SharedByUser) -> User:

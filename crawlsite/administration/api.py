@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Router, Status
+from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.base.errors import BadOrder
@@ -25,9 +25,11 @@ from crawlsite.administration.accounts import (
     accounts,
     create_account,
     deactivate,
+    delete_account,
     reset_password,
     role_of,
     set_active,
+    set_email,
     set_role,
     shared_by,
 )
@@ -95,6 +97,7 @@ class UserChanges(Schema):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"role": "viewer"}, {"is_active": False}]}
     )
+    email: str | None = Field(None, description="empty: none")
     role: str | None = None
     is_active: bool | None = None
     hand_to: str = Field(
@@ -182,7 +185,9 @@ def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]
 
 
 @users.patch(
-    "/{user_id}", response=UserOut, summary="Change the role of a user, or lock or unlock the user"
+    "/{user_id}",
+    response=UserOut,
+    summary="Change the e-mail or role of a user, or lock or unlock the user",
 )
 @may_see_users
 def update_user(
@@ -195,6 +200,8 @@ def update_user(
     user = get_object_or_404(accounts(), pk=user_id)
     try:
         with transaction.atomic():
+            if asked.email is not None:
+                set_email(user, asked.email, by=request.user)
             if asked.role is not None:
                 set_role(user, asked.role, by=request.user)
             if asked.is_active is False:
@@ -204,6 +211,23 @@ def update_user(
     except BadAccount as error:
         raise BadOrder(error.errors) from error
     return _user(accounts().get(pk=user.pk))
+
+
+@users.delete("/{user_id}", response={204: None}, summary="Delete a user for good")
+@may_see_users
+def delete_user(
+    request: AuthenticatedRequest,
+    user_id: Id,
+    hand_to: Annotated[
+        str, Query(description="the user who gets the share links and feeds, which stop otherwise")
+    ] = "",
+) -> Status:
+    """The name stays at what the user did and owns, and is not given again."""
+    try:
+        delete_account(get_object_or_404(accounts(), pk=user_id), hand_to=hand_to, by=request.user)
+    except BadAccount as error:
+        raise BadOrder(error.errors) from error
+    return Status(204, None)
 
 
 @users.get(

@@ -21,9 +21,11 @@ from crawlsite.administration.accounts import (
     accounts,
     create_account,
     deactivate,
+    delete_account,
     reset_password,
     role_of,
     set_active,
+    set_email,
     set_role,
     shared_by,
 )
@@ -33,7 +35,7 @@ from serving.access import AuthenticatedRequest, authenticated
 
 #: a page of their list
 TOKENS = 100
-#: the roles, each with its rights in a line
+#: the roles, each with its rights in a line; the word before the colon names it
 ROLE_CHOICES = {
     "viewer": "Viewer: reads everything but secrets",
     "operator": "Operator: creates crawls, steers its own and its teams'",
@@ -57,32 +59,51 @@ def users(request: AuthenticatedRequest) -> HttpResponse:
     return _page(request, made=user, password=password)
 
 
-@authenticated(needs="auth.change_user", methods=("POST",))
+@authenticated(needs="auth.change_user", methods=("GET", "HEAD", "POST"))
 @never_cache
 @sensitive_variables("password")
 def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Show an account with what belongs to it, or change it as the button says."""
     user = get_object_or_404(accounts(), pk=pk)
+    if request.method != "POST":
+        return _account(request, user)
     action = request.POST.get("action", "")
     try:
         if action == "password":
             password = reset_password(user, by=request.user)
             return _page(request, made=user, password=password)
-        if action == "deactivate":
-            shared = shared_by(user)
-            if shared and "confirmed" not in request.POST:
-                return _confirm(request, user, shared)
-            deactivate(user, hand_to=request.POST.get("hand_to", "").strip(), by=request.user)
-        elif action == "activate":
-            set_active(user, is_active=True, by=request.user)
-        else:
-            set_role(user, request.POST.get("role", ""), by=request.user)
+        if (
+            action == "deactivate"
+            and "confirmed" not in request.POST
+            and (shared := shared_by(user))
+        ):
+            return _confirm(request, user, shared)
+        _change(request, user, action)
     except BadAccount as error:
+        if action in ("email", "delete") and "user" not in error.errors:
+            return _account(request, user, error.errors)
         if "hand_to" in error.errors:
             return _confirm(request, user, shared_by(user), error.errors["hand_to"])
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{user.get_username()} is saved.")
+        done = "deleted" if action == "delete" else "saved"
+        messages.success(request, f"{user.get_username()} is {done}.")
     return redirect("administration:users")
+
+
+def _change(request: AuthenticatedRequest, user: User, action: str) -> None:
+    """Raises BadAccount, PermissionDenied."""
+    hand_to = request.POST.get("hand_to", "").strip()
+    if action == "deactivate":
+        deactivate(user, hand_to=hand_to, by=request.user)
+    elif action == "delete":
+        delete_account(user, hand_to=hand_to, by=request.user)
+    elif action == "activate":
+        set_active(user, is_active=True, by=request.user)
+    elif action == "email":
+        set_email(user, request.POST.get("email", ""), by=request.user)
+    else:
+        set_role(user, request.POST.get("role", ""), by=request.user)
 
 
 @authenticated(needs="auth.change_user")
@@ -100,6 +121,25 @@ def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
         "administration/tokens.html",
         {"tokens": rows, "revocable": revocable, "now": timezone.now()},
     )
+
+
+def _account(
+    request: AuthenticatedRequest, user: User, errors: dict[str, str] | None = None
+) -> HttpResponse:
+    """Show an account, and what stops and what stays if it is deleted."""
+    facts = {
+        "row": user,
+        "role_name": role_of(user).capitalize() or "None",
+        "shared": shared_by(user),
+        "may_change": _may_change(request.user, user),
+        "errors": errors or {},
+        "typed": request.POST,
+    }
+    return render(request, "administration/user.html", facts, status=422 if errors else 200)
+
+
+def _may_change(by: User, user: User) -> bool:
+    return user != by and (by.is_superuser or not user.is_superuser)
 
 
 def _confirm(
@@ -122,8 +162,7 @@ def _page(request: AuthenticatedRequest, **facts: Any) -> HttpResponse:
             "role": role_of(user),
             "role_name": role_of(user).capitalize() or "None",
             "groups": [group.name for group in user.groups.all() if group.name not in ROLES],
-            "may_change": user != request.user
-            and (request.user.is_superuser or not user.is_superuser),
+            "may_change": _may_change(request.user, user),
         }
         for user in accounts()
     ]

@@ -146,6 +146,7 @@ SHOWN = {
     "administration/teams/<int:pk>/": "get_team",
     "administration/tokens/": "list_tokens",
     "administration/users/": "list_users",
+    "administration/users/<int:pk>/": "list_users list_shared",
     "administration/activity/": "list_activities",
     "administration/activity.csv": "list_activities",
     "resources/": "list_pools",

@@ -12,10 +12,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from crawling.base.audit import note
 from crawling.installation.identity import identity, set_identity
-from crawling.models import AllowedNetwork, TrustedProxy
-from crawlsite.administration.accounts import role_of
+from crawling.models import AllowedNetwork, CrawlJob, TrustedProxy
+from crawling.runs.crawls.creation import create_crawl
+from crawlsite.administration.accounts import BadAccount, delete_account, role_of
 from crawlsite.models import GivenPassword
+from crawlsite.tokens import make_token
 from tests.crawling.pages import browser, soup
 
 IDENTITY, ACCESS = "/administration/identity/", "/administration/access/"
@@ -217,9 +220,62 @@ def test_a_locked_user_is_logged_out_at_once(administrator):
     assert user("ada").is_active
 
 
+def test_an_e_mail_is_edited_by_page_and_program_and_a_wrong_one_is_refused_at_its_field(
+    administrator,
+):
+    administrator.post(USERS, {"name": "ada", "role": "viewer"})
+    place, program = f"{USERS}{user('ada').pk}/", f"/api/v1/users/{user('ada').pk}"
+
+    administrator.post(place, {"action": "email", "email": " ada@example.org "})
+    assert user("ada").email == "ada@example.org"
+
+    refused = administrator.post(place, {"action": "email", "email": "ada@"})
+    assert refused.status_code == 422
+    assert soup(refused).find(id="email")["value"] == "ada@"
+    assert "ada@example.org" in soup(refused).select_one(".error").get_text()
+
+    administrator.patch(program, {"email": ""}, content_type="application/json")
+    assert user("ada").email == ""
+
+
+def test_an_account_is_deleted_once_it_was_said_what_goes_and_its_name_stays(administrator):
+    administrator.post(USERS, {"name": "ada", "email": "a@example.org", "role": "operator"})
+    ada = user("ada")
+    token = make_token(ada, "nightly")
+    set_identity("librarybot", "mailto:bot@example.org")
+    create_crawl({"name": "Atlas", "seeds": ["http://a.test/"]}, by=ada)
+    note(ada, ada, "came")
+
+    said = soup(administrator.get(f"{USERS}{ada.pk}/")).main.get_text(" ", strip=True)
+    assert "1 API token" in said
+    assert "1 crawl of this user" in said
+
+    administrator.post(f"{USERS}{ada.pk}/", {"action": "delete"})
+
+    ada = user("ada")
+    assert (ada.is_active, ada.email, role_of(ada)) == (False, "", "")
+    assert "ada" not in soup(administrator.get(USERS)).table.get_text()
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert Client().get("/api/v1/crawls", headers=bearer).status_code == 401
+    assert CrawlJob.objects.get(name="Atlas").created_by == ada
+    assert LogEntry.objects.filter(user=ada).exists()
+    assert "already" in soup(administrator.post(USERS, {"name": "ada"})).get_text()
+
+
+def test_a_program_deletes_an_account_but_not_its_own(administrator):
+    administrator.post(USERS, {"name": "ada", "role": "viewer"})
+
+    assert administrator.delete(f"/api/v1/users/{user('ada').pk}").status_code == 204
+    assert administrator.delete(f"/api/v1/users/{user('ada').pk}").status_code == 404
+    own = user("administrator")
+    with pytest.raises(BadAccount, match="your own account"):
+        delete_account(own, by=own)
+    assert user("administrator").is_active
+
+
 def test_nobody_changes_their_own_account_so_that_somebody_can_always_give_roles(administrator):
     own = user("administrator")
-    for action in ("role", "deactivate", "password"):
+    for action in ("role", "deactivate", "password", "delete"):
         administrator.post(f"{USERS}{own.pk}/", {"action": action, "role": ""})
     own.refresh_from_db()
 
@@ -229,7 +285,7 @@ def test_nobody_changes_their_own_account_so_that_somebody_can_always_give_roles
 
 def test_only_a_superuser_changes_a_superuser(administrator):
     boss = User.objects.create_superuser("boss", password="s3cret-s3cret")
-    for action in ("role", "deactivate", "password"):
+    for action in ("role", "deactivate", "password", "email", "delete"):
         answer = administrator.post(f"{USERS}{boss.pk}/", {"action": action, "role": ""})
         assert answer.status_code == 403
     boss.refresh_from_db()

@@ -63,7 +63,7 @@ def lock(administrator):
 
     def press_lock(user: User, **sent: object):
         place = reverse("administration:user", args=[user.pk])
-        return administrator.post(place, {"action": "deactivate", **sent})
+        return administrator.post(place, {"action": "deactivate"} | sent)
 
     return press_lock
 
@@ -124,6 +124,16 @@ def test_links_and_feeds_are_handed_over_with_the_account(press, opened, lock, a
     assert {ShareLink.objects.get().created_by, Watch.objects.get().created_by} == {press["ada"]}
     log = administrator.get("/administration/activity/").content.decode()
     assert "handed a share link over" in log
+
+
+def test_links_and_feeds_are_handed_over_with_a_deleted_account_or_stop(press, opened, lock):
+    page = lock(press["mate"], action="delete", hand_to="nobody here")
+    assert page.status_code == 422
+    assert opened() == [True, True]
+
+    lock(press["mate"], action="delete", hand_to="ada")
+    assert opened() == [True, True]
+    assert not User.objects.get(username="mate").teams.exists()
 
 
 @pytest.mark.parametrize("name", ["ben", "nobody-known", "mate"])

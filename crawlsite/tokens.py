@@ -18,6 +18,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
@@ -200,7 +201,14 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
     return render(
         request,
         "account/tokens.html",
-        {"tokens": rows, "made": made, "errors": errors, "typed": typed, "now": timezone.now()},
+        {
+            "tokens": rows,
+            "made": made,
+            "api": request.build_absolute_uri(reverse("api:api-root")),
+            "errors": errors,
+            "typed": typed,
+            "now": timezone.now(),
+        },
     )
 
 

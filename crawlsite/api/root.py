@@ -2,7 +2,7 @@
 try it at `/api/v1/docs`.
 """
 
-from __future__ import annotations
+# No postponed annotations here: ninja reads them.
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,7 +10,9 @@ from inspect import Parameter, signature
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import reverse
 from ninja import Swagger
+from pydantic import Field
 
 from allocation.api import banker, pools
 from crawling.base.errors import BadOrder
@@ -46,6 +48,8 @@ from crawlsite.api.preferences import preferences
 from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports
+from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 DESCRIPTION = """The operations of the dashboard, for programs.
 
@@ -59,6 +63,8 @@ in `errors`.
 Nouns name resources, verbs name actions: `GET /crawls` is `list_crawls`, `PUT` replaces a resource
 and may be repeated, `POST /crawls/{crawl_id}/pause` is `pause_crawl`. A filter has the same
 name everywhere (`run`, `q`, `since`, `until`, `state`, `status`); an unknown one is refused."""
+#: slashes in `/api/v1/crawls`
+LIST_DEPTH = 3
 #: the subject of each group of endpoints, in the order of the page
 GROUPS = {
     "overview": "Running and waiting crawls, what needs attention, and news.",
@@ -125,6 +131,32 @@ def _name(parameter: Parameter) -> str:
     told = getattr(parameter.annotation, "__metadata__", ())
     aliases = (alias for one in told if (alias := getattr(one, "alias", None)))
     return next(aliases, parameter.name)
+
+
+class Index(Schema):
+    """What there is, for a first look."""
+
+    version: str
+    user: str = Field(description="the user whose token or session was sent")
+    documentation: str
+    description: str = Field(description="address of the OpenAPI description of all operations")
+    lists: dict[str, str] = Field(description="the lists to begin with: address and summary")
+
+
+@api.get("", response=Index, summary="Show the addresses to begin with", tags=["overview"])
+def show_index(request: AuthenticatedRequest) -> dict[str, Any]:
+    paths = api.get_openapi_schema()["paths"]
+    return {
+        "version": api.version,
+        "user": request.user.get_username(),
+        "documentation": reverse("api:openapi-view"),
+        "description": reverse("api:openapi-json"),
+        "lists": {
+            path: methods["get"]["summary"]
+            for path, methods in paths.items()
+            if "get" in methods and "{" not in path and path.count("/") == LIST_DEPTH
+        },
+    }
 
 
 api.add_decorator(known_parameters_only)

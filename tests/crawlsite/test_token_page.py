@@ -4,7 +4,9 @@ administrators.
 
 from __future__ import annotations
 
+import shlex
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
@@ -45,6 +47,23 @@ def test_a_token_made_on_the_page_is_shown_once_and_opens_until_it_expires_or_is
     assert opens(token)
     viewer.post(reverse("revoke-token", args=[ApiToken.objects.get().pk]))
     assert not opens(token)
+
+
+@pytest.mark.django_db
+def test_the_page_of_a_new_token_has_a_first_call_that_works():
+    made = soup(browser("viewer").post(PAGE, {"name": "nightly"}))
+
+    command = shlex.split(made.select_one("pre code").get_text())
+    assert command[:2] == ["curl", "-H"]
+    name, _, value = command[2].partition(": ")
+    answer = Client().get(urlsplit(command[3]).path, headers={name: value})
+
+    assert answer.status_code == 200
+    index = answer.json()
+    assert index["user"] == "viewer"
+    assert index["lists"]["/api/v1/crawls"].startswith("List crawls")
+    for address in (index["description"], "/api/v1/jobs"):
+        assert Client().get(address, headers={name: value}).status_code == 200
 
 
 @pytest.mark.django_db

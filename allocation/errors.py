@@ -5,15 +5,25 @@ Doors catch the root, `AllocationError`; the docstring is the message.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class AllocationError(Exception):
     """The pool cannot do this as it stands."""
 
     def __init__(self, **facts: object) -> None:
         self.facts = facts
+        super().__init__(self._told(facts))
+
+    @property
+    def at_its_field(self) -> str:
+        """The message for a place that names the resource."""
+        return self._told({name: fact for name, fact in self.facts.items() if name != "resource"})
+
+    def _told(self, facts: Mapping[str, object]) -> str:
         message = " ".join((self.__doc__ or "").split())
         tail = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
-        super().__init__(f"{message} ({tail})" if tail else message)
+        return f"{message} ({tail})" if tail else message
 
 
 class UnknownPool(AllocationError):

@@ -102,7 +102,7 @@ class LimitsForm(forms.Form):
             if self.changes():
                 self.make_change(override)
         except AllocationError as error:
-            self.refuse(str(error), error.facts.get("resource"))
+            self.refuse(error.at_its_field, error.facts.get("resource"))
             return False
         return True
 

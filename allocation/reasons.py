@@ -220,9 +220,10 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     holders = [party for i, party in enumerate(parties.rows) if i != process]
     blockers = _blockers([*holders, *parties.kept], parties.measures, short)
     parts = [
-        f"{parties.measures[j].amount(request[j])}, {_free(parties.measures[j], state.available[j])}"
-        f": {parties.measures[j].number(lack)} short"
+        f"{measure.amount(request[j])}, {_free(measure, state.available[j])}: "
+        f"{measure.number(lack)} short"
         for j, lack in short.items()
+        for measure in [parties.measures[j]]
     ]
     missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(

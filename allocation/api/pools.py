@@ -111,7 +111,7 @@ def _share(share: ShareRow) -> ShareOut:
         held=list(share.held),
         claimed=list(share.claimed),
         reserved=list(share.reserved),
-        limits=[limit for _, _, _, limit in share.cells],
+        limits=share.own_limits,
     )
 
 

@@ -158,7 +158,7 @@ def _tried(
         return _describe_change(before, changed, refusal)
     except AllocationError as error:
         misfits = before.misfits(capacity or {}) if before else ()
-        return LimitsPreview(str(error), str(error.facts.get("resource", "")), misfits)
+        return LimitsPreview(error.at_its_field, str(error.facts.get("resource", "")), misfits)
     finally:
         transaction.set_rollback(True)
 

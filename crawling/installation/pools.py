@@ -65,48 +65,45 @@ WEBHOOK_KIB_PER_SECOND = 64
 
 
 def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[NewClass]:
-    """The classes, each with the code that enforces it named by its sentence.
-
-    As many usual crawls as there are workers fit in at once, beside a DNS resolver that has half of
-    the look-ups.
+    """As many usual crawls as there are workers fit in at once, beside a DNS resolver that has half
+    of the look-ups.
     """
     look_ups = 2 * USUAL_CLAIM["dns_slots"] * workers
     return [
         NewClass(
             "worker",
             "workers",
-            "RQ workers; every shift occupies one, so a grant always finds one.",
+            "Workers that run; a crawl that fetches occupies one.",
             workers,
         ),
         NewClass(
             "fetch_slots",
             "threads",
-            "Fetches under way; a shift runs one fetch thread for each.",
+            "Fetches under way, all crawls together.",
             max(32 * cores, USUAL_CLAIM["fetch_slots"] * workers),
         ),
         NewClass(
             "bandwidth",
             "KiB/s",
-            "Download rate; a shift's fetcher keeps to its share by a token bucket. "
-            f"{WEBHOOK_KIB_PER_SECOND} KiB/s beside it are for webhooks.",
+            f"Download rate; {WEBHOOK_KIB_PER_SECOND} KB/s beside it are for webhooks.",
             LINE_KIB_PER_SECOND - WEBHOOK_KIB_PER_SECOND,
         ),
         NewClass(
             "memory",
             "MiB",
-            "Documents in hand: a share a fetch thread, and the programs that read PDF.",
+            "Documents in hand, and the programs that read PDF.",
             psutil.virtual_memory().total // MIB // 8,
         ),
         NewClass(
             "dns_slots",
             "look-ups",
-            "Name look-ups under way; the most that a shift has at a time.",
+            "Look-ups of host names under way.",
             max(16 * cores, look_ups),
         ),
         NewClass(
             "archive_writers",
             "files",
-            "Archive files open for writing; a shift opens one with its first document.",
+            "Archive files open for writing.",
             max(2 * workers, 4),
         ),
     ]

@@ -1,16 +1,23 @@
-"""How many clicks the first crawl takes, from a fresh log-in to the page that shows its result."""
+"""How many clicks a task takes, from a fresh log-in to the page that shows its result."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
+from allocation.models import Pool
 from crawling.models import AllowedNetwork, Run
+from crawlsite.administration.accounts import role_of
 from tests.crawling.conftest import do_shifts
 
+#: what Enter and Space press is no click
 COUNT = """
 addEventListener("click", (event) => {
-  if (event.isTrusted) sessionStorage.clicks = 1 + Number(sessionStorage.clicks || 0);
+  if (!event.isTrusted || !event.detail) return;
+  sessionStorage.clicks = 1 + Number(sessionStorage.clicks || 0);
 }, true);
 """
 
@@ -67,3 +74,64 @@ def test_enter_in_a_field_saves_and_allows_nothing(newcomer):
 
     expect(newcomer.get_by_role("heading", level=1)).to_have_text("Intranet")
     assert not AllowedNetwork.objects.exists()
+
+
+def test_a_word_is_found_by_one_click_and_typing_at_once(newcomer):
+    newcomer.get_by_role("link", name="Search", exact=True).click()
+    newcomer.wait_for_url("**/search/text/")
+    newcomer.keyboard.type("lighthouse")
+    newcomer.keyboard.press("Enter")
+
+    expect(newcomer.get_by_label("Words, or a phrase in quotes")).to_have_value("lighthouse")
+    expect(newcomer).to_have_url(re.compile("q=lighthouse"))
+    assert clicks(newcomer) == 1
+
+
+@pytest.mark.parametrize("place", ["/search/text/", "/search/"])
+def test_letters_go_to_the_field_that_the_page_is_for_wherever_the_focus_is(newcomer, place):
+    newcomer.goto(place)
+    newcomer.evaluate("document.activeElement.blur()")
+    newcomer.keyboard.type("gh")
+
+    expect(newcomer.locator("main input[type=search]")).to_have_value("gh")
+    expect(newcomer).to_have_url(place)
+
+
+def test_a_user_with_a_role_takes_four_clicks(newcomer):
+    newcomer.locator("header .menu summary").click()
+    newcomer.get_by_role("link", name="Users", exact=True).click()
+    newcomer.get_by_label("User name").click()
+    newcomer.keyboard.type("ada")
+    newcomer.keyboard.press("Tab")
+    newcomer.keyboard.press("Tab")
+    newcomer.keyboard.type("Viewer")
+    newcomer.get_by_role("button", name="Create user").click()
+
+    expect(newcomer.get_by_role("status")).to_contain_text("The password of ada")
+    assert role_of(User.objects.get(username="ada")) == "viewer"
+    assert clicks(newcomer) == 4
+
+
+def test_a_token_and_its_first_call_take_three_clicks(newcomer):
+    newcomer.locator("header .menu summary").click()
+    newcomer.get_by_role("link", name="Tokens", exact=True).click()
+    newcomer.wait_for_url("**/tokens/")
+    newcomer.keyboard.type("nightly")
+    newcomer.get_by_role("button", name="Create token").click()
+
+    expect(newcomer.get_by_role("group", name="A first call")).to_contain_text("curl -H")
+    assert clicks(newcomer) == 3
+
+
+def test_a_limit_is_raised_by_three_clicks(newcomer):
+    newcomer.get_by_role("link", name="Resources", exact=True).click()
+    newcomer.get_by_role("button", name="Edit capacity").click()
+    newcomer.get_by_label("Memory (MiB)").press("End")
+    newcomer.keyboard.type("0")
+    expect(newcomer.get_by_role("table", name="This would change")).to_contain_text("5,120")
+    assert Pool.objects.get().capacity[3] == 512
+    newcomer.get_by_role("button", name="Confirm the change").click()
+
+    expect(newcomer.get_by_text("Capacity of default is changed.")).to_be_visible()
+    assert Pool.objects.get().capacity[3] == 5_120
+    assert clicks(newcomer) == 3

@@ -54,12 +54,19 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(told, indent=2, default=str))
             return
         for view in views:
-            units = ", ".join(f"{one.key} {one.available}/{one.capacity}" for one in view.resources)
+            units = ", ".join(
+                f"{one.key} {one.measure.part(one.available, one.capacity)}"
+                for one in view.resources
+            )
             self.stdout.write(f"{view.name}: {units} free")
             for share in view.shares:
                 limits = (
-                    f"{one.key} {claimed}/{'no limit' if limit is None else limit}"
-                    for one, (_, claimed, _, limit) in zip(view.resources, share.cells, strict=True)
+                    f"{one.key} {one.measure.number(claimed)} of no limit"
+                    if limit is None
+                    else f"{one.key} {one.measure.part(claimed, limit)}"
+                    for one, claimed, limit in zip(
+                        view.resources, share.claimed, share.own_limits, strict=True
+                    )
                 )
                 self.stdout.write(f"  {share.name}: {', '.join(limits)} claimed")
 

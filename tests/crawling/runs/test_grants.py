@@ -157,7 +157,7 @@ def test_pools_are_made_filled_and_listed_by_command(order, pool, news, capsys):
     assert (default["name"], press["name"]) == ("default", "press")
     assert (press["resources"][1]["capacity"], press["shares"][0]["limits"][1]) == (7, 5)
     call_command("pools", "list")
-    assert "news: worker 1/no limit, fetch_slots 3/5" in capsys.readouterr().out
+    assert "news: worker 1 of no limit, fetch_slots 3 of 5" in capsys.readouterr().out
     for wrong in (["create", "x", "worker=1"], ["set", "y", "worker=1"], ["set", "press", "q"]):
         with pytest.raises(CommandError):
             call_command("pools", *wrong)

@@ -56,6 +56,23 @@ def test_a_long_run_has_few_points_which_sum_to_everything():
 
 
 @pytest.mark.django_db
+def test_urls_that_were_found_add_up():
+    run, now = Frontier().run, timezone.now().replace(second=0, microsecond=0)
+    run.started_at, run.finished_at = now - timedelta(minutes=2), now
+    run.save()
+    RunCount.objects.filter(run=run).delete()
+    for minutes, found in ((2, 500), (1, 0), (0, 7)):
+        at = now - timedelta(minutes=minutes)
+        RunCount.objects.create(run=run, process_number=0, minute=at, fetched=1, discovered=found)
+
+    page = soup(browser("viewer").get(reverse("crawling:charts", args=[run.crawl_id])))
+
+    chart = page.find("figure", attrs={"aria-label": "URLs found"})
+    assert [cell["value"] for cell in chart.select("td data")] == ["500", "500", "507"]
+    assert chart["data-unit"] == "URLs found so far"
+
+
+@pytest.mark.django_db
 def test_the_chart_of_all_is_the_same_before_and_after_minutes_are_summed_up():
     run, now = Frontier().run, timezone.now().replace(second=0, microsecond=0)
     minutes = [now - timedelta(minutes=n) for n in range(60)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -13,7 +15,6 @@ from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.installation.pools import WEBHOOK_KIB_PER_SECOND
 from crawling.models import CrawlJob
 from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
 from crawling.uses.alerts.models import Delivery, Listener
@@ -53,8 +54,6 @@ class ListenerForm(forms.Form):
     url = forms.CharField(
         label="Address",
         required=False,
-        help_text="https://… for a webhook or a chat, name@example.org for e-mail. A webhook at "
-        "a private address needs an administrator's permission, as for crawls.",
         widget=forms.TextInput(
             attrs={"inputmode": "url", "spellcheck": "false", "autocapitalize": "off"}
         ),
@@ -87,6 +86,18 @@ class ListenerForm(forms.Form):
     )
     is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mail = (
+            "E-mail: name@example.org"
+            if settings.EMAIL_HOST
+            else "E-mail (off): no mail server is set (MAIL_URL)"
+        )
+        self.fields["url"].help_text = (
+            f"Webhook or chat: https://…; at a private address it needs an administrator's "
+            f"permission, as crawls do. {mail}."
+        )
+
 
 @authenticated(needs="alerts.change_listener", methods=("GET", "HEAD", "POST"))
 def listeners(request: AuthenticatedRequest) -> HttpResponse:
@@ -98,10 +109,8 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
         request,
         "alerts/listeners.html",
         {
-            "kib_per_second": WEBHOOK_KIB_PER_SECOND,
             "listeners": Listener.objects.select_related("crawl"),
             "form": form,
-            "has_mail_server": bool(settings.EMAIL_HOST),
         },
     )
 
@@ -126,7 +135,6 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "listener": get_object_or_404(Listener, pk=pk),
         "secret": _secret(row),
         "form": form,
-        "has_mail_server": bool(settings.EMAIL_HOST),
         "deliveries": row.deliveries.all()[:SHOWN],
     }
     return render(request, "alerts/listener.html", facts)

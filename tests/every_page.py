@@ -241,7 +241,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
         "alerts": listener.pk,
         "resources": Pool.objects.earliest("pk").pk,
         "share": ensure_share(pool=Pool.objects.earliest("pk").pk, ref="team/a", name="Library").pk,
-        "users": by.pk,
+        "users": User.objects.create_user("ada", password="s3cret").pk,
         "teams": Team.objects.create(name="Library & Archive").pk,
         "number": 1,
         "inquiry_id": inquiry.pk,

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import starmap
+from typing import Protocol
 
 from django import template
 from django.utils import timezone
 from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from allocation.snapshot import ResourceRow
 from allocation.wording import UnitWords
 
 register = template.Library()
+
+
+class Measured(Protocol):
+    """A row of a resource class."""
+
+    @property
+    def measure(self) -> UnitWords: ...
 
 
 @register.filter
@@ -43,7 +50,7 @@ def moment(at: datetime) -> SafeString:
 
 @register.simple_tag
 def matrix_cells(
-    cells: Iterable[tuple[int, int, int]], resources: Iterable[ResourceRow]
+    cells: Iterable[tuple[int, int, int]], resources: Iterable[Measured]
 ) -> SafeString:
     """The cells of a process in a table of a pool: what it holds of each class, of what Max, and
     what it may still ask for. Numbers and units alone; of hundreds of cells, a template's loop
@@ -63,7 +70,7 @@ def _matrix_cell(allocation: int, maximum: int, need: int, measure: UnitWords) -
 
 
 @register.simple_tag
-def class_cells(amounts: Iterable[int | None], resources: Iterable[ResourceRow]) -> SafeString:
+def class_cells(amounts: Iterable[int | None], resources: Iterable[Measured]) -> SafeString:
     """A cell for each class with an amount of it; None: no limit."""
     return format_html_join(
         "",
@@ -76,9 +83,7 @@ def class_cells(amounts: Iterable[int | None], resources: Iterable[ResourceRow])
 
 
 @register.simple_tag
-def sequence_cells(
-    cells: Iterable[tuple[int, int]], resources: Iterable[ResourceRow]
-) -> SafeString:
+def sequence_cells(cells: Iterable[tuple[int, int]], resources: Iterable[Measured]) -> SafeString:
     """The cells of a step of a safe sequence: Need ≤ Work of each class; likewise."""
     pairs = zip(cells, resources, strict=False)
     return mark_safe("".join(_sequence_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308

@@ -134,7 +134,7 @@ def _name(parameter: Parameter) -> str:
 
 
 class Index(Schema):
-    """What there is, for a first look."""
+    """The addresses to begin with."""
 
     version: str
     user: str = Field(description="the user whose token or session was sent")

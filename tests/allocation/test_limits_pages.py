@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from uuid import uuid4
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from allocation.models import Event
-from allocation.services import NewClass, create_pool
+from allocation.services import NewClass, create_pool, register_process, request_resources
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser, soup
 
@@ -69,6 +70,21 @@ def test_a_refused_capacity_is_told_at_its_field_and_nothing_changes(pool, admin
     assert not page.find("button", attrs={"name": "confirm"})
     pool.refresh_from_db()
     assert pool.capacity == [10, 5]
+
+
+def test_a_number_of_workers_serves_no_crawl_and_a_refusal_does_not_repeat_its_field(administrator):
+    workers = create_pool(name="real", classes=[NewClass("worker", "workers", "They run.", 2)])
+    for label in ("atlas", "busy", "carta"):
+        process = register_process(pool=workers.pk, label=label, run_ref="", maximum={"worker": 1})
+        request_resources(process=process.pk, amounts={"worker": 1}, request_id=uuid4())
+
+    preview = soup(administrator.post(edit(workers), {"worker": "3", "preview": "1"}))
+    said = preview.select_one("#outcome").get_text()
+    assert "start a worker" in said
+    assert "Served at once" not in said
+
+    refused = soup(administrator.post(edit(workers), {"worker": "1", "preview": "1"}))
+    assert refused.select_one(".field .error").get_text().endswith("(capacity: 1, in use: 2)")
 
 
 def test_a_class_is_added_and_listed(pool, administrator):

@@ -8,8 +8,8 @@ import pytest
 
 from crawling.models import Page
 from tests.browser.axe import on_all_pages
+from tests.browser.design import small_targets
 from tests.browser.run.test_archive import AXE_IN_THE_FRAME
-from tests.browser.targets import small_targets
 from tests.browser.test_accessible import faults
 from tests.every_page import DATA, addresses, furnish, use_pages
 

@@ -98,6 +98,13 @@ def test_what_is_reserved_and_what_of_it_is_in_use_are_told_apart(operator, orde
     assert told["bandwidth"] == "58.6 of 97.7 MB/s reserved, 120 KB/s in use"
     assert told["memory"].endswith("reserved, 0 MB in use")
 
+    note_work(shift, [], {"memory": 300})
+    bars = soup(operator.get(HOME)).select(".bars > li")
+    (memory,) = [bar for bar in bars if bar.span.get_text() == "memory"]
+    assert "300 MB in use more than reserved, for a moment" in " ".join(
+        memory.select_one(".number").text.split()
+    )
+
 
 def test_memory_beyond_what_is_reserved_is_explained_beside_it(operator, order):  # noqa: F811
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))

@@ -11,11 +11,16 @@ from crawling.models import Run, RunTotal, TrapPattern, UrlState
 from crawling.orders.scope.filters import Rule
 from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import ONE_TEXT
+from crawling.runs.failure_causes import FailureCause, causes_without_samples
 
 #: the least number and share of a site's pages that say what others say
 LEAST_ALIKE, LEAST_SHARE = 10, 3
 #: such sites that are shown, and told at the end of a run
 MOST_SITES, MOST_TOLD = 10, 3
+#: the end of a run that no limit kept anything from
+ALL_DONE = "Every URL in scope is done."
+#: words of ours that begin the sentence of a cause, and may stand in the middle of one
+OPENING = frozenset({"A", "An", "More", "No", "Reading", "The", "Unpacking"})
 
 
 def in_vain(run: Run) -> str:
@@ -23,14 +28,25 @@ def in_vain(run: Run) -> str:
     total = RunTotal.objects.filter(run=run).first()
     if total is None or total.succeeded:
         return ""
-    became = {
-        "failed": total.failed,
-        "excluded": total.excluded,
-        "held back as traps": total.quarantined,
-    }
-    parts = [f"{count:,} {word}" for word, count in became.items() if count]
+    causes = causes_without_samples(run)
+    if causes:
+        return f"No page could be fetched: {_commonest(causes)}"
+    held = total.quarantined
     urls = f"{total.discovered:,} URL{'s' * (total.discovered != 1)}"
-    return f"Nothing was fetched with success: of {urls}, {', '.join(parts) or 'none was tried'}."
+    why = f"{held:,} of {urls} are held back as traps" if held else f"none of {urls} was tried"
+    return f"No page could be fetched: {why}."
+
+
+def _commonest(causes: list[FailureCause]) -> str:
+    """The sentence of the cause that most URLs have, in the middle of one; of several causes with
+    the share that it has.
+    """
+    first = max(causes, key=lambda cause: cause.urls)
+    word, space, rest = first.sentence.rstrip(".").partition(" ")
+    told = f"{word.lower() if word in OPENING else word}{space}{rest}"
+    if len(causes) == 1:
+        return f"{told}."
+    return f"{told} ({first.urls:,} of {sum(cause.urls for cause in causes):,} URLs)."
 
 
 def ending_of(run: Run) -> str:
@@ -66,7 +82,7 @@ def ending_of(run: Run) -> str:
     if held:
         return f"Every URL in scope is done, but for {held:,} held back as traps."
     told = map(one_text_told, sites_of_one_text(run)[:MOST_TOLD])
-    return " ".join(["Every URL in scope is done.", *told])
+    return " ".join([ALL_DONE, *told])
 
 
 def sites_of_one_text(run: Run) -> list[TrapPattern]:

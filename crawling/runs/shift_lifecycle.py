@@ -29,7 +29,7 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.endings import ending_of, in_vain
 from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.runs.takeover import rejoin
-from crawling.runs.transitions import WOUND_DOWN
+from crawling.runs.transitions import FETCHING, WOUND_DOWN
 
 STOPPED = "Stopped by an operator; its pages and its queue are kept."
 ABORTED = (
@@ -74,7 +74,7 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
         rejoin(run, process)
         write(run.pk, f"Shift began on {worker}{_which(process)}.")
         Run.objects.filter(pk=run.pk).update(
-            state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now()
+            state=RunState.RUNNING, reason=FETCHING, started_at=run.started_at or Now()
         )
     return shift
 

@@ -26,7 +26,7 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room, too_many_errors
 from crawling.runs.grants import ask_for_shifts, cancel_waiting, enroll
 from crawling.runs.shift_lifecycle import settle_run
-from crawling.runs.transitions import ACTIONS, RunAction, told_before, told_before_start
+from crawling.runs.transitions import ACTIONS, FETCHING, RunAction, told_before, told_before_start
 
 #: the columns of a run that an action changes
 MOVED = (
@@ -141,7 +141,7 @@ def _move(
             run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
             # it was about to pause, and its shift may not even have noticed
-            to, reason = RunState.RUNNING, "Fetching."
+            to, reason = RunState.RUNNING, FETCHING
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
         run.aborted_at = timezone.now() if word == "abort" else None
         run.finished_at = None

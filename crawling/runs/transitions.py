@@ -28,6 +28,8 @@ ENDING = frozenset({"stop", "abort"})
 CONFIRMED = ENDING | {"start"}
 #: the state of a run that winds down, once no shift of it is alive
 WOUND_DOWN = {RunState.PAUSING: RunState.PAUSED, RunState.STOPPING: RunState.STOPPED}
+#: the reason of a run whose shift is at work
+FETCHING = "Fetching."
 #: in these a new run may start
 AT_REST = frozenset({"draft", *ENDED_STATES})
 

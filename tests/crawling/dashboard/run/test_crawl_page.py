@@ -191,7 +191,7 @@ def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(
 
     _, text = visit(run.crawl)
 
-    assert run.reason == "Nothing was fetched with success: of 3 URLs, 2 failed, 1 excluded."
+    assert run.reason == "No page could be fetched: 404 Not Found (2 of 3 URLs)."
     seen(text, '<span class="state state-failed">failed</span>', run.reason)
     failed = client.get(reverse("crawling:crawls"), {"state": "failed"}).content.decode()
     seen(failed, "Vain", '<span class="state state-failed">failed</span>')

@@ -49,7 +49,9 @@ def _parts(run: Run) -> dict[str, str]:
     idle = () if rows.live_shifts else rows.processes
     view = run_view(run, waits=waits, processes=idle, hosts=rows.next_hosts, counts=rows.counts)
     queues = first_hosts(run, HOSTS)
-    hosts = [vars(row) for row in host_rows(run, queues)]  # fields that need no copy
+    hosts = [
+        vars(row) for row in host_rows(run, queues, is_fetching=bool(rows.live_shifts))
+    ]  # fields that need no copy
     shifts = (
         Shift.objects.filter(process__run=run)
         .order_by("-pk")

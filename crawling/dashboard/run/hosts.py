@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import shifts_of
 from crawling.frontier.waiting_names import held_at_gate
-from crawling.models import HostQueue, RobotsFile, Run
+from crawling.models import HostQueue, RobotsFile, Run, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.web.outages import Outage, holding, read_outage, read_outages
 from crawling.web.statuses import explain
@@ -111,7 +111,10 @@ def _beyond(run: Run, after: int, sort: str) -> Q:
     )
 
 
-def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
+def host_rows(
+    run: Run, queues: Sequence[HostQueue], *, is_fetching: bool | None = None
+) -> list[HostRow]:
+    """is_fetching: whether the run has a live shift, if the caller has read it already."""
     names = [queue.host.name for queue in queues]
     files = RobotsFile.objects.filter(
         origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
@@ -125,13 +128,23 @@ def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
         if run.state in WORKING_STATES
         else set()
     )
+    if is_fetching is None:
+        is_fetching = Shift.objects.filter(process__run=run, ended_at=None).exists()
+    # a run that has no shift fetches nothing, however long a host is due
+    is_resting = run.state not in ENDED_STATES and not is_fetching
     return [
-        _row(run, queue, robots.get(queue.host.name, "not asked for yet"), queue.host_id in held)
+        _row(
+            run,
+            queue,
+            robots=robots.get(queue.host.name, "not asked for yet"),
+            is_at_gate=queue.host_id in held,
+            is_resting=is_resting,
+        )
         for queue in queues
     ]
 
 
-def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
+def _row(run: Run, queue: HostQueue, *, robots: str, is_at_gate: bool, is_resting: bool) -> HostRow:
     host = queue.host
     shift = host.shift if host.shift and host.shift.ended_at is None else None
     is_due = queue.queued and run.state not in ENDED_STATES
@@ -148,7 +161,7 @@ def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
         robots=robots,
         is_at_gate=is_at_gate,
         outage=outage.sentence if outage else "",
-        is_resting=run.state not in {*WORKING_STATES, *ENDED_STATES},
+        is_resting=is_resting,
     )
 
 

@@ -201,7 +201,7 @@ class RunOverview:
     @property
     def is_working(self) -> bool:
         """The run fetches, or will as soon as a host is due; not so while it is paused or waits."""
-        return self.run is not None and self.run.state in WORKING_STATES
+        return self.view.state in WORKING_STATES
 
     @property
     def steps(self) -> list[tuple[str, int]]:
@@ -343,7 +343,7 @@ def run_page(
             run, most=CAUSES, counts=[(row.state, row.status, row.urls) for row in statuses]
         ),
         numbers=numbers_of(run),
-        hosts=host_rows(run, first_hosts(run, SOME)),
+        hosts=host_rows(run, first_hosts(run, SOME), is_fetching=bool(live)),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_before(run, lines, before=before, most=LINES),
         dealings=dealings,

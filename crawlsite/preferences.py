@@ -23,6 +23,7 @@ from crawling.base.errors import BadOrder
 from crawling.dashboard.base.requests import back, next_page
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.crawls.list_rows import HIDEABLE as CRAWL_COLUMNS
+from crawling.dashboard.crawls.list_rows import USUALLY_HIDDEN
 from crawling.dashboard.run.pages import HIDEABLE as PAGE_COLUMNS
 from crawling.orders.schedules import zones
 from crawlsite.models import Preference
@@ -39,6 +40,8 @@ DENSITIES = {"comfortable": "Comfortable", "compact": "Compact"}
 ROWS = {0: "usual", 25: "25", 50: "50", 100: "100", 200: "200"}
 #: the columns of each list that can be hidden: key and head
 COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PAGE_COLUMNS}
+#: of each such list those that are hidden until a user chooses
+HIDDEN_AT_FIRST: Mapping[str, Collection[str]] = {"crawls": USUALLY_HIDDEN}
 #: paths that use UTC and have no user
 WITHOUT = ("/api/", "/shared/", "/healthz", "/readyz", "/metrics")
 #: route of each list whose last filter and sort are kept -> its name
@@ -197,7 +200,13 @@ def page(request: AuthenticatedRequest) -> HttpResponse:
         for name, (label, choices) in FEW.items()
     ]
     columns = [
-        (name, [(key, head, key not in hidden.get(name, ())) for key, head in heads.items()])
+        (
+            name,
+            [
+                (key, head, key not in hidden.get(name, HIDDEN_AT_FIRST.get(name, ())))
+                for key, head in heads.items()
+            ],
+        )
         for name, heads in COLUMNS.items()
     ]
     here = {"few": few, "columns": columns, "zone": values["time_zone"], "zones": sorted(zones())}

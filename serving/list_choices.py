@@ -19,9 +19,13 @@ class ListChoices:
         """Rows a page of a list that usually has so many."""
         return self.rows or usual
 
-    def shown(self, name: str, columns: Iterable[str]) -> list[str]:
-        """The columns of a list that are not hidden, in their order."""
-        hidden = self.hidden.get(name, ())
+    def shown(
+        self, name: str, columns: Iterable[str], usually_hidden: Collection[str] = ()
+    ) -> list[str]:
+        """The columns of a list that are not hidden, in their order. usually_hidden: those of a
+        user who has chosen none of the list.
+        """
+        hidden = self.hidden.get(name, usually_hidden)
         return [key for key in columns if key not in hidden]
 
 

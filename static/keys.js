@@ -52,7 +52,7 @@
 
   // The link of each row of the tables in the main part: its heading's, or the first there is.
   function targets() {
-    const found = [...document.querySelectorAll("main tbody tr")].map((row) => row.querySelector("th a[href]") || row.querySelector("a[href]"));
+    const found = [...document.querySelectorAll("main tbody tr:not(.below)")].map((row) => row.querySelector("th a[href]") || row.querySelector("a[href]"));
     return found.filter((link) => link && link.offsetParent);
   }
   function move(step) {

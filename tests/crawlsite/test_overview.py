@@ -245,7 +245,7 @@ def test_an_example_says_that_it_is_one_and_another_crawl_does_not(operator, ord
         "made-up site on this machine" in operator.get(address).content.decode()
         for address in (reverse("crawling:crawl", args=[crawl.pk]) for crawl in (example, own))
     ]
-    rows = soup(operator.get(reverse("crawling:crawls"))).select("tbody tr")
+    rows = soup(operator.get(reverse("crawling:crawls"))).select("main tbody")
 
     assert told == [True, False]
     assert {row.a.get_text(): row.select_one("small.tag") is not None for row in rows} == {

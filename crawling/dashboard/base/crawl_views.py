@@ -23,6 +23,8 @@ from crawling.runs.transitions import possible
 from crawling.runs.verbs import Verb, offered
 from crawling.runs.wait_reason import NextHostQueue, WaitReason, wait_reasons
 
+NOT_STARTED = "Not started yet."
+
 
 @dataclass(frozen=True)
 class CrawlView:
@@ -188,7 +190,7 @@ def _view(
     owners: Mapping[int | None, str],
 ) -> CrawlView:
     if run is None:
-        state, reason = "draft", "Not started yet."
+        state, reason = "draft", NOT_STARTED
     else:
         state, reason = idle.get(run.pk, WaitReason(run.state, run.reason))
     return CrawlView(

@@ -8,17 +8,20 @@ from typing import NamedTuple
 from django.contrib.auth.models import User
 
 from crawling.dashboard.base.columns import ColumnHead, column
-from crawling.dashboard.base.crawl_views import CrawlView
+from crawling.dashboard.base.crawl_views import NOT_STARTED, CrawlView
 from crawling.dashboard.crawls.filter import BY_COUNTS, CrawlFilter
 from crawling.dashboard.crawls.listing import Listing
 from crawling.dashboard.run.rates import rates_now
 from crawling.installation.permissions import acted_on
 from crawling.models import CrawlJob
-from crawling.runs.transitions import possible
+from crawling.runs.endings import ALL_DONE
+from crawling.runs.transitions import FETCHING, possible
 from crawling.runs.verbs import Verb, offered
 
 #: the seeds of a crawl that its row names
 SEEDS_TOLD = 10
+#: reasons that say no more than the state beside them
+TOLD_BY_STATE = frozenset({NOT_STARTED, FETCHING, ALL_DONE})
 
 
 class CrawlListRow(NamedTuple):
@@ -35,6 +38,11 @@ class CrawlListRow(NamedTuple):
     def some_seeds(self) -> Sequence[str]:
         """The first seeds only: there may be thousands."""
         return self.view.seeds[:SEEDS_TOLD]
+
+    @property
+    def reason(self) -> str:
+        """Why it is in its state; empty where the state says it all."""
+        return "" if self.view.reason in TOLD_BY_STATE else self.view.reason
 
     @property
     def settings(self) -> str:
@@ -99,6 +107,8 @@ COLUMNS = {
     "rate": CrawlColumn("Pages/s", is_sortable=False),
     "started": CrawlColumn("Started"),
 }
+#: columns that are hidden until a user shows them
+USUALLY_HIDDEN = frozenset({"known", "excluded"})
 #: key and head of the columns that a user may hide
 HIDEABLE = {
     key: one.label for key, one in COLUMNS.items() if key not in ("name", "state", "fetched")

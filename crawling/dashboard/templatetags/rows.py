@@ -71,7 +71,7 @@ def _chart_row(point: TimeSeriesPoint, known: int, kind: str) -> str:
 def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
     """The state and the numbers of a crawl in the list, of the columns that are shown."""
     view, counts, most = row.view, row.view.counts, row.crawl.max_pages
-    name, reason = escape(view.name), escape(view.reason)
+    name = escape(view.name)
     of_most = (
         f' <small class="of">of {most:,}</small><progress value="{counts.fetched}" max="{most}"\n'
         f'aria-label="Pages of {name}"></progress>'
@@ -79,7 +79,7 @@ def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
         else ""
     )
     is_new = counts.bytes or not counts.succeeded
-    size = f"{'' if is_new else NOTHING_NEW}{filesizeformat(counts.bytes)}"
+    size = filesizeformat(counts.bytes) if is_new else UNCHANGED
     columns = {
         "known": _number(counts.discovered),
         "queued": _number(counts.queued),
@@ -90,13 +90,13 @@ def crawl_cells(row: CrawlListRow, shown: Collection[str]) -> SafeString:
     }
     cells = "\n".join(cell for key, cell in columns.items() if key in shown)
     return mark_safe(  # noqa: S308
-        f'<td class="why"><div class="line"><span class="state state-{view.state}">{view.state}'
-        f'</span> <small class="sub" title="{reason}">{reason}</small></div></td>\n'
+        f'<td class="is-state" data-crawl="{view.id}">'
+        f'<span class="state state-{view.state}">{view.state}</span></td>\n'
         f'<td class="number fetched">{counts.fetched:,}{of_most}</td>\n{cells}'
     )
 
 
-NOTHING_NEW = '<small class="of">nothing new</small> '
+UNCHANGED = '<small class="of">unchanged</small>'
 NOW, AVERAGE = "over the last minute or two", "on average over its run"
 
 

@@ -89,4 +89,4 @@ def test_a_search_without_a_find_leads_back_to_everything(crawls):
 
     expect(crawls.get_by_role("main")).to_contain_text("no such crawl")
     crawls.get_by_role("link", name="Show all crawls").click()
-    expect(crawls.locator("tbody tr")).to_have_count(3)
+    expect(crawls.locator("main tbody")).to_have_count(3)

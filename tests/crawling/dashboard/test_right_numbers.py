@@ -68,7 +68,7 @@ def test_a_run_of_confirmed_pages_says_so(make_site, crawl_to_the_end, work_off)
 
     facts = {fact.dt.get_text(): fact.dd.get_text() for fact in page.select("dl.facts > div")}
     assert facts["Not modified"] == "1"
-    assert "nothing new" in text_of(viewer, "crawling:crawls")
+    assert "unchanged" in text_of(viewer, "crawling:crawls")
 
 
 def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, db):

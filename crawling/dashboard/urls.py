@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from crawling.base.use import address_of, part, uses
 from crawling.dashboard.base.run_pages import file_route
-from crawling.dashboard.crawls import cancel_views
+from crawling.dashboard.crawls import bulk_views, cancel_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.jobs import views as job_views
 from crawling.dashboard.orders import (
@@ -39,7 +39,8 @@ urlpatterns = [
     path("inquiries/<int:inquiry_id>/cancel/", cancel_views.cancel_asked, name="cancel_inquiry"),
     path("inquiries/<int:inquiry_id>/ask-again/", cancel_views.ask_inquiry_again, name="ask-again"),
     path("schedules/", schedule_views.schedules, name="schedules"),
-    path("bulk/", crawls.bulk, name="bulk"),
+    path("bulk/", bulk_views.bulk, name="bulk"),
+    path("undo/", bulk_views.undo, name="undo"),
     path("views/", crawls.keep_view, name="views"),
     path("new/", create_views.new, name="new"),
     path("url/", blocklist_views.url, name="url"),

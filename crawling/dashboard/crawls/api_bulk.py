@@ -8,7 +8,9 @@ the list, and orders before they are crawls.
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
+from django.contrib.auth.models import User
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
@@ -22,10 +24,13 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.job_answers import InquiryOut, open_inquiry
-from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
+from crawling.dashboard.crawls.api_overview import ZIP
+from crawling.dashboard.crawls.bulk import ACTIONS, MOST, BulkAct, bulk_action, chosen, needed
+from crawling.dashboard.crawls.export import export_answer
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
-from crawling.models import Inquiry, InquiryKind, SavedView
+from crawling.dashboard.orders.api_schedules import Wish
+from crawling.models import CrawlJob, Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.previews.seed_fetches import request_test_fetch
@@ -34,7 +39,7 @@ from crawling.runs.crawls import saved_views
 from crawling.runs.crawls.creation import check_order
 from crawling.runs.crawls.scope_tests import MOST_TESTED, try_order
 from crawling.runs.seed_checks import closed_addresses
-from serving.access import AuthenticatedRequest
+from serving.access import AuthenticatedRequest, require
 from serving.schemas import Schema
 
 bulk, views, drafts = Router(), Router(), Router()
@@ -62,24 +67,79 @@ class BulkIn(Schema):
     crawls: Ids | None = None
     filter: CrawlSearchIn | None = Field(None, description="used if no ids are given")
     tags: list[Word] = Field([], max_length=20, description="for tag and untag")
+    schedule: Wish | None = Field(None, description="for schedule")
+
+
+class ChosenIn(Schema):
+    """The crawls of the ids, or all that match a filter."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"filter": {"tag": "weekly"}}]}
+    )
+    crawls: Ids | None = None
+    filter: CrawlSearchIn | None = Field(None, description="used if no ids are given")
+
+
+class BulkActOut(Schema):
+    """The body of a request that takes an action back."""
+
+    action: str
+    crawls: list[int]
+    tags: list[str]
+    schedule: dict[str, Any] | None
 
 
 class BulkDoneOut(Schema):
     chosen: int
     changed: int
     refused: list[str] = Field(description="a sentence for each crawl that was not changed")
+    undo: list[BulkActOut] = Field(description="requests to this endpoint that take it back")
 
 
 @bulk.post(
-    "", response=BulkDoneOut, summary=f"Pause, resume, stop, tag or untag at most {MOST} crawls"
+    "",
+    response=BulkDoneOut,
+    summary=f"Start, steer, schedule, tag, delete or restore at most {MOST} crawls",
 )
 @may_change
 def apply_bulk_action(
     request: AuthenticatedRequest, asked: Annotated[BulkIn, Body()]
 ) -> dict[str, Any]:
     """A filter selects only crawls that you may act on, in a state that allows the action; crawls
-    that have ended are resumed only if the filter names their state.
+    that have ended are resumed only if the filter names their state. Deleted crawls are restored by
+    ids.
     """
+    require(request.user, needed(asked.action))
+    crawls = _chosen(asked.action, asked, request.user)
+    try:
+        act = BulkAct(
+            asked.action, tags=read_tags(",".join(asked.tags)), schedule=asked.schedule or {}
+        )
+        done = bulk_action(act, crawls, by=request.user)
+    except BadTags as error:
+        raise BadOrder({"tags": str(error)}) from error
+    return {
+        "chosen": len(crawls),
+        "changed": done.changed,
+        "refused": [*done.refused.values()],
+        "undo": [{**one.as_dict(), "schedule": one.schedule or None} for one in done.undo],
+    }
+
+
+@bulk.post(
+    "/export", openapi_extra=ZIP, summary=f"Export at most {MOST} crawls with their orders as a ZIP"
+)
+@may_change
+def export_crawls(
+    request: AuthenticatedRequest, asked: Annotated[ChosenIn, Body()]
+) -> HttpResponseBase:
+    """The list as CSV and JSON Lines, and the order of each crawl as a JSON file; secrets are
+    masked.
+    """
+    return export_answer(_chosen("export", asked, request.user))
+
+
+def _chosen(action: str, asked: BulkIn | ChosenIn, by: User) -> list[CrawlJob]:
     wanted = (
         None
         if asked.crawls is not None or asked.filter is None
@@ -91,14 +151,7 @@ def apply_bulk_action(
             team=asked.filter.team,
         )
     )
-    crawls = chosen(asked.action, ids=asked.crawls or (), wanted=wanted, by=request.user)
-    try:
-        done = bulk_action(
-            asked.action, crawls, tags=read_tags(",".join(asked.tags)), by=request.user
-        )
-    except BadTags as error:
-        raise BadOrder({"tags": str(error)}) from error
-    return {"chosen": len(crawls), **done._asdict()}
+    return chosen(action, ids=asked.crawls or (), wanted=wanted, by=by)
 
 
 class ViewOut(Schema):

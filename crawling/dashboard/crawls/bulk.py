@@ -1,21 +1,27 @@
 """One action on many crawls, each by itself, so that one that has ended meanwhile keeps none of the
-others from it.
+others from it; and the acts that take it back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import Q
 
-from crawling.base.errors import CrawlError
+from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
-from crawling.installation.permissions import acted_on, refusal, within_reach
-from crawling.models import CrawlJob
+from crawling.installation.permissions import STEER, acted_on, refusal, within_reach
+from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.jobs import ENDED_STATES
+from crawling.orders.schedules import read_timing
 from crawling.orders.seeds import BadTags
+from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from crawling.runs.crawls.tags import tag_crawls
+from crawling.runs.housekeeping.deletion import delete_crawl, restore_crawl
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.verbs import VERBS
 from crawling.runs.wait_reason import waiting_runs
@@ -23,27 +29,76 @@ from crawling.runs.wait_reason import waiting_runs
 #: more at once would take minutes
 MOST = 500
 TAGGING = {"tag": "add", "untag": "remove"}
-ACTIONS = (*RUN_ACTIONS, *TAGGING)
+#: these are for drafts and crawls that have ended
+AT_REST_ONLY = frozenset({"start", "delete"})
+DELETING = "crawling.delete_crawljob"
 
 
-class BulkResult(NamedTuple):
-    changed: int
-    refused: list[str]
+@dataclass(frozen=True)
+class BulkAct:
+    """An action with what it needs beside the crawls; of a schedule its fields."""
+
+    action: str
+    crawls: Sequence[int] = ()
+    tags: Sequence[str] = ()
+    schedule: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, crawls: Sequence[int]) -> BulkAct:
+        return BulkAct(self.action, list(crawls), self.tags, self.schedule)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class BulkResult:
+    done: Sequence[int]
+    #: a sentence for each crawl that it could not be done to, by its id
+    refused: Mapping[int, str]
+    #: what takes it back; empty: nothing does
+    undo: Sequence[BulkAct] = ()
+
+    @property
+    def changed(self) -> int:
+        return len(self.done)
+
+
+def _steer(crawl: CrawlJob, act: BulkAct, by: User | None) -> None:
+    VERBS[act.action].do(crawl, by=by)
+
+
+#: what is done to each crawl, by action
+EACH: Mapping[str, Callable[[CrawlJob, BulkAct, User | None], object]] = {
+    "start": _steer,
+    **dict.fromkeys(RUN_ACTIONS, _steer),
+    "schedule": lambda crawl, act, by: set_schedule(crawl, act.schedule, by=by),
+    "unschedule": lambda crawl, act, by: remove_schedule(crawl, by=by),
+    "delete": lambda crawl, act, by: delete_crawl(crawl, by=by),
+    "restore": lambda crawl, act, by: restore_crawl(crawl.pk, by=by),
+}
+ACTIONS = (*EACH, *TAGGING)
+
+
+def needed(action: str) -> str:
+    """The permission of a role for it."""
+    return DELETING if action in ("delete", "restore") else STEER
 
 
 def chosen(
-    action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None, by: User
+    action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None, by: User | None
 ) -> list[CrawlJob]:
-    """The crawls with these ids, or all that are wanted, that the user may act on, and that can be
-    steered so.
+    """The crawls with these ids, or all that are wanted, that the user may act on, and that it can
+    be done to.
 
     Raises CrawlError for none or too many.
     """
-    found = CrawlJob.objects.filter(pk__in=ids)
+    found = (CrawlJob.all_objects if action == "restore" else CrawlJob.objects).filter(pk__in=ids)
     if wanted is not None:
         found = found_crawls(wanted, waiting_runs()).filter(within_reach(by))
         if action in RUN_ACTIONS:
             found = found.filter(last__state__in=_steered(action, wanted))
+        elif action in AT_REST_ONLY:
+            found = found.filter(Q(last=None) | Q(last__state__in=ENDED_STATES))
     crawls = list(found.select_related("created_by").order_by("-pk")[: MOST + 1])
     if not crawls:
         raise CrawlError("No crawl is chosen: tick some, or choose all found.")
@@ -60,21 +115,86 @@ def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
     return RUN_ACTIONS[action].allowed_from - (frozenset() if wanted.state in ended else ended)
 
 
-def bulk_action(
-    action: str, crawls: Sequence[CrawlJob], *, tags: Sequence[str] = (), by: User
-) -> BulkResult:
-    """Do one of ACTIONS to the crawls that the user may act on. Raises BadTags if it is about tags
-    and names none.
+def bulk_action(act: BulkAct, crawls: Sequence[CrawlJob], *, by: User | None) -> BulkResult:
+    """Do it to those of the crawls that the user may act on, as far as the role permits.
+
+    Raises BadTags if it is about tags and names none, and BadOrder for a wrong schedule.
     """
     own = acted_on(by, [crawl.pk for crawl in crawls])
-    refused = [refusal(crawl) for crawl in crawls if crawl.pk not in own]
-    if action in TAGGING:
-        if not tags:
-            raise BadTags("Name the tags, with commas between them.")
-        return BulkResult(tag_crawls(own, **{TAGGING[action]: tags}, by=by), refused)
-    for crawl in (crawl for crawl in crawls if crawl.pk in own):
+    refused = {crawl.pk: refusal(crawl) for crawl in crawls if crawl.pk not in own}
+    mine = [crawl for crawl in crawls if crawl.pk in own]
+    if act.action in TAGGING:
+        return _tag(act, mine, refused, by)
+    if act.action == "schedule":
+        check_schedule(act.schedule)
+    before = _before(act, mine)
+    done = []
+    for crawl in mine:
         try:
-            VERBS[action].do(crawl, by=by)
+            EACH[act.action](crawl, act, by)
+            done.append(crawl.pk)
         except CrawlError as error:
-            refused.append(str(error))
-    return BulkResult(len(crawls) - len(refused), refused)
+            refused[crawl.pk] = str(error)
+    return BulkResult(done, refused, _undo(before, done))
+
+
+def check_schedule(fields: Mapping[str, Any]) -> None:
+    """Raises BadOrder."""
+    timing, errors = read_timing(fields)
+    if timing is None:
+        raise BadOrder(errors)
+
+
+def _tag(
+    act: BulkAct, crawls: Sequence[CrawlJob], refused: Mapping[int, str], by: User | None
+) -> BulkResult:
+    if not act.tags:
+        raise BadTags("Name the tags, with commas between them.")
+    wanted, back = set(act.tags), {"tag": "untag", "untag": "tag"}[act.action]
+    changed: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for crawl in crawls:
+        has = set(crawl.tags)
+        if tags := tuple(sorted(wanted - has if act.action == "tag" else wanted & has)):
+            changed[tags].append(crawl.pk)
+    tag_crawls([crawl.pk for crawl in crawls], **{TAGGING[act.action]: act.tags}, by=by)
+    done = [pk for crawls_of in changed.values() for pk in crawls_of]
+    undo = [BulkAct(back, crawls_of, tags) for tags, crawls_of in changed.items()]
+    return BulkResult(done, refused, undo)
+
+
+def _before(act: BulkAct, crawls: Sequence[CrawlJob]) -> dict[int, BulkAct]:
+    """What takes the action back, of each crawl as it is now."""
+    ids = [crawl.pk for crawl in crawls]
+    if act.action == "schedule":
+        timings = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "timing"))
+        return {
+            pk: BulkAct("schedule", schedule=timings[pk])
+            if pk in timings
+            else BulkAct("unschedule")
+            for pk in ids
+        }
+    if act.action == "resume":
+        states = Run.objects.filter(crawl__in=ids, is_latest=True).values_list("crawl", "state")
+        return {pk: BulkAct("stop" if state in ENDED_STATES else "pause") for pk, state in states}
+    back = UNDONE_BY.get(act.action)
+    return dict.fromkeys(ids, BulkAct(back)) if back else {}
+
+
+#: a new run is stopped; the run before it stays as it is
+UNDONE_BY = {
+    "start": "stop",
+    "pause": "resume",
+    "stop": "resume",
+    "abort": "resume",
+    "delete": "restore",
+    "restore": "delete",
+}
+
+
+def _undo(before: Mapping[int, BulkAct], done: Sequence[int]) -> list[BulkAct]:
+    """One act for all crawls that the same takes back."""
+    alike: dict[str, tuple[BulkAct, list[int]]] = {}
+    for pk in done:
+        if pk in before:
+            alike.setdefault(repr(before[pk]), (before[pk], []))[1].append(pk)
+    return [act.of(crawls) for act, crawls in alike.values()]

@@ -16,7 +16,7 @@ from crawling.base.errors import BadOrder
 from crawling.base.use import offered
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
-from crawling.dashboard.management import cancelling, crawl_verbs, jobs
+from crawling.dashboard.management import bulk, cancelling, crawl_verbs, jobs
 from crawling.dashboard.management.command_errors import (
     page_of,
     plain_errors,
@@ -45,6 +45,8 @@ EPILOG = """examples:
   ./crawl show NAME        (or its number)
   ./crawl search apple tree --host example.org
   ./crawl log NAME --level warning --follow
+  ./crawl bulk start --tag weekly
+  ./crawl bulk export --state finished --output crawls.zip
   ./crawl add NAME https://example.org/more/
   ./crawl edit NAME --delay 2 --file changes.json
   ./crawl clone NAME --name COPY
@@ -105,6 +107,7 @@ class Command(BaseCommand):
         for name, (words, _) in crawl_verbs.COMMANDS.items():
             command = add(name, words, self._act, waits=True)
             crawl_verbs.add_arguments(name, command)
+        bulk.add_bulk_arguments(add("bulk", bulk.WORDS, self._bulk, has_crawl=False))
         add_log_arguments(add("log", "print the log of a run", self._log))
         add_seeds_arguments(add("add", "add seeds to a crawl", self._add))
         edit = add("edit", "change the order of a crawl", self._edit)
@@ -176,6 +179,9 @@ class Command(BaseCommand):
         _, act = crawl_verbs.COMMANDS[options["verb"]]
         act(crawl, options)
         self._report(crawl, options)
+
+    def _bulk(self, options: dict[str, Any]) -> None:
+        self.stdout.write(bulk.act_on_many(options))
 
     def _log(self, options: dict[str, Any]) -> None:
         show_log(options["crawl"], options, lambda line: self.stdout.write(line, ending=""))

@@ -9,12 +9,14 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 
 from crawling.base.errors import BadOrder, WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.models import CrawlJob, Run
+from crawling.dashboard.base.undo import tell
+from crawling.models import CrawlJob, DeletedKind, Run
 from crawling.orders.retention import Retention, read_retention
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.retention import set_retention
@@ -117,7 +119,8 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
         except WrongState as trouble:
             error = str(trouble)
         else:
-            messages.success(request, f"{job.name} {DELETED}")
+            address = reverse("crawling:restore-deleted", args=[DeletedKind.CRAWL, job.pk])
+            tell(request, f"{job.name} {DELETED}", address=address)
             return redirect("crawling:crawls")
     view = crawl_view(job)
     facts = {
@@ -135,7 +138,8 @@ def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpRespo
     if request.method == "POST":
         with errors_told(request, WrongState):
             remove_run(run, by=request.user)
-            messages.success(request, f"Run {number} of {run.crawl.name} {DELETED}")
+            address = reverse("crawling:restore-deleted", args=[DeletedKind.RUN, run.pk])
+            tell(request, f"Run {number} of {run.crawl.name} {DELETED}", address=address)
         return redirect("crawling:runs", pk)
     facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
     return render(request, "crawling/delete_run.html", facts)

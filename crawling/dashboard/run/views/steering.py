@@ -13,6 +13,7 @@ from allocation.errors import BadKeepTime
 from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import back, next_page
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.dashboard.base.undo import tell
 from crawling.models import CrawlJob, Team
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.teams import hand_over, may_hand_over
@@ -20,6 +21,16 @@ from crawling.runs.steering import consequence
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS, Verb, offered
 from serving.access import AuthenticatedRequest, authenticated
+
+_AT_WORK = ("queued", "waiting", "running")
+#: states in which a crawl does what was requested; beside others the message would deny them
+STATES_AFTER = {
+    "start": _AT_WORK,
+    "resume": _AT_WORK,
+    "pause": ("pausing", "paused"),
+    "stop": ("stopping", "stopped"),
+    "abort": ("stopping", "stopped"),
+}
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
@@ -32,7 +43,12 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
             return _confirm(request, job, verb, sentence)
         act.do(job, by=request.user, **_wish(act, request.POST.get("keep_minutes", "")))
         # not its state, which has changed again when the page is read
-        messages.success(request, f"{verb.capitalize()} of {job.name} requested.")
+        tell(
+            request,
+            f"{verb.capitalize()} of {job.name} requested.",
+            [{"action": "resume", "crawls": [job.pk]}] if verb == "pause" else (),
+            about=(job.pk, STATES_AFTER[verb]),
+        )
     return back(request)
 
 

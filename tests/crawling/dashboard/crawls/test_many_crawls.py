@@ -116,7 +116,7 @@ def test_all_crawls_are_counted_by_state_up_to_a_bound_and_drafts_only_below_it(
     assert exact == {"draft": CrawlCount(10), "finished": CrawlCount(5)}
     assert tabs == ["all 4+", "draft", "finished 4+"]
     assert told == {"draft": None, "finished": 4}
-    assert len(of_drafts.select("table.crawls tbody tr")) == 10
+    assert len(of_drafts.select("table.crawls tbody")) == 10
 
 
 @pytest.mark.parametrize("sort", ["-made", "name", "-fetched"])
@@ -170,7 +170,7 @@ def test_tags_are_added_to_many_found_by_and_copied_by_a_clone(operator, order):
 
     assert "1 of 1 crawls have changed their tags." in answer.content.decode()
     found = soup(operator.get(LIST, {"tag": "maps"}))
-    assert [row.th.find("a").get_text() for row in found.select("tbody tr")] == ["Atlas"]
+    assert [row.th.find("a").get_text() for row in found.select("main tbody")] == ["Atlas"]
     assert [tag.get_text() for tag in found.select("tbody .tag")] == ["maps", "weekly"]
     atlas.refresh_from_db()
     assert clone_crawl(atlas).tags == ["maps", "weekly"]
@@ -212,7 +212,7 @@ def test_ending_many_is_asked_first_and_leaves_those_that_cannot_be(operator, or
     none = soup(
         operator.post(BULK, {"action": action, "crawl": [crawls[0].pk], "next": LIST})
     ).main.get_text(" ", strip=True)
-    assert none.startswith(f"Nothing to {action} None of the 1 chosen can be")
+    assert f"Nothing to {action} None of the 1 chosen can be: 1: draft; only a crawl" in none
     assert Run.objects.filter(state="stopped").count() == 2
 
 

@@ -1,0 +1,70 @@
+"""Messages that tell what was done, with a button that takes it back.
+
+The button carries the acts, signed: nothing is kept for a message that is not answered. A message
+goes when the crawl that it is about is in a state that it does not announce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core import signing
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from crawling.base.errors import WrongState
+from crawling.models.deleted import RESTORABLE
+from serving.access import AuthenticatedRequest
+
+SALT = "undo"
+#: what is told, the address, the acts, the label
+BUTTON = '{} <button form="act" class="small" formaction="{}" name="acts" value="{}">{}</button>'
+
+
+def tell(
+    request: AuthenticatedRequest,
+    text: str,
+    acts: Sequence[dict[str, Any]] = (),
+    *,
+    label: str = "Undo",
+    address: str = "",
+    level: int = messages.SUCCESS,
+    about: tuple[int, Sequence[str]] | None = None,
+) -> None:
+    """Tell it on the next page.
+
+    acts: what the button does, as JSON; address: where it is sent, if it takes no acts; about: the
+    id of the crawl, and the states that go with the message.
+    """
+    crawl, states = about or ("", ())
+    told = format_html(
+        '<span data-about="{}" data-while="{}">{}</span>', crawl, " ".join(states), text
+    )
+    if acts or address:
+        signed = signing.dumps([request.user.pk, list(acts)], salt=SALT, compress=True)
+        told = format_html(
+            BUTTON,
+            told,
+            address or reverse("crawling:undo"),
+            signed,
+            label,
+        )
+    messages.add_message(request, level, told)
+
+
+def acts_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:
+    """The acts of a button that was pressed. Raises WrongState for one of another user, or of
+    yesterday.
+    """
+    try:
+        pk, acts = signing.loads(request.POST.get("acts", ""), salt=SALT, max_age=RESTORABLE)
+    except signing.BadSignature:
+        pk, acts = None, []
+    if pk != user.pk:
+        raise WrongState("This can be undone no more.")
+    found: list[dict[str, Any]] = acts
+    return found

@@ -6,6 +6,7 @@ from crawling.base.use import address_of, part, uses
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.crawls import bulk_views, cancel_views
 from crawling.dashboard.crawls import views as crawls
+from crawling.dashboard.crawls.schedule_many import schedule_many
 from crawling.dashboard.jobs import views as job_views
 from crawling.dashboard.orders import (
     blocklist_views,
@@ -39,6 +40,8 @@ urlpatterns = [
     path("inquiries/<int:inquiry_id>/cancel/", cancel_views.cancel_asked, name="cancel_inquiry"),
     path("inquiries/<int:inquiry_id>/ask-again/", cancel_views.ask_inquiry_again, name="ask-again"),
     path("schedules/", schedule_views.schedules, name="schedules"),
+    path("schedules/dates/", schedule_views.dates, name="schedule-dates"),
+    path("schedules/many/", schedule_many, name="schedule-many"),
     path("bulk/", bulk_views.bulk, name="bulk"),
     path("undo/", bulk_views.undo, name="undo"),
     path("views/", crawls.keep_view, name="views"),

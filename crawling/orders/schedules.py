@@ -20,11 +20,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from crawling.orders.fields import NUMBER
 from crawling.orders.order import sentence_for
+from crawling.orders.schedule_words import interval_words, read_recurrence, words_of
 
 #: later than this a start is late, and the schedule says what becomes of it: schedulers change,
 #: machines are started again
 LATE_AFTER = timedelta(minutes=5)
 CRON_FIELDS = 5
+NO_TIME = timedelta(0)
 
 
 class CatchUp(StrEnum):
@@ -104,18 +106,18 @@ class ScheduleTiming(BaseModel):
 
     @property
     def in_words(self) -> str:
-        """The schedule as a sentence without its full stop."""
-        if self.fastest_minutes is not None:
-            return (
-                f"Every {self.every_minutes:,} minutes, and while pages change more often, down to "
-                f"every {self.fastest_minutes:,}"
-            )
-        if self.every_minutes is not None:
-            return f"Every {self.every_minutes:,} minutes"
-        return (
-            f"{CronSim(self.cron, datetime(2024, 1, 1, tzinfo=UTC)).explain()} by the clock of "
-            f"{self.time_zone}"
-        )
+        """The schedule as a sentence without its full stop, with the zone that it depends on."""
+        return f"{self.repeats}, {self.time_zone} time" if self.cron else self.repeats
+
+    @property
+    def repeats(self) -> str:
+        """As `in_words`, without the zone."""
+        if self.every_minutes is None:
+            return words_of(self.cron)
+        usual = f"Every {interval_words(self.every_minutes)}"
+        if self.fastest_minutes is None:
+            return usual
+        return f"{usual}; down to every {interval_words(self.fastest_minutes)} while pages change"
 
     def after(self, now: datetime, anchor: datetime) -> Iterator[datetime]:
         """Every time later than `now`, in the schedule's zone; intervals are counted from
@@ -202,6 +204,34 @@ def settle(
     return DueStart(
         last, not is_late or timing.catch_up == CatchUp.ONCE, next(timing.after(now, anchor))
     )
+
+
+def spread(
+    timing: ScheduleTiming, count: int, minutes: int
+) -> list[tuple[ScheduleTiming, timedelta]]:
+    """The schedule for each of so many crawls, whose starts divide so many minutes among them, and
+    by how much the first interval is longer.
+
+    Raises ValueError with a sentence if a cron line cannot be moved so far.
+    """
+    steps = [minutes * place // count for place in range(count)]
+    if timing.every_minutes is not None:
+        return [(timing, _interval(step)) for step in steps]
+    recurrence = read_recurrence(timing.cron)
+    if recurrence is None and minutes:
+        raise ValueError("only days, weeks, months and intervals can be spread over time")
+    lines = [recurrence.later(step) if recurrence else None for step in steps]
+    if minutes and None in lines:
+        raise ValueError(
+            f"{minutes:,} minutes from this time go past midnight; choose an earlier time"
+        )
+    return [
+        (
+            timing.model_copy(update={"cron": line.cron if line and minutes else timing.cron}),
+            NO_TIME,
+        )
+        for line in lines
+    ]
 
 
 def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[str, str]]:

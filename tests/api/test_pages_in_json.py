@@ -47,6 +47,8 @@ SHOWN = {
     "crawls/test-fetch/<int:inquiry_id>/": "get_test_fetch",
     "crawls/page-cache/": "get_page_cache",
     "crawls/schedules/": "list_schedules",
+    "crawls/schedules/dates/": "get_crawl_schedule",
+    "crawls/schedules/many/": "list_schedules",
     "crawls/templates/": "list_templates",
     "crawls/url/": "get_url_history",
     "crawls/blocklist/": "list_blocklist_entries",

@@ -16,7 +16,7 @@ def test_a_program_sets_reads_and_removes_a_schedule(operator, order):
     status, made = operator("PUT", path, {"cron": "30 2 * * *", "time_zone": "Europe/Berlin"})
     assert (status, made["in_words"], len(made["next_starts"])) == (
         200,
-        "At 02:30 every day by the clock of Europe/Berlin",
+        "Every day at 02:30, Europe/Berlin time",
         5,
     )
     assert operator.get(path) == made
@@ -24,3 +24,25 @@ def test_a_program_sets_reads_and_removes_a_schedule(operator, order):
     assert operator("PUT", path, {"every_minutes": 60, "is_on": False})[1]["next_starts"] == []
     assert operator("DELETE", path)[0] == 204
     assert operator("GET", path)[0] == 404
+
+
+def test_a_program_schedules_many_crawls_and_removes_their_schedules(operator, order):
+    crawls = [create_crawl(order(f"{SEED}{name}", name=f"crawl {name}")).pk for name in "ab"]
+    wanted = {"cron": "0 3 * * 1", "time_zone": "Europe/Berlin"}
+
+    status, done = operator(
+        "PUT", "bulk-schedules", {"crawls": crawls, "schedule": wanted, "over_minutes": 30}
+    )
+    assert (status, done) == (200, {"chosen": 2, "changed": 2, "refused": []})
+    rows = operator.get("schedules")["items"]
+    assert {row["in_words"] for row in rows} == {
+        "Every week on Monday at 03:00, Europe/Berlin time",
+        "Every week on Monday at 03:15, Europe/Berlin time",
+    }
+
+    wrong = {"crawls": crawls, "schedule": {"cron": "0 3 * *"}}
+    assert operator("PUT", "bulk-schedules", wrong)[0] == 422
+    assert len(operator.get("schedules")["items"]) == 2
+
+    assert operator("PUT", "bulk-schedules", {"crawls": crawls, "schedule": None})[0] == 200
+    assert operator.get("schedules")["items"] == []

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
 from crawling.models import CrawlJob, Schedule, ScheduledStart
-from crawling.orders.schedules import read_timing
+from crawling.orders.schedules import ScheduleTiming, read_timing
 from serving.listing.columns import Column
 from serving.paging import cut
 
 UPCOMING, STARTS = 5, 20
+#: next starts that a form shows
+PREVIEWED = 3
+
+
+@dataclass(frozen=True)
+class NextStarts:
+    #: in which the times are; the account's where a schedule depends on none
+    zone: str
+    #: the account's; empty: its clock shows the same
+    own_zone: str
+    #: in the one zone and in the other
+    times: Sequence[tuple[datetime, datetime]]
+
+    @classmethod
+    def of(cls, timing: ScheduleTiming, times: Sequence[datetime]) -> NextStarts:
+        own = timezone.get_current_timezone()
+        zone = ZoneInfo(timing.time_zone) if timing.cron else own
+        pairs = [(time.astimezone(zone), time.astimezone(own)) for time in times]
+        is_same = all(there.utcoffset() == here.utcoffset() for there, here in pairs)
+        return cls(str(zone), "" if is_same else str(own), pairs)
 
 
 @dataclass(frozen=True)
@@ -28,6 +49,7 @@ class Plan:
     starts: Sequence[ScheduledStart]
     #: the interval now, of one that follows changes
     pace_minutes: int | None
+    shown: NextStarts | None
 
 
 def plan_of(crawl: CrawlJob) -> Plan | None:
@@ -45,7 +67,30 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
         upcoming = [schedule.next_at]  # what follows depends on what that run finds
     starts = list(schedule.starts.select_related("run")[:STARTS])
     words = timing.in_words if timing else "Unreadable"
-    return Plan(schedule.timing, words, upcoming, starts, schedule.pace_minutes)
+    shown = NextStarts.of(timing, upcoming) if timing else None
+    return Plan(schedule.timing, words, upcoming, starts, schedule.pace_minutes, shown)
+
+
+def schedule_texts(crawls: Collection[int]) -> dict[int, str]:
+    """The schedules of the crawls with these ids in words; one without a schedule is left out."""
+    rows = Schedule.objects.filter(crawl__in=crawls).values_list("crawl", "timing")
+    return {crawl: schedule_text(timing) for crawl, timing in rows}
+
+
+def schedule_text(stored: Mapping[str, Any]) -> str:
+    timing, _ = read_timing(stored)
+    if timing is None:
+        return "Unreadable"
+    return timing.in_words if timing.is_on else f"{timing.in_words} (disabled)"
+
+
+def previewed(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, NextStarts | None]:
+    """A schedule that is not saved, with its next starts if it were; None where it is wrong."""
+    timing, _ = read_timing(fields)
+    if timing is None:
+        return None, None
+    now = timezone.now()
+    return timing, NextStarts.of(timing, timing.upcoming(now, now, PREVIEWED))
 
 
 @dataclass(frozen=True)

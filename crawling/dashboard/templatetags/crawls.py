@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django import template
@@ -86,6 +87,12 @@ def seconds(span: float) -> str:
     if span == 0 or span >= 1:
         return f"{round(span, 2):g} s"
     return f"{1000 * span:.0f} ms" if span >= 0.001 else "< 1 ms"
+
+
+@register.filter
+def moment(at: datetime) -> str:
+    """A time by the clock of its own zone, to the minute, with the day of the week."""
+    return f"{at:%a %Y-%m-%d %H:%M}"
 
 
 @register.filter

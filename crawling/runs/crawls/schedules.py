@@ -6,7 +6,7 @@ Writing a schedule locks the crawl's row, as starting and deleting do.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,15 @@ from crawling.base.errors import BadOrder, TooManyWait, WrongState
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, DeletedKind, Level, Run, Schedule, ScheduledStart
 from crawling.models.jobs import ENDED_STATES
-from crawling.orders.schedules import DueStart, next_pace, read_timing, settle
+from crawling.orders.schedules import (
+    NO_TIME,
+    DueStart,
+    ScheduleTiming,
+    next_pace,
+    read_timing,
+    settle,
+    spread,
+)
 from crawling.runs.crawls.deleted_items import keep_deleted
 from crawling.runs.grants import ask_for_shifts, enroll
 from crawling.runs.start import new_run
@@ -29,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 #: settled times that are kept for each schedule
 KEPT = 100
+#: minutes over which the starts of many crawls may be spread
+LONGEST_SPREAD = 1439
 
 
 def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> Schedule:
@@ -38,15 +48,56 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
 
     An interval is counted from now, unless it stays as it was.
     """
+    return _set(crawl, _checked(fields), NO_TIME, by)
+
+
+def set_schedules(
+    crawls: Sequence[CrawlJob],
+    fields: Mapping[str, Any],
+    *,
+    over_minutes: int = 0,
+    by: User | None = None,
+) -> None:
+    """Set one schedule for many crawls, whose starts divide `over_minutes` among them in their
+    order.
+
+    Raises BadOrder as `set_schedule` does; then no schedule has changed.
+    """
+    if not 0 <= over_minutes <= LONGEST_SPREAD:
+        raise BadOrder({"over_minutes": f"must be 0 to {LONGEST_SPREAD}"})
+    try:
+        timings = spread(_checked(fields), len(crawls), over_minutes)
+    except ValueError as error:
+        raise BadOrder({"over_minutes": str(error)}) from error
+    with transaction.atomic():
+        # in the order in which others lock them
+        for crawl, (timing, delay) in sorted(zip(crawls, timings, strict=True), key=_first_pk):
+            _set(crawl, timing, delay, by)
+
+
+def _first_pk(pair: tuple[CrawlJob, object]) -> int:
+    return pair[0].pk
+
+
+def _checked(fields: Mapping[str, Any]) -> ScheduleTiming:
     timing, errors = read_timing(fields)
     if timing is None:
         raise BadOrder(errors)
+    return timing
+
+
+def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | None) -> Schedule:
+    """delay: by how much the first interval is longer."""
     now = timezone.now()
     with transaction.atomic():
         CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
         before = Schedule.objects.filter(crawl=crawl).first()
-        stays = before is not None and before.timing["every_minutes"] == timing.every_minutes
-        anchor = before.anchor_at if before and stays else now
+        stays = (
+            before is not None
+            and not delay
+            and before.timing["every_minutes"] == timing.every_minutes
+        )
+        anchor = before.anchor_at if before and stays else now + delay
         next_at = next(timing.after(now, anchor)) if timing.is_on else None
         values = {
             "timing": timing.model_dump(mode="json"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from crawling.orders.schedules import CatchUp, ScheduleTiming, read_timing, settle
+from crawling.orders.schedule_words import LAST_DAY, Recurrence, Repeat, read_recurrence
+from crawling.orders.schedules import CatchUp, ScheduleTiming, read_timing, settle, spread
 
 EVERY_NIGHT = ScheduleTiming(cron="30 2 * * *", time_zone="Europe/Berlin")
 
@@ -114,6 +115,82 @@ def test_what_is_wrong_with_a_schedule_is_said_at_its_field(fields, field, sente
     assert sentence in errors[field]
 
 
-def test_a_schedule_is_told_in_words():
-    assert EVERY_NIGHT.in_words == "At 02:30 every day by the clock of Europe/Berlin"
-    assert ScheduleTiming(every_minutes=90).in_words == "Every 90 minutes"
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("30 2 * * *", "Every day at 02:30"),
+        ("30 2 * * 0-6", "Every day at 02:30"),
+        ("0 3 * * 1", "Every week on Monday at 03:00"),
+        ("0 3 * * 7", "Every week on Sunday at 03:00"),
+        ("0 3 * * sat,0,1", "Every week on Monday, Saturday and Sunday at 03:00"),
+        ("30 2 * * 1-5", "Every week on Monday to Friday at 02:30"),
+        ("5 14 1 * *", "Every month on the 1st at 14:05"),
+        ("5 14 23 * *", "Every month on the 23rd at 14:05"),
+        ("5 14 12 * *", "Every month on the 12th at 14:05"),
+        ("0 0 L * *", "Every month on the last day at 00:00"),
+        # these say more than a day and a time; cronsim has words for them
+        ("*/5 * * * *", "Every fifth minute of every hour"),
+        ("0 3 * 1 *", "At 03:00 every day in January"),
+        ("0 3 * * MON#1", "At 03:00 on the first Monday of the month"),
+        ("0 3 1 * 1", "At 03:00 on the first day of month and on Monday"),
+    ],
+)
+def test_a_cron_line_is_told_in_words(line, words):
+    timing = ScheduleTiming(cron=line, time_zone="Europe/Berlin")
+
+    assert timing.in_words == f"{words}, Europe/Berlin time"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"every_minutes": 90}, "Every 90 minutes"),
+        ({"every_minutes": 60}, "Every hour"),
+        ({"every_minutes": 1440}, "Every 24 hours"),
+        (
+            {"every_minutes": 1440, "fastest_minutes": 60},
+            "Every 24 hours; down to every hour while pages change",
+        ),
+    ],
+)
+def test_an_interval_is_told_in_words(fields, words):
+    assert ScheduleTiming(**fields).in_words == words
+
+
+@pytest.mark.parametrize("weekdays", [(1,), (3, 7), (1, 2, 3, 4, 5), (6, 7)])
+@pytest.mark.parametrize("at", [time(0, 0), time(2, 30), time(23, 59)])
+def test_words_come_back_as_they_went_into_cron(weekdays, at):
+    for recurrence in (
+        Recurrence(Repeat.DAY, at),
+        Recurrence(Repeat.WEEK, at, weekdays),
+        *(Recurrence(Repeat.MONTH, at, day=day) for day in ("1", "29", "31", LAST_DAY)),
+    ):
+        timing = ScheduleTiming(cron=recurrence.cron)
+
+        assert read_recurrence(timing.cron) == recurrence
+        start = timing.upcoming(utc("2026-01-01T00:00"), utc("2026-01-01T00:00"), 1)[0]
+        assert start.time() == at
+        if recurrence.repeat is Repeat.WEEK:
+            assert start.isoweekday() in weekdays
+
+
+def test_starts_of_many_crawls_divide_the_time_among_them():
+    weekly = ScheduleTiming(cron="0 3 * * 1", time_zone="Europe/Berlin")
+    lines = [timing.cron for timing, _ in spread(weekly, 4, 60)]
+    assert lines == ["0 3 * * 1", "15 3 * * 1", "30 3 * * 1", "45 3 * * 1"]
+
+    delays = [delay for _, delay in spread(ScheduleTiming(every_minutes=60), 3, 30)]
+    assert delays == [timedelta(minutes=minutes) for minutes in (0, 10, 20)]
+
+    # of one time nothing is asked
+    odd = ScheduleTiming(cron="*/7 * * * *")
+    assert [timing for timing, _ in spread(odd, 2, 0)] == [odd, odd]
+
+
+@pytest.mark.parametrize(
+    ("cron", "sentence"),
+    [("30 23 * * *", "go past midnight"), ("*/7 * * * *", "only days, weeks, months")],
+)
+def test_starts_that_cannot_be_spread_are_refused(cron, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        spread(ScheduleTiming(cron=cron), 20, 120)

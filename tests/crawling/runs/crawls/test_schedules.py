@@ -13,7 +13,12 @@ from django.utils import timezone
 from allocation.models import Process
 from crawling.models import Run, Schedule, ScheduledStart
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.crawls.schedules import set_schedule, start_due, start_scheduled
+from crawling.runs.crawls.schedules import (
+    set_schedule,
+    set_schedules,
+    start_due,
+    start_scheduled,
+)
 from crawling.runs.steering import stop
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
 from tests.crawling.pages import browser, soup
@@ -110,24 +115,133 @@ def test_a_schedule_that_is_no_longer_right_is_switched_off_and_says_so(crawl):
 
 def test_an_operator_sets_looks_at_and_removes_a_schedule_in_the_browser(crawl):
     operator, page = browser("operator"), reverse("crawling:schedule", args=[crawl.pk])
-    wrong = soup(operator.post(page, {"cron": "0 3 * *", "time_zone": "Mars", "is_on": "on"}))
-    assert [error.get_text().partition(" ")[0] for error in wrong.select(".field .error")] == [
-        "Needs",
-        "Is",
-    ]
+    wrong = {"repeat": "cron", "cron": "0 3 * *", "time_zone": "Mars", "is_on": "on"}
+    told = soup(operator.post(page, wrong)).select(".field .error")
+    assert {error.get_text().partition(" ")[0] for error in told} == {"Needs", "Is"}
 
-    operator.post(
-        page,
-        {"cron": "30 2 * * *", "time_zone": "Europe/Berlin", "catch_up": "skip", "is_on": "on"},
-    )
+    weekly = {"repeat": "week", "weekdays": ["1", "4"], "at": "02:30", "is_on": "on"}
+    operator.post(page, {**weekly, "time_zone": "Europe/Berlin", "catch_up": "skip"})
+    assert Schedule.objects.get().timing["cron"] == "30 2 * * 1,4"
     shown = soup(operator.get(page))
-    assert "At 02:30 every day by the clock of Europe/Berlin" in shown.get_text()
-    assert len(shown.select("main li time")) == 5
+    assert "Every week on Monday and Thursday at 02:30, Europe/Berlin time" in shown.get_text()
+    assert len(shown.select("main p ~ .dates time")) == 5
+    assert [box["value"] for box in shown.select("[name=weekdays][checked]")] == ["1", "4"]
     settings = soup(operator.get(reverse("crawling:settings", args=[crawl.pk])))
     assert settings.find("a", string="Schedule")["href"] == page
 
-    operator.post(page, {"remove": "1"})
+    operator.post(page, {"repeat": "", "is_on": "on"})
     assert not Schedule.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("answers", "cron"),
+    [
+        ({"repeat": "day", "at": "03:00"}, "0 3 * * *"),
+        ({"repeat": "month", "at": "23:59", "day": "31"}, "59 23 31 * *"),
+        ({"repeat": "month", "at": "04:05", "day": "L"}, "5 4 L * *"),
+        ({"repeat": "cron", "cron": "*/10 * * * *"}, "*/10 * * * *"),
+    ],
+)
+def test_a_schedule_in_words_is_a_cron_line_and_comes_back_as_it_was_chosen(crawl, answers, cron):
+    operator, page = browser("operator"), reverse("crawling:schedule", args=[crawl.pk])
+
+    operator.post(page, {**answers, "time_zone": "UTC", "is_on": "on"})
+
+    assert Schedule.objects.get().timing["cron"] == cron
+    form = soup(operator.get(page)).select_one("form.order")
+    assert form.select_one("[name=repeat][checked]")["value"] == answers["repeat"]
+    for name in answers.keys() & {"at", "cron"}:
+        assert form.select_one(f"[name={name}]")["value"] == answers[name]
+    if "day" in answers:
+        assert form.select_one("[name=day] [selected]")["value"] == answers["day"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "field", "sentence"),
+    [
+        ({"repeat": "week", "at": "03:00"}, "weekdays", "Choose one day or more."),
+        ({"repeat": "day", "at": ""}, "at", "Choose a time of the day."),
+        ({"repeat": "day", "at": "25:00"}, "at", "Must be a time of the day, like 03:00."),
+        ({"repeat": "interval", "every_minutes": "1"}, "every_minutes", "Must be 5 or more"),
+    ],
+)
+def test_a_schedule_in_words_that_lacks_something_says_what(crawl, answers, field, sentence):
+    page = reverse("crawling:schedule", args=[crawl.pk])
+
+    told = soup(browser("operator").post(page, {**answers, "is_on": "on"}))
+
+    assert told.select_one(f"#id_{field}_error").get_text() == sentence
+    assert not Schedule.objects.exists()
+
+
+def test_the_next_three_dates_are_told_before_a_schedule_is_saved(crawl):
+    operator, page = browser("operator"), reverse("crawling:schedule", args=[crawl.pk])
+    answers = {"repeat": "month", "at": "03:00", "day": "1", "time_zone": "Asia/Tokyo"}
+
+    typed = soup(operator.get(reverse("crawling:schedule-dates"), answers))
+    checked = soup(operator.post(page, {**answers, "is_on": "on", "check": "1"}))
+
+    for told in (typed, checked.select_one(".next-starts")):
+        assert told.find("strong").get_text() == "Every month on the 1st at 03:00."
+        heads = [head.get_text() for head in told.select("th")]
+        assert heads == ["Next starts, Asia/Tokyo", "UTC"]
+        assert len(told.select("time")) == 3
+        assert {one.get_text().rpartition(" ")[2] for one in told.select("time")} == {"03:00"}
+        assert {row.select("td")[1].get_text()[-5:] for row in told.select("tbody tr")} == {"18:00"}
+    assert not Schedule.objects.exists()
+
+
+def test_schedules_of_many_crawls_are_set_changed_and_removed_at_once(order):
+    made = [create_crawl(order(f"http://127.0.0.1:8900/{n}", name=f"crawl {n}")) for n in "abcd"]
+    operator, page = browser("operator"), reverse("crawling:schedule-many")
+    ids = [crawl.pk for crawl in made]
+    asked = soup(operator.get(page, {"crawl": ids[:2]}))
+    assert [box["value"] for box in asked.select("[name=crawl][checked]")] == [
+        str(pk) for pk in sorted(ids[:2], reverse=True)
+    ]
+    # a button beside a list posts the same names
+    assert len(soup(operator.post(page, {"crawl": ids})).select("[name=crawl][checked]")) == 4
+
+    weekly = {"repeat": "week", "weekdays": "1", "at": "03:00", "time_zone": "UTC", "is_on": "on"}
+    answer = operator.post(page, {**weekly, "crawl": ids, "over_minutes": "60", "save": "1"})
+    assert answer["Location"] == reverse("crawling:schedules")
+    lines = {schedule.timing["cron"] for schedule in Schedule.objects.all()}
+    assert lines == {"0 3 * * 1", "15 3 * * 1", "30 3 * * 1", "45 3 * * 1"}
+
+    late = {**weekly, "at": "23:30", "crawl": ids, "over_minutes": "60", "save": "1"}
+    assert "past midnight" in soup(operator.post(page, late)).select_one(".error").get_text()
+    assert {schedule.timing["cron"] for schedule in Schedule.objects.all()} == lines
+
+    operator.post(page, {"repeat": "", "crawl": ids[:3], "is_on": "on", "save": "1"})
+    assert [schedule.crawl for schedule in Schedule.objects.all()] == [made[3]]
+
+
+def test_all_crawls_without_a_schedule_get_one_from_the_page_of_schedules(order):
+    made = [create_crawl(order(f"http://127.0.0.1:8900/{n}", name=f"crawl {n}")) for n in "abc"]
+    set_schedule(made[0], {"every_minutes": 60})
+    operator = browser("operator")
+    add = soup(operator.get(reverse("crawling:schedules"))).select_one("main .head a")["href"]
+    offered = soup(operator.get(add))
+    assert {box.parent.get_text(strip=True) for box in offered.select("[name=crawl]")} == {
+        "crawl b",
+        "crawl c",
+    }
+
+    none = {"repeat": "day", "at": "03:00", "is_on": "on", "save": "1"}
+    assert "Choose one crawl" in soup(operator.post(add, none)).select_one(".error").get_text()
+    operator.post(add, {**none, "unscheduled": "1", "over_minutes": "0"})
+
+    lines = {schedule.crawl.name: schedule.timing["cron"] for schedule in Schedule.objects.all()}
+    assert lines == {"crawl a": "", "crawl b": "0 3 * * *", "crawl c": "0 3 * * *"}
+
+
+def test_first_intervals_of_many_crawls_begin_one_after_the_other(order):
+    made = [create_crawl(order(f"http://127.0.0.1:8900/{n}", name=f"crawl {n}")) for n in "ab"]
+
+    set_schedules(made, {"every_minutes": 60}, over_minutes=20)
+
+    first, second = (Schedule.objects.get(crawl=crawl).next_at for crawl in made)
+    assert timedelta(minutes=9) < second - first < timedelta(minutes=11)
 
 
 def test_a_stopped_crawl_with_a_schedule_can_be_deleted(crawl):

@@ -1,0 +1,117 @@
+"""Schedules in words: every day, week or month at a time of the day, as a cron line and back.
+
+Of a cron line that says no such thing, `cronsim` has the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from enum import StrEnum
+from itertools import groupby
+
+from cronsim import CronSim
+
+from allocation.wording import listed
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+#: cron's last day of a month
+LAST_DAY = "L"
+#: what `cronsim` has for it
+_LAST = -1000
+#: an instant at which a line is read; it shifts nothing of what is read
+_ANY_TIME = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+class Repeat(StrEnum):
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """A schedule that words can say."""
+
+    repeat: Repeat
+    at: time
+    #: of a week: 1 is Monday, 7 is Sunday; in order
+    weekdays: tuple[int, ...] = ()
+    #: of a month: 1 to 31, or LAST_DAY
+    day: str = ""
+
+    @property
+    def cron(self) -> str:
+        day = self.day if self.repeat is Repeat.MONTH else "*"
+        # cron's Sunday is 0
+        named = ",".join(str(number % 7) for number in self.weekdays)
+        weekdays = named if self.repeat is Repeat.WEEK else "*"
+        return f"{self.at.minute} {self.at.hour} {day} * {weekdays}"
+
+    @property
+    def in_words(self) -> str:
+        return f"Every {self.repeat}{self._days} at {self.at:%H:%M}"
+
+    @property
+    def _days(self) -> str:
+        if self.repeat is Repeat.WEEK:
+            return f" on {listed(_spans(self.weekdays))}"
+        if self.repeat is Repeat.MONTH:
+            return f" on the {'last day' if self.day == LAST_DAY else ordinal(int(self.day))}"
+        return ""
+
+    def later(self, minutes: int) -> Recurrence | None:
+        """The same days, so many minutes later; None: that is after midnight."""
+        moved = datetime.combine(_ANY_TIME.date(), self.at) + timedelta(minutes=minutes)
+        if moved.date() != _ANY_TIME.date():
+            return None
+        return Recurrence(self.repeat, moved.time(), self.weekdays, self.day)
+
+
+def read_recurrence(line: str) -> Recurrence | None:
+    """What a valid cron line says in words; None: they cannot say it."""
+    read = CronSim(line, _ANY_TIME)
+    minutes, hours, days, weekdays = read.minutes, read.hours, read.days, read.weekdays
+    if len(minutes) != 1 or len(hours) != 1 or len(read.months) != 12:
+        return None
+    at = time(*hours, *minutes)
+    is_any_day = len(days) == 31
+    named = {day or 7 for day in weekdays if isinstance(day, int)}
+    if is_any_day and len(named) == 7:
+        return Recurrence(Repeat.DAY, at)
+    if is_any_day and not any(isinstance(day, tuple) for day in weekdays):
+        return Recurrence(Repeat.WEEK, at, tuple(sorted(named)))
+    if len(named) == 7 and len(days) == 1:
+        (day,) = days
+        return Recurrence(Repeat.MONTH, at, day=LAST_DAY if day == _LAST else str(day))
+    return None
+
+
+def words_of(line: str) -> str:
+    """A valid cron line as a sentence without its full stop."""
+    recurrence = read_recurrence(line)
+    return recurrence.in_words if recurrence else str(CronSim(line, _ANY_TIME).explain())
+
+
+def interval_words(minutes: int) -> str:
+    """`24 hours` rather than a day: a day may have 23 or 25 hours."""
+    if minutes % 60:
+        return f"{minutes:,} minutes"
+    hours = minutes // 60
+    return "hour" if hours == 1 else f"{hours:,} hours"
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `22nd`, `13th`."""
+    is_teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _spans(weekdays: Sequence[int]) -> list[str]:
+    """The days by name; three and more that follow each other as one span."""
+    names: list[str] = []
+    for _, group in groupby(enumerate(weekdays), key=lambda pair: pair[1] - pair[0]):
+        run = [WEEKDAYS[number - 1] for _, number in group]
+        names += run if len(run) < 3 else [f"{run[0]} to {run[-1]}"]
+    return names

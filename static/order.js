@@ -37,7 +37,7 @@
     if (closed && found.closed !== undefined && closed.innerHTML.trim() !== found.closed) closed.innerHTML = found.closed; // our own template
     if (found.is_resolving) timer = setTimeout(check, NAMES_MS); // what names of seeds resolve to is told then
     else trySeeds(found);
-    document.getElementById("estimate").replaceChildren(...found.estimate.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    document.getElementById("estimate").innerHTML = found.estimate; // our own template
   }
 
   // Once we have said who we are, seeds that are fit to be fetched are tried as soon as they are typed.

@@ -78,6 +78,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/inquiries/<int:inquiry_id>/ask-again/": {"POST": VIEWER},
     "crawls/views/": {"POST": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
+    "crawls/new/for/": {"POST": OPERATOR},
     "crawls/new/allow/": {"POST": ADMINISTRATOR},
     "crawls/test-fetch/": {"POST": OPERATOR},
     "crawls/test-fetch/<int:inquiry_id>/": {"GET": OPERATOR},

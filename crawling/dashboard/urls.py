@@ -14,6 +14,7 @@ from crawling.dashboard.orders import (
     schedule_views,
     scope_views,
     seed_views,
+    template_views,
 )
 from crawling.dashboard.pages import duplicates, stored_view
 from crawling.dashboard.pages import page_cache as page_cache_views
@@ -49,6 +50,7 @@ urlpatterns = [
     path("url/", blocklist_views.url, name="url"),
     path("blocklist/", blocklist_views.blocklist, name="blocklist"),
     path("blocklist/<int:number>/remove/", blocklist_views.remove, name="blocklist-remove"),
+    path("new/for/", create_views.choose_purpose, name="new-for"),
     path("new/allow/", create_views.allow_address, name="allow-address"),
     path("check/", create_views.check, name="check"),
     path("deleted/", crawls.deleted, name="deleted"),
@@ -87,9 +89,9 @@ urlpatterns = [
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
     path("<int:pk>/revert/", scope_views.revert, name="revert"),
-    path("<int:pk>/template/", create_views.keep_template, name="template"),
-    path("templates/", create_views.templates, name="templates"),
-    path("templates/<int:pk>/remove/", create_views.delete_template, name="template-remove"),
+    path("<int:pk>/template/", template_views.keep_template, name="template"),
+    path("templates/", template_views.templates, name="templates"),
+    path("templates/<int:pk>/remove/", template_views.delete_template, name="template-remove"),
     path("<int:pk>/robots/", scope_views.robots, name="robots"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/not-fetched/", pages.show_not_fetched, name="not-fetched"),

@@ -40,6 +40,13 @@ class CrawlJob(models.Model):
     name = models.CharField(max_length=100)
     seeds = ArrayField(models.TextField())
     scope = models.CharField(max_length=20, default="host")
+    purpose = models.CharField(
+        max_length=10,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="what it is for: `crawling.orders.purposes`",
+    )
     visit_order = models.CharField(max_length=20, default="breadth_first")
     max_pages = models.PositiveIntegerField(null=True)
     max_depth = models.PositiveIntegerField(null=True)

@@ -1,7 +1,8 @@
-"""An estimate of an order in sentences, before anything is fetched: requests per host, and time."""
+"""An estimate of an order before anything is fetched: requests per host, and time."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, floor
 
 from crawling.orders.order import CrawlOrder
@@ -11,8 +12,42 @@ from crawling.web.addresses import read_address
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    label: str
+    value: str
+    #: what it counts, or why there is none
+    note: str
+
+
+def figures(order: CrawlOrder) -> list[Figure]:
+    """The two of an estimate that follow from the order alone."""
+    return [_requests(order), _duration(order)]
+
+
+def _requests(order: CrawlOrder) -> Figure:
+    minute, _ = (_most(span, order.delay_seconds, limit) for span, limit in _budgets(order))
+    if minute is None:
+        return Figure("Requests per minute", "–", "no delay: as fast as a host answers")
+    return Figure("Requests per minute", f"{minute:,}", "per host, at most")
+
+
+def _duration(order: CrawlOrder) -> Figure:
+    hosts = len({read_address(seed).host_key for seed in order.seeds})
+    each = _pages_of_a_host(order, hosts)
+    if each is None:
+        return Figure("Minimum duration", "–", "no page limit")
+    if not order.delay_seconds:
+        return Figure("Minimum duration", "–", "no delay")
+    known = f"{hosts:,} host{'s' * (hosts != 1)}"
+    note = f"{each:,} pages on {'each of ' if hosts > 1 else ''}{known}"
+    return Figure("Minimum duration", _long(each * order.delay_seconds), note)
+
+
 def estimate(order: CrawlOrder) -> list[str]:
-    """How often a host is asked, how many pages each may give, and how long that takes at least."""
+    """In sentences: how often a host is asked, how many pages each may give, and how long this
+    takes at least.
+    """
     hosts = len({read_address(seed).host_key for seed in order.seeds})
     return [_pace(order), _share(order, hosts)]
 
@@ -47,15 +82,11 @@ def _share(order: CrawlOrder, hosts: int) -> str:
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
     leaves = order.off_site_hops > 0 or order.check_external
     grows = order.scope in (Reach.DOMAIN, Reach.ANYWHERE) or leaves
-    if order.max_pages is None and order.host_max_pages is None:
+    each = _pages_of_a_host(order, hosts)
+    if each is None:
         return (
             f"It starts with {known}. There is no page limit: the crawl ends when no URL is left."
         )
-    each = min(
-        filter(
-            None, (order.host_max_pages, ceil(order.max_pages / hosts) if order.max_pages else None)
-        )
-    )
     takes = (
         f", which takes at least {_long(each * order.delay_seconds)}" if order.delay_seconds else ""
     )
@@ -65,6 +96,12 @@ def _share(order: CrawlOrder, hosts: int) -> str:
             "with more hosts, fewer."
         )
     return f"On {known} each gets about {each:,} requests{takes}."
+
+
+def _pages_of_a_host(order: CrawlOrder, hosts: int) -> int | None:
+    """None: nothing bounds them."""
+    share = ceil(order.max_pages / hosts) if order.max_pages else None
+    return min(filter(None, (order.host_max_pages, share)), default=None)
 
 
 def _long(seconds: float) -> str:

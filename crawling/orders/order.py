@@ -35,6 +35,7 @@ from crawling.orders.fields import (
     Question,
     fields_of,
 )
+from crawling.orders.purposes import Purpose, preset_of
 from crawling.orders.ranking import VISIT_ORDERS, Order
 from crawling.orders.scope.scope import Reach
 from crawling.orders.sections.budget import BudgetPart
@@ -128,6 +129,25 @@ class CrawlOrder(
             option="--scope",
         ),
     ] = Reach.HOST
+    purpose: Annotated[
+        Purpose,
+        _words(Purpose),
+        Question(
+            label="Purpose",
+            help="It decides which tab of the crawl is first.",
+            meaning="what the crawl is for: archive, data or links; it sets fields that the order "
+            "does not give (archive: `requisites`; links: `check_external`), and which tab of the "
+            "crawl is first",
+            choices=(
+                (Purpose.NONE, "none"),
+                (Purpose.ARCHIVE, "archive a site"),
+                (Purpose.DATA, "collect data"),
+                (Purpose.LINKS, "check links"),
+            ),
+            option="--for",
+            metavar="PURPOSE",
+        ),
+    ] = Purpose.NONE
     order: Annotated[
         str,
         AfterValidator(_available),
@@ -362,7 +382,7 @@ def _suggestion(field: str) -> str:
 def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
     """Return the order, or None and a sentence by field. All mistakes are reported at once."""
     try:
-        order = CrawlOrder.model_validate(dict(fields))
+        order = CrawlOrder.model_validate({**preset_of(fields.get("purpose")), **fields})
     except ValidationError as error:
         errors: dict[str, str] = {}
         for mistake in error.errors():

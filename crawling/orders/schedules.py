@@ -107,7 +107,8 @@ class ScheduleTiming(BaseModel):
     @property
     def in_words(self) -> str:
         """The schedule as a sentence without its full stop, with the zone that it depends on."""
-        return f"{self.repeats}, {self.time_zone} time" if self.cron else self.repeats
+        zone = "UTC" if self.time_zone == "UTC" else f"{self.time_zone} time"
+        return f"{self.repeats}, {zone}" if self.cron else self.repeats
 
     @property
     def repeats(self) -> str:

@@ -40,6 +40,10 @@ def test_a_program_schedules_many_crawls_and_removes_their_schedules(operator, o
         "Every week on Monday at 03:15, Europe/Berlin time",
     }
 
+    texts = {crawl["schedule_text"] for crawl in operator.get("crawls")["items"]}
+    assert texts == {row["in_words"] for row in rows}
+    assert operator.get(f"crawls/{crawls[0]}")["schedule_text"] in texts
+
     wrong = {"crawls": crawls, "schedule": {"cron": "0 3 * *"}}
     assert operator("PUT", "bulk-schedules", wrong)[0] == 422
     assert len(operator.get("schedules")["items"]) == 2

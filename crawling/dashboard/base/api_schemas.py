@@ -51,6 +51,7 @@ class CrawlOut(UrlCountsOut):
         "stopped or failed"
     )
     reason: str = Field(description="why it is in this state, in a sentence")
+    schedule_text: str = Field(description="when it starts by itself; empty: it has no schedule")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

@@ -5,7 +5,7 @@ number of crawls.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from django.utils import timezone
 from allocation.snapshot import WaitRow
 from allocation.wording import whole_number
 from crawling.base.errors import UnknownCrawl
+from crawling.dashboard.base.schedule import schedule_texts
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import CrawlJob, Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES
@@ -49,6 +50,8 @@ class CrawlView:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    #: when it starts by itself, in words; empty: it has no schedule, or that was not read
+    schedule_text: str = ""
 
     @property
     def seconds(self) -> float | None:
@@ -81,6 +84,7 @@ class CrawlView:
             "run": self.run,
             "state": self.state,
             "reason": self.reason,
+            "schedule_text": self.schedule_text,
             **counts,
             **{name: moment.isoformat() if moment else None for name, moment in times.items()},
             "seconds": self.seconds and round(self.seconds, 3),
@@ -173,8 +177,9 @@ def crawl_views(
     counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
         idle = wait_reasons([run for run in runs.values() if run.state in WORKING_STATES])
-    owners = _owners(crawls)
-    return [_view(crawl, runs.get(crawl.pk), counts, idle, owners) for crawl in crawls]
+    owners, texts = _owners(crawls), schedule_texts(by_id)
+    views = [_view(crawl, runs.get(crawl.pk), counts, idle, owners) for crawl in crawls]
+    return [replace(view, schedule_text=texts.get(view.id, "")) for view in views]
 
 
 def _owners(crawls: Sequence[CrawlJob]) -> dict[int | None, str]:

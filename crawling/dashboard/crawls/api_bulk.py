@@ -31,7 +31,7 @@ from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
 from crawling.dashboard.orders.api_schedules import Wish
 from crawling.models import CrawlJob, Inquiry, InquiryKind, SavedView
-from crawling.orders.estimates import estimate
+from crawling.orders.estimates import estimate, figures
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.previews.seed_fetches import request_test_fetch
 from crawling.previews.seed_names import request_name_lookups
@@ -285,6 +285,12 @@ class ClosedAddressOut(Schema):
     name: str = Field(description="which resolves to it; empty: a seed has the address itself")
 
 
+class FigureOut(Schema):
+    label: str
+    value: str
+    note: str
+
+
 class SeedChecksOut(Schema):
     errors: dict[str, str] = Field(
         description="a sentence for each wrong field; empty: the order is valid"
@@ -292,6 +298,7 @@ class SeedChecksOut(Schema):
     estimate: list[str] = Field(
         description="expected requests per host and time; empty while a field is wrong"
     )
+    figures: list[FigureOut] = Field(description="the same as label, value and note")
     closed: list[ClosedAddressOut] = Field(
         description="addresses of seeds that need an administrator's permission"
     )
@@ -310,11 +317,13 @@ def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) 
     try:
         checked, _ = check_order(order, by=request.user)
     except BadOrder as error:
-        return {"errors": error.errors, "estimate": [], "closed": [], "is_resolving": False}
+        nothing = {"estimate": [], "figures": [], "closed": [], "is_resolving": False}
+        return {"errors": error.errors, **nothing}
     asked = request_name_lookups(checked.seeds, by=request.user)
     return {
         "errors": {},
         "estimate": estimate(checked),
+        "figures": [asdict(one) for one in figures(checked)],
         "closed": [asdict(one) for one in closed_addresses(checked.seeds)],
         "is_resolving": bool(asked and asked.is_open),
     }

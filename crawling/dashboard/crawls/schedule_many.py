@@ -14,14 +14,15 @@ from django.shortcuts import redirect, render
 from allocation.wording import whole_number
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.requests import next_page
+from crawling.dashboard.base.schedule import schedule_texts
 from crawling.dashboard.base.trouble import blame
 from crawling.dashboard.crawls.bulk import MOST, BulkResult, chosen
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
-from crawling.dashboard.orders.schedule import schedule_texts
 from crawling.dashboard.orders.schedule_views import foreseen
 from crawling.installation.permissions import acted_on, refusal, within_reach
 from crawling.models import CrawlJob
+from crawling.orders.schedule_words import Repeat
 from crawling.runs.crawls.schedules import remove_schedule, set_schedules
 from serving.access import AuthenticatedRequest, authenticated
 
@@ -52,7 +53,7 @@ def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
     except CrawlError as error:
         messages.error(request, str(error))
         return redirect("crawling:schedules")
-    form = ManyForm(request.POST if is_asked else None)
+    form = ManyForm(request.POST if is_asked else None, initial={"repeat": Repeat.WEEK})
     if "save" in request.POST and _save(request, crawls, form):
         return redirect(next_page(request) or "crawling:schedules")
     return render(request, "crawling/schedule_many.html", _facts(request, crawls, form))
@@ -89,8 +90,9 @@ def _save(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyF
     except BadOrder as error:
         blame(form, error.errors)
         return False
-    what = "no schedule" if fields is None else "this schedule"
-    messages.success(request, f"{done.changed:,} crawl{'s' * (done.changed != 1)}: {what}.")
+    crawls_in_words = f"{done.changed:,} crawl{'s' * (done.changed != 1)}"
+    told = f"The schedule of {crawls_in_words} is {'removed' if fields is None else 'saved'}."
+    messages.success(request, told)
     if done.refused:
         told = f"{len(done.refused):,} stay as they were. {done.refused[0]}"
         messages.error(request, told)

@@ -56,5 +56,7 @@ def crawl_lines(view: CrawlView, causes: Sequence[FailureCause]) -> str:
         lines.append(f"  {saved} saved in the archive by payloads that were stored before")
     if view.seconds is not None:
         lines.append(f"  {view.seconds:,.1f} s, {view.pages_per_second:,.1f} pages/s")
+    if view.schedule_text:
+        lines.append(f"  Schedule: {view.schedule_text}")
     lines += [f"  {cause.urls:,} URLs not fetched: {cause.reason}" for cause in causes]
     return "\n".join(lines)

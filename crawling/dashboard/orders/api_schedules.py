@@ -12,7 +12,7 @@ from pydantic import Field, WithJsonSchema
 
 from crawling.dashboard.base.api_parameters import CrawlId, Limit, may_change, may_view
 from crawling.dashboard.base.requests import get_crawl
-from crawling.dashboard.orders.schedule import ScheduledCrawl, plan_of, scheduled_crawls
+from crawling.dashboard.base.schedule import ScheduledCrawl, plan_of, scheduled_crawls
 from crawling.models import CrawlJob
 from crawling.orders.schedules import ScheduleTiming
 from crawling.runs.crawls.schedules import remove_schedule, set_schedule

@@ -1,4 +1,4 @@
-"""The pages that make a crawl and a template of it: the form for a new crawl, and all templates."""
+"""The form for a new crawl, and what it tells before the crawl is made."""
 
 from __future__ import annotations
 
@@ -14,21 +14,34 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
-from django.utils.text import capfirst
+from django.utils.timezone import localtime
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
 from allocation.wording import listed, some, whole_number
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, CrawlError, NoPool
-from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers
+from crawling.dashboard.base.schedule import plan_of
+from crawling.dashboard.base.trouble import blame, errors_told
+from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers, format_claim
+from crawling.dashboard.orders.forms.purposes import (
+    CARDS,
+    answers_for,
+    card_of,
+    read_purpose,
+    schedule_for,
+    switched,
+    switched_schedule,
+)
+from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.forms.sections import sections_of
+from crawling.dashboard.orders.schedule_views import foreseen
 from crawling.installation.identity import allow, identity, set_identity
 from crawling.installation.permissions import require_act
 from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
-from crawling.orders.estimates import estimate
+from crawling.orders.estimates import Figure
+from crawling.orders.estimates import figures as figures_of
 from crawling.orders.order import CrawlOrder
 from crawling.orders.sections.fetching import masked_in
 from crawling.previews.inquiries import question_of
@@ -36,8 +49,9 @@ from crawling.previews.seed_fetch_results import SeedTestFetch
 from crawling.previews.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.previews.seed_names import await_names, request_name_lookups
 from crawling.runs.crawls.creation import check_order, create_crawl, order_of
+from crawling.runs.crawls.schedules import set_schedule
 from crawling.runs.crawls.tags import set_tags
-from crawling.runs.crawls.templates import as_crawl, remove_template, save_template, templates_for
+from crawling.runs.crawls.templates import as_crawl
 from crawling.runs.seed_checks import ClosedAddress, closed_addresses
 from crawling.runs.start import start_run
 from serving.access import AuthenticatedRequest, authenticated
@@ -68,10 +82,16 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     to.
     """
     if request.method != "POST":
-        return _page(
-            request,
-            CrawlForm(initial=_to_begin_with(request), capacity=capacity_of(default_pool())),
-        )
+        answers = _to_begin_with(request)
+        form = CrawlForm(initial=answers, capacity=capacity_of(default_pool()))
+        # a crawl like another starts by hand: the other may have no schedule, or one at that time
+        schedule = ScheduleForm(initial=schedule_for(request.GET.get("for", "")))
+        return _page(request, form, schedule=schedule)
+    if "check" in request.POST:
+        form, schedule = form_of(request), ScheduleForm(request.POST)
+        figures = _judge(form, request.user)
+        wrong = labels_of_mistakes(form)
+        return _page(request, form, schedule=schedule, figures=figures, wrong=wrong)
     key = request.POST.get("key", "")[:200]
     made, is_to_start = _made_before(request.user, key), "start" in request.POST
     if made is None:
@@ -82,14 +102,39 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
             await_names(seeds, by=request.user)
         closed = closed_addresses(seeds)
         mistakes = {"seeds": _not_allowed(closed)} if is_to_start and closed else {}
-        made = _make(form, request.user, key, mistakes) or _made_before(request.user, key)
+        schedule = ScheduleForm(request.POST)
+        made = _make(form, schedule, request.user, key, mistakes)
+        made = made or _made_before(request.user, key)
         if made is None:
-            return _page(request, form, closed=closed)
+            return _page(request, form, schedule=schedule, closed=closed)
     if is_to_start:
         _start(request, made, request.user)
     else:
-        messages.success(request, f"{made.name} is saved; nothing is fetched until it is started.")
+        messages.success(request, f"{made.name} is saved; {_until_when(made)}.")
     return redirect("crawling:crawl", made.pk)
+
+
+def _until_when(crawl: CrawlJob) -> str:
+    plan = plan_of(crawl)
+    if plan is None:
+        return "nothing is fetched until it is started"
+    return f"it starts first on {localtime(plan.upcoming[0]):%Y-%m-%d %H:%M %Z}, by its schedule"
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+@needs_pool
+def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
+    """The form as it was filled in, with what the purpose `for` suggests instead of what the
+    earlier one did.
+    """
+    form = form_of(request)
+    old = read_purpose(request.POST.get("purpose", ""))
+    new_purpose = read_purpose(request.POST.get("for", ""))
+    answers = switched(form.answers, old, new_purpose)
+    typed = ScheduleForm(request.POST)
+    suggested = switched_schedule(typed, schedule_typed(request), old, new_purpose)
+    schedule = ScheduleForm(initial=suggested)
+    return _page(request, CrawlForm(initial=answers, capacity=form.capacity), schedule=schedule)
 
 
 @authenticated(needs="crawling.add_allowednetwork", methods=("POST",))
@@ -120,7 +165,7 @@ def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
     inquiry = None
     if not mistakes:
         inquiry, mistakes = request_test_fetch(
-            form.as_order(), answers=form.answers, by=request.user
+            form.as_order(), answers=form.answers | schedule_typed(request), by=request.user
         )
     is_part = wants_fragment(request)
     if inquiry and not is_part:
@@ -155,6 +200,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     if wants_fragment(request):
         return render(request, "crawling/_test_fetch.html", facts)
     answers, capacity = question["answers"], _capacity_for(question["answers"])
+    facts["schedule"] = ScheduleForm(initial=answers)
     return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
 
 
@@ -164,40 +210,62 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
     """The mistakes in the form, the settings of its sections, and the estimate of the crawl's
     requests. `is_resolving`: names of seeds are being looked up, and may turn out to be closed.
     """
-    form = form_of(request)
-    foreseen: list[str] = []
-    with transaction.atomic():  # a contact counts as it is typed, and is not saved yet
-        mistakes = _say_who(form, request.user)
-        try:
-            order, _ = check_order(form.as_order(), by=request.user)
-            foreseen = [*estimate(order), _reserved(order)]
-        except BadOrder as error:
-            mistakes = error.errors | mistakes
-        transaction.set_rollback(True)
-    form.blame(mistakes)
-    if not foreseen:
-        wrong = [str(form.fields[name].label) for name in form.fields if name in form.errors]
-        foreseen = [f"No estimate yet. To fill in or correct: {listed(wrong) or 'an answer'}."]
+    form, schedule = form_of(request), ScheduleForm(request.POST)
+    figures = _judge(form, request.user)
     seeds = form.seeds_in_order()
     asked = request_name_lookups(seeds, by=request.user)
     closed = {"closed": closed_addresses(seeds)}
     part = render_to_string("crawling/_closed_addresses.html", closed, request)
     is_resolving = bool(asked and asked.is_open)
-    return checked(form, foreseen, closed=part.strip(), is_resolving=is_resolving)
+    return checked(form, figures, schedule, closed=part.strip(), is_resolving=is_resolving)
 
 
-def _reserved(order: CrawlOrder) -> str:
+def _judge(form: CrawlForm, by: User) -> list[Figure]:
+    """Blame the form for what is wrong in it; return the estimate where nothing is."""
+    with transaction.atomic():  # a contact counts as it is typed, and is not saved yet
+        mistakes = _say_who(form, by)
+        try:
+            order, claim = check_order(form.as_order(), by=by)
+            return [*figures_of(order), _reserved(order, claim)]
+        except BadOrder as error:
+            mistakes = error.errors | mistakes
+            return []
+        finally:
+            transaction.set_rollback(True)
+            form.blame(mistakes)
+
+
+def _reserved(order: CrawlOrder, claim: Mapping[str, int]) -> Figure:
     """The units that the crawl's processes may hold of the pool that all crawls share."""
-    amounts = listed(format_amounts(pool_named(order.pool).pk, order.claim))
-    each = "It reserves" if order.processes == 1 else "Each of its workers reserves"
-    return f"{each} at most {amounts}."
+    told = {"worker", "fetch_slots", "bandwidth"}
+    others = {key: units for key, units in claim.items() if key not in told}
+    each = "with " if order.processes == 1 else "per worker, with "
+    amounts = ", ".join(format_amounts(pool_named(order.pool).pk, others))
+    return Figure("Reserves at most", format_claim(claim), f"{each}{amounts}")
 
 
-def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str | bool) -> JsonResponse:
+def checked(
+    form: CrawlForm | EditForm,
+    figures: list[Figure],
+    schedule: ScheduleForm | None = None,
+    **more: str | bool,
+) -> JsonResponse:
     """The answer that order.js shows."""
     told = {key: folded.told for key, folded in sections_of(form).items()}
-    errors = {name: str(sentences[0]) for name, sentences in form.errors.items()}
-    return JsonResponse({"errors": errors, "told": told, "estimate": foreseen, **more})
+    wrong = form.errors | (schedule.errors if schedule else {})
+    errors = {name: str(sentences[0]) for name, sentences in wrong.items()}
+    said = {"figures": figures, "wrong": labels_of_mistakes(form)}
+    estimate = render_to_string("crawling/_estimate.html", said).strip()
+    return JsonResponse({"errors": errors, "told": told, "estimate": estimate, **more})
+
+
+def labels_of_mistakes(form: CrawlForm | EditForm) -> str:
+    """The fields that are to be corrected before there is an estimate; empty for a form without
+    seeds, of which all else may be right.
+    """
+    if isinstance(form, CrawlForm) and not form.all_seeds():
+        return ""
+    return listed([str(form.fields[name].label) for name in form.fields if name in form.errors])
 
 
 def form_of(request: HttpRequest) -> CrawlForm:
@@ -215,15 +283,28 @@ def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
         return capacity_of(default_pool())
 
 
+def schedule_typed(request: HttpRequest) -> dict[str, Any]:
+    """The answers about a schedule that the form was sent with, unread."""
+    many = {"weekdays": request.POST.getlist("weekdays")} if "repeat" in request.POST else {}
+    one = {name: request.POST[name] for name in ScheduleForm.base_fields if name in request.POST}
+    return one | many
+
+
 def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
     who = identity()
     key = request.POST.get("key") or uuid4().hex
+    schedule = facts.setdefault("schedule", ScheduleForm(initial=schedule_typed(request)))
+    purpose = read_purpose(str(form["purpose"].value() or ""))
+    unfolded = {*request.POST.getlist("unfolded"), card_of(purpose).opens}
     facts |= {
+        "cards": CARDS,
+        "purpose": purpose.value,
+        "foreseen": foreseen(schedule),
         "form": form,
         "who": who,
         "asks_who": not who.contact_url,
         "key": key,
-        "sections": sections_of(form, unfolded=request.POST.getlist("unfolded")),
+        "sections": sections_of(form, unfolded=unfolded),
         "templates": OrderTemplate.objects.all()[:TEMPLATES],
     }
     return render(request, "crawling/new.html", facts)
@@ -231,7 +312,8 @@ def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
 
 def _to_begin_with(request: AuthenticatedRequest) -> dict[str, Any]:
     """The first contents of the form: those of another crawl, of a template, or the usual ones."""
-    answers = {"product_token": identity().product_token}
+    purpose = read_purpose(request.GET.get("for", ""))
+    answers = {"product_token": identity().product_token, **answers_for(purpose)}
     if clone := request.GET.get("clone", ""):
         crawl = get_object_or_404(CrawlJob, pk=whole_number(clone) or 0)
         require_act(request.user, crawl)
@@ -258,7 +340,9 @@ def _made_before(by: User, key: str) -> CrawlJob | None:
     return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
 
 
-def _make(form: CrawlForm, by: User, key: str, known: Mapping[str, str]) -> CrawlJob | None:
+def _make(
+    form: CrawlForm, schedule: ScheduleForm, by: User, key: str, known: Mapping[str, str]
+) -> CrawlJob | None:
     """The crawl, or None with the errors in the form, which was read before. With `known` mistakes
     it is not made, and the others are told as well.
 
@@ -269,12 +353,23 @@ def _make(form: CrawlForm, by: User, key: str, known: Mapping[str, str]) -> Craw
         with transaction.atomic():
             mistakes |= _say_who(form, by)
             crawl = create_crawl(form.as_order(), by=by, idempotency_key=key)
-            if mistakes or form.errors:
+            _set_schedule(crawl, schedule, by)
+            if mistakes or form.errors or schedule.errors:
                 raise BadOrder({})
             return set_tags(crawl, form.cleaned_data["tags"], by=by)
     except BadOrder as error:
         form.blame({**error.errors, **mistakes})
         return None
+
+
+def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
+    """Set the schedule that the form asks for, if it is right and the user may."""
+    if not form.is_valid() or form.is_never or not by.has_perm("crawling.change_crawljob"):
+        return
+    try:
+        set_schedule(crawl, form.as_timing(), by=by)
+    except BadOrder as error:
+        blame(form, error.errors)
 
 
 def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
@@ -301,30 +396,3 @@ def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
     with errors_told(request, CrawlError):
         start_run(crawl, by=by)
         messages.success(request, f"{crawl.name} is saved, and its start was requested.")
-
-
-@authenticated(needs="crawling.view_crawljob")
-def templates(request: AuthenticatedRequest) -> HttpResponse:
-    return render(request, "crawling/templates.html", {"rows": templates_for(request.user)})
-
-
-@authenticated(needs="crawling.add_crawljob", methods=("POST",))
-def keep_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    crawl = get_object_or_404(CrawlJob, pk=pk)
-    try:
-        template = save_template(crawl, request.POST.get("template", ""), by=request.user)
-    except BadOrder as error:
-        messages.error(request, f"The template is not kept. {capfirst(str(error))}.")
-    else:
-        messages.success(
-            request, f"{template.name} is kept as a template; the page for a new crawl offers it."
-        )
-    return redirect("crawling:crawl", pk)
-
-
-@authenticated(needs="crawling.delete_crawljob", methods=("POST",))
-def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    template = get_object_or_404(OrderTemplate, pk=pk)
-    remove_template(template, by=request.user)
-    messages.success(request, f"The template {template.name} is deleted; crawls made from it stay.")
-    return redirect("crawling:templates")

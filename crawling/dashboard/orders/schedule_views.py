@@ -10,9 +10,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from allocation.wording import whole_number
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.schedule import plan_of, previewed, scheduled_crawls
 from crawling.dashboard.base.trouble import blame
 from crawling.dashboard.orders.forms.schedule import ScheduleForm, schedule_answers
-from crawling.dashboard.orders.schedule import plan_of, previewed, scheduled_crawls
 from crawling.models import CrawlJob
 from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -62,7 +62,10 @@ def foreseen(form: ScheduleForm) -> dict[str, Any] | None:
     """What a form says about the starts of a crawl; None: it asks for no schedule, or its mistakes
     say more.
     """
-    if not form.is_bound or not form.is_valid() or form.is_never:
+    if not form.is_bound:
+        usual = {name: form[name].initial for name in form.fields}
+        form = ScheduleForm({**usual, "is_on": True})
+    if not form.is_valid() or form.is_never:
         return None
     timing, starts = previewed(form.as_timing())
     return {"words": timing.repeats, "starts": starts} if timing else None

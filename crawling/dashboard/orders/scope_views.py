@@ -19,7 +19,7 @@ from crawling.dashboard.orders.forms.create import EditForm, edit_answers
 from crawling.dashboard.orders.forms.fields import lines
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.models import CrawlJob
-from crawling.orders.estimates import estimate
+from crawling.orders.estimates import figures
 from crawling.orders.scope.filters import Rule
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
 from crawling.runs.crawls.robots_exceptions import end_exception, except_host
@@ -85,7 +85,7 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     form.is_valid()
     order, mistakes = read_changed(crawl, form.as_changes())
     form.blame(mistakes)
-    return checked(form, estimate(order) if order else [])
+    return checked(form, figures(order) if order else [])
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

@@ -9,14 +9,17 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.forms import BoundField
 from django.template import Context
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from crawling.dashboard.base.crawl_views import crawl_view, run_view, verbs_of
 from crawling.dashboard.base.panels import Place, links, panels, tabs
+from crawling.dashboard.run.first_page import FIRST
 from crawling.dashboard.run.log import LogRow
 from crawling.installation import permissions
 from crawling.models import CrawlJob, Run
@@ -26,6 +29,8 @@ from crawling.runs.week import CrawlWeek, week_of
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
+#: characters of a help that is not folded
+LONGEST_HELP = 120
 WINDOW = mark_safe(' target="_blank" rel="noopener"')
 register.filter("may_end", permissions.may_end)
 #: states in which nothing happens before an operator acts; every page of the crawl shows them
@@ -47,13 +52,13 @@ OWN_TABS = (
 OF_THE_CRAWL = frozenset({"crawl", "runs", "settings"})
 
 
-def all_tabs() -> list[tuple[str, str]]:
-    """Name and route of each tab, in order."""
+def all_tabs(first: str = "") -> list[tuple[str, str]]:
+    """Name and route of each tab, in order. first: the route of the one before all others."""
     found = list(OWN_TABS)
     for tab in tabs():
         before = [route for _, route in found].index(tab.after)
         found.insert(before + 1, (tab.label, tab.route))
-    return found
+    return sorted(found, key=lambda tab: tab[1] != first)
 
 
 @register.filter
@@ -89,10 +94,34 @@ def seconds(span: float) -> str:
     return f"{1000 * span:.0f} ms" if span >= 0.001 else "< 1 ms"
 
 
+@register.simple_tag
+def field_help(field: BoundField) -> SafeString:
+    """The help of a form's field; of a long one all but the first sentence is folded."""
+    text, described = field.help_text, f"{field.auto_id}_helptext"
+    first, dot, rest = text.partition(". ")
+    if len(text) <= LONGEST_HELP or not rest:
+        first, dot, rest = text, "", ""
+    shown = format_html('<small id="{}">{}</small>', described, f"{first}{dot}".rstrip())
+    if not rest:
+        return shown
+    about = format_html('<span class="unseen"> about {}</span>', field.label)
+    return format_html(
+        '{}<details class="more-help"><summary>More{}</summary>{}</details>', shown, about, rest
+    )
+
+
 @register.filter
 def moment(at: datetime) -> str:
     """A time by the clock of its own zone, to the minute, with the day of the week."""
     return f"{at:%a %Y-%m-%d %H:%M}"
+
+
+@register.filter
+def ahead(at: datetime) -> str:
+    """How far ahead a time is, beside its date: `in 7 days`; days are rounded."""
+    hours = max(0, round((at - timezone.now()).total_seconds() / 3600))
+    count, unit = (hours, "hour") if hours < 48 else (round(hours / 24), "day")
+    return f"in {count} {unit}{'s' * (count != 1)}" if hours else "within the hour"
 
 
 @register.filter
@@ -177,15 +206,18 @@ def crawl_tabs(crawl: CrawlJob, here: str, run: Run | None = None) -> dict[str, 
     """
     run = run or crawl.runs.filter(is_latest=True).first()
     asked = f"?run={run.number}" if run and not run.is_latest else ""
+    queries = {"runs": "", "settings": ""}
+    if crawl.purpose and not asked:
+        queries["crawl"] = "?overview"
     return {
         "tabs": [
             {
                 "name": name,
                 "address": reverse(f"crawling:{route}", args=[crawl.pk])
-                + (asked if route not in ("runs", "settings") else ""),
+                + queries.get(route, asked),
                 "is_here": route == here,
             }
-            for name, route in all_tabs()
+            for name, route in all_tabs(FIRST.get(crawl.purpose, ""))
             if run or route in OF_THE_CRAWL
         ]
     }

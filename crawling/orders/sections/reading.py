@@ -41,9 +41,9 @@ class ReadingPart(BaseModel):
         bool,
         Question(
             label="Fetch page assets",
-            help="Images, style sheets, scripts, audio and video within the scope. Each is one "
-            "more request at the delay of its host and counts towards the limit of pages; a page "
-            "often has dozens.",
+            help="Each is one more request at the delay of its host, and a page often has dozens. "
+            "Images, style sheets, scripts, audio and video within the scope count towards the "
+            "limit of pages.",
             meaning="fetch page assets (images, style sheets, scripts, media) within the scope",
             option="--requisites",
         ),

@@ -47,6 +47,7 @@ from crawling.web.secret_headers import Secret
 #: pool
 OF_THE_CRAWL = (
     "name",
+    "purpose",
     "scope",
     "max_pages",
     "max_depth",

@@ -20,6 +20,7 @@ from crawling.dashboard.orders.forms.fields import (
     lines_field,
     number_field,
 )
+from crawling.dashboard.orders.forms.purposes import USUAL
 from crawling.dashboard.orders.forms.sections import CLAIM
 from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
@@ -91,7 +92,7 @@ class CrawlForm(OrderForm):
         preset = self.fields["preset"]
         assert isinstance(preset, forms.ChoiceField)
         preset.choices = [
-            (name, f"{name}: {_format_claim(claim)}") for name, claim in self.presets.items()
+            (name, f"{name}: {format_claim(claim)}") for name, claim in self.presets.items()
         ]
         for key, units in capacity.items():
             sizes = ", ".join(f"{name} {claim[key]:,}" for name, claim in self.presets.items())
@@ -136,7 +137,8 @@ class CrawlForm(OrderForm):
         """The order's fields, unchecked; what was left empty is left out."""
         answers = self.cleaned_data
         seeds = self.all_seeds()
-        fields = self.order_answers()
+        # what is not ticked says so: a purpose sets only what is not said
+        fields = {**USUAL, **self.order_answers()}
         fields |= {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         own = {
             key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")
@@ -191,9 +193,9 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _format_claim(claim: Mapping[str, int]) -> str:
+def format_claim(claim: Mapping[str, int]) -> str:
     slots, speed = claim.get("fetch_slots", 0), BANDWIDTH.number(claim.get("bandwidth", 0))
-    return f"up to {slots:,} fetch{'es' if slots != 1 else ''} at a time and {speed}"
+    return f"{slots:,} connection{'s' * (slots != 1)}, {speed}"
 
 
 class EditForm(OrderForm):

@@ -65,7 +65,6 @@ SECTIONS = (
         "Order of visits",
         "Breadth first: near the start URLs before far from them.",
         ("order", *_inputs(OrderingPart)),
-        note="crawling/sections/_ordering.html",
     ),
     FormSection(
         "politeness",

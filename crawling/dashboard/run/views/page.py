@@ -14,9 +14,11 @@ from crawling.base.errors import CrawlError
 from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.columns import SPAN, chips_of, column
 from crawling.dashboard.base.requests import asked_number, asked_run, back, of_run
+from crawling.dashboard.base.schedule import plan_in, plan_of
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of
+from crawling.dashboard.run.first_page import first_page
 from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
 from crawling.dashboard.run.log import LEVEL_WORDS, SEARCHED, LogFilter
 from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
@@ -25,7 +27,7 @@ from crawling.models import CrawlJob, Run
 from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest, authenticated
 from serving.list_choices import choices_of
-from serving.requests import asked_text, render_live
+from serving.requests import asked_text, render_live, wants_fragment
 
 PAGES, HOSTS = 100, 100
 #: the filters of the list of pages, and their words
@@ -37,10 +39,15 @@ HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "D
 @authenticated(needs="crawling.view_crawljob")
 def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the
-    line `?before=`.
+    line `?before=`. Asked for nothing (`?overview` asks for this page), a crawl with a purpose
+    leads to its results.
     """
-    job = get_object_or_404(CrawlJob, pk=pk)
+    job = get_object_or_404(CrawlJob.objects.select_related("schedule"), pk=pk)
+    schedule = getattr(job, "schedule", None)
     runs = latest_runs(job)
+    first = first_page(job, next(iter(runs), None))
+    if first and not request.GET and not wants_fragment(request):
+        return redirect(first)
     run = asked_run(request, job) if "run" in request.GET else next(iter(runs), None)
     lines, before = LogFilter.read(request.GET), asked_number(request, "before")
     page, stall = run_page(run, runs, lines, before=before) if run else (empty_page(job), None)
@@ -51,6 +58,7 @@ def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "levels": LEVEL_WORDS.items(),
         "searched": SEARCHED,
         "stall": stall,
+        "plan": plan_in(schedule, with_starts=False) if schedule else None,
     }
     return render_live(request, "crawling/crawl.html", "crawling/_crawl.html", here)
 
@@ -58,7 +66,11 @@ def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     job = get_object_or_404(CrawlJob, pk=pk)
-    return render(request, "crawling/settings.html", {"crawl": job, "page": settings_of(job)})
+    return render(
+        request,
+        "crawling/settings.html",
+        {"crawl": job, "page": settings_of(job), "plan": plan_of(job)},
+    )
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -55,8 +55,11 @@ class Plan:
 def plan_of(crawl: CrawlJob) -> Plan | None:
     """None: it starts by hand only."""
     schedule = Schedule.objects.filter(crawl=crawl).first()
-    if schedule is None:
-        return None
+    return plan_in(schedule) if schedule else None
+
+
+def plan_in(schedule: Schedule, *, with_starts: bool = True) -> Plan:
+    """with_starts: with what became of its last starts, for a query."""
     timing, _ = read_timing(schedule.timing)
     upcoming = (
         timing.upcoming(timezone.now(), schedule.anchor_at, UPCOMING)
@@ -65,7 +68,7 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
     )
     if schedule.pace_minutes is not None and schedule.next_at:
         upcoming = [schedule.next_at]  # what follows depends on what that run finds
-    starts = list(schedule.starts.select_related("run")[:STARTS])
+    starts = list(schedule.starts.select_related("run")[:STARTS]) if with_starts else []
     words = timing.in_words if timing else "Unreadable"
     shown = NextStarts.of(timing, upcoming) if timing else None
     return Plan(schedule.timing, words, upcoming, starts, schedule.pace_minutes, shown)

@@ -1,0 +1,101 @@
+"""What the form of a new crawl begins with: the choice of what the crawl is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crawling.dashboard.orders.forms.fields import fill_in
+from crawling.dashboard.orders.forms.schedule import ScheduleForm, schedule_answers
+from crawling.orders.order import FIELDS
+from crawling.orders.purposes import PRESETS, SCHEDULES, SET_BY_PURPOSE, Purpose
+from crawling.orders.schedules import ScheduleTiming
+
+
+@dataclass(frozen=True)
+class PurposeCard:
+    purpose: Purpose
+    title: str
+    icon: str
+    sentence: str
+    #: the key of the section that is open
+    opens: str = ""
+
+
+CARDS = (
+    PurposeCard(
+        Purpose.ARCHIVE,
+        "Archive a site",
+        "inbox",
+        "Pages with images, styles and scripts, anew every month.",
+    ),
+    PurposeCard(
+        Purpose.DATA,
+        "Collect data",
+        "braces",
+        "Fields of every page by rules, as one table.",
+        opens="reading",
+    ),
+    PurposeCard(
+        Purpose.LINKS,
+        "Check links",
+        "waypoints",
+        "Broken links in and out of the site, anew every week.",
+    ),
+    PurposeCard(Purpose.NONE, "Blank", "square", "Nothing set but the usual."),
+)
+ASKED = tuple(one for one in FIELDS if one.name in SET_BY_PURPOSE)
+USUAL = {one.name: one.default for one in ASKED}
+
+
+def read_purpose(text: str) -> Purpose:
+    return Purpose(text) if text in tuple(Purpose) else Purpose.NONE
+
+
+def card_of(purpose: str) -> PurposeCard:
+    return next(card for card in CARDS if card.purpose == purpose)
+
+
+def answers_for(purpose: Purpose) -> dict[str, Any]:
+    """The answers to an order's questions that a purpose suggests."""
+    return {"purpose": purpose.value, **fill_in(ASKED, USUAL | {**PRESETS[purpose]})}
+
+
+def schedule_for(purpose: str) -> dict[str, Any]:
+    """The answers to the questions of a schedule that a purpose suggests."""
+    line = SCHEDULES.get(purpose)
+    return schedule_answers(ScheduleTiming(cron=line).model_dump()) | ANY_ZONE if line else {}
+
+
+#: the account's zone is offered
+ANY_ZONE = {"time_zone": ""}
+
+
+def switched(answers: Mapping[str, Any], old: Purpose, new: Purpose) -> dict[str, Any]:
+    """The answers with those of the new purpose, except where an answer is another than that of the
+    old one: a user has given it.
+    """
+    suggested, wanted = answers_for(old), answers_for(new)
+    changed = {
+        one.input
+        for one in ASKED
+        if _is_yes(answers.get(one.input)) != _is_yes(suggested[one.input])
+    }
+    taken = {name: value for name, value in wanted.items() if name not in changed}
+    return {**answers, **taken}
+
+
+def switched_schedule(
+    form: ScheduleForm, typed: Mapping[str, Any], old: Purpose, new: Purpose
+) -> Mapping[str, Any]:
+    """The answers about a schedule, by the same rule. form: what was typed, read."""
+    if not form.is_valid():
+        return typed
+    given = "" if form.is_never else form.as_timing().get("cron", "interval")
+    return schedule_for(new) if given == SCHEDULES.get(old, "") else typed
+
+
+def _is_yes(answer: Any) -> bool:
+    """What is ticked is `on`; what is not ticked is not sent."""
+    return answer in (True, "on", "true")

@@ -1,0 +1,30 @@
+"""What a crawl shows first, by what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.urls import NoReverseMatch, reverse
+
+from crawling.models import CrawlJob, Run
+from crawling.models.jobs import RunState
+from crawling.orders.purposes import Purpose
+
+#: routes; a use of crawls has the latter two
+FIRST: Mapping[str, str] = {
+    Purpose.ARCHIVE: "pages",
+    Purpose.DATA: "extracted",
+    Purpose.LINKS: "links",
+}
+
+
+def first_page(crawl: CrawlJob, run: Run | None) -> str:
+    """The address of the page of results that a crawl with this latest run is for; empty: its
+    overview says more, for it works, has failed or is for nothing in particular.
+    """
+    if run is None or run.state != RunState.FINISHED or crawl.purpose not in FIRST:
+        return ""
+    try:
+        return reverse(f"crawling:{FIRST[crawl.purpose]}", args=[crawl.pk])
+    except NoReverseMatch:
+        return ""

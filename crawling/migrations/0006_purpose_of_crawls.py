@@ -1,0 +1,19 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("crawling", "0005_jobs_and_plans")]
+
+    operations = [
+        migrations.AddField(
+            "crawljob",
+            "purpose",
+            models.CharField(
+                max_length=10,
+                blank=True,
+                default="",
+                db_default="",
+                help_text="what it is for: `crawling.orders.purposes`",
+            ),
+        ),
+    ]

@@ -1,0 +1,37 @@
+"""What a crawl is for: the fields of an order and the schedule that a purpose suggests.
+
+A field that the order gives counts more. `crawling.dashboard.run.first_page` says what the crawl's
+page shows first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+
+class Purpose(StrEnum):
+    NONE = ""
+    ARCHIVE = "archive"
+    DATA = "data"
+    LINKS = "links"
+
+
+#: fields that are otherwise than in an order without a purpose
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    Purpose.NONE: {},
+    Purpose.ARCHIVE: {"requisites": True},
+    Purpose.DATA: {},
+    Purpose.LINKS: {"check_external": True},
+}
+#: every field that some purpose sets
+SET_BY_PURPOSE = frozenset(name for preset in PRESETS.values() for name in preset)
+#: cron lines; without one it starts by hand. A form offers them, and other doors do not: a program
+#: that wants a schedule sets one
+SCHEDULES: Mapping[str, str] = {Purpose.ARCHIVE: "0 3 1 * *", Purpose.LINKS: "0 3 * * 1"}
+
+
+def preset_of(purpose: object) -> Mapping[str, Any]:
+    """The fields that a purpose sets; none for what is no purpose."""
+    return PRESETS.get(purpose, {}) if isinstance(purpose, str) else {}

@@ -14,6 +14,7 @@ from allocation.selectors import format_amounts
 from crawling.installation.pools import pool_of
 from crawling.models import CrawlJob, RobotsException, Run
 from crawling.orders.fields import OrderField, fields_of
+from crawling.orders.order import FIELDS
 from crawling.orders.ranking import Order
 from crawling.orders.scope.scope import Reach
 
@@ -30,11 +31,21 @@ class CrawlSettings:
     claim: Sequence[str]
 
     @property
+    def purpose(self) -> str:
+        return next(
+            words
+            for one in FIELDS
+            if one.name == "purpose"
+            for value, words in one.question.choices
+            if value == self.crawl.purpose
+        )
+
+    @property
     def scope_in_words(self) -> str:
         return {
-            Reach.HOST: "the seeds' hosts",
-            Reach.PATH: "the seeds' directories",
-            Reach.DOMAIN: "the seeds' domains",
+            Reach.HOST: "hosts of the start URLs",
+            Reach.PATH: "directories of the start URLs",
+            Reach.DOMAIN: "domains of the start URLs",
             Reach.ANYWHERE: "anywhere",
         }[Reach(self.crawl.scope)]
 
@@ -44,11 +55,14 @@ class CrawlSettings:
         return set_fields(self.crawl.order.fetching)
 
     @property
-    def rules_in_words(self) -> list[tuple[str, str]]:
+    def filters_in_words(self) -> list[tuple[str, str]]:
+        return set_fields(self.crawl.order.filters)
+
+    @property
+    def limits_in_words(self) -> list[tuple[str, str]]:
         order, thresholds = self.crawl.order, self.crawl.order.thresholds
         has_one = thresholds.max_error_percent or thresholds.min_free_bytes
         return [
-            *set_fields(order.filters),
             *set_fields(order.budget),
             *set_fields(thresholds, always={"at_threshold"} if has_one else ()),
         ]

@@ -23,6 +23,7 @@ from tests.crawling.pages import browser, soup
 SEED = "http://127.0.0.1:8900/"
 #: a value for every field that people can be asked for, none of them its default
 OTHERWISE = {
+    "purpose": "links",
     "scope": "domain",
     "order": "best_first",
     "max_pages": 12_345_678,
@@ -139,7 +140,7 @@ def test_the_page_of_settings_tells_each_field_under_the_heading_of_its_section(
     asked = {**OTHERWISE, **SECRET, "priority": 5, "archive": True}
     page = settings_of(create_crawl(order(SEED, **asked)))
 
-    told = dict([*page.rules_in_words, *page.asks])
+    told = dict([*page.filters_in_words, *page.limits_in_words, *page.asks])
 
     parts = (FiltersPart, BudgetPart, ThresholdsPart, FetchingPart)
     asked = [one.question for part in parts for one in fields_of(part)]
@@ -155,7 +156,7 @@ def test_the_page_of_settings_tells_each_field_under_the_heading_of_its_section(
 def test_a_threshold_is_told_with_what_the_run_does_past_it(order):
     page = settings_of(create_crawl(order(SEED, max_error_percent=50)))
 
-    assert page.rules_in_words == [
+    assert page.limits_in_words == [
         ("Threshold of failed URLs", "50 %"),
         ("At a threshold", "pause until an operator resumes it"),
     ]
@@ -213,7 +214,9 @@ def test_no_page_asks_a_question_twice(order, is_new):
     names = [
         found["name"]
         for found in soup(browser("operator").get(where)).select("form.order [name]")
-        if found.name != "button" and found.get("type") != "radio"
+        if found.name != "button"
+        and found.get("type") != "radio"
+        and found["name"] != "weekdays"  # one name, many boxes
     ]
 
     assert len(names) == len(set(names))

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from operator import attrgetter
 from typing import Any
 
 from django.urls import reverse
@@ -20,8 +21,16 @@ from crawling.models import Page, Run
 class Place(Enum):
     """A page of the crawler, and what panels and links on it are about."""
 
-    #: the pages of a crawl: its run, or None
+    #: the tabs of the pages of a crawl: its run, or None
     PAGES = auto()
+    #: the list of what is known of a crawl's pages: its run, or None
+    DATA = auto()
+    #: the list of which pages are alike: the run
+    DUPLICATES = auto()
+    #: the menu of files of a crawl's pages: its run, or None
+    DOWNLOADS = auto()
+    #: the list of the links of a run: that
+    LINKS = auto()
     #: a stored page: that
     PAGE = auto()
     #: the seeds of a crawl: that
@@ -54,6 +63,8 @@ class Link:
     #: a permission that its page needs
     needs: str = ""
     opens_window: bool = False
+    #: the lower, the nearer to the beginning
+    order: int = 1
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,8 @@ def tabs() -> list[Tab]:
 
 
 def links(place: Place) -> Iterator[Link]:
-    return (one for one in offered("pages", "LINKS") if one.place is place)
+    found = (one for one in offered("pages", "LINKS") if one.place is place)
+    return iter(sorted(found, key=attrgetter("order")))
 
 
 def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any]] | None:

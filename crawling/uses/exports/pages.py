@@ -141,7 +141,7 @@ def _replay(page: Page, crawl: int) -> str:
 
 
 LINKS = (
-    Link(Place.PAGES, "WACZ file", _export("crawling:wacz")),
-    Link(Place.PAGES, "Mirror", _export("crawling:mirror")),
+    Link(Place.DOWNLOADS, "WACZ", _export("crawling:wacz")),
+    Link(Place.DOWNLOADS, "Mirror", _export("crawling:mirror")),
     Link(Place.PAGE, "Replay", _replay, needs="crawling.change_crawljob", opens_window=True),
 )

@@ -140,4 +140,4 @@ urlpatterns = [
 ]
 
 
-LINKS = (Link(Place.PAGES, "Extracted", page_of_run("crawling:extracted")),)
+LINKS = (Link(Place.DATA, "Extracted fields", page_of_run("crawling:extracted")),)

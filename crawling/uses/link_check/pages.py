@@ -4,7 +4,7 @@ different in another run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from django.urls import path
 from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder
-from crawling.dashboard.base.panels import Panel, Place, ReportPage, Tab
+from crawling.dashboard.base.panels import Link, Panel, Place, ReportPage, Tab
 from crawling.dashboard.base.requests import address_of, asked_number, of_run
 from crawling.dashboard.base.run_pages import ask_by_button, file_route
 from crawling.dashboard.run.shared_report import without_user
@@ -40,7 +40,7 @@ from crawling.uses.link_check.link_check import (
     problem_rows,
 )
 from crawling.uses.link_check.page_problems import SOON
-from crawling.uses.link_check.problem_counts import counts_of
+from crawling.uses.link_check.problem_counts import counts_of, worst_first
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from crawling.uses.link_check.reports import list_hosts, list_links, list_media
 from serving.access import AuthenticatedRequest
@@ -56,11 +56,13 @@ RUNS = 50
 LINKS_SHOWN = 20
 #: name and words of each list
 LISTS = {
-    "check": "Link check",
+    "check": "",
     "all": "All links",
     "media": "Media",
     "hosts": "Linked hosts",
 }
+#: words for what is different in a later run
+CHANGES = {ProblemChange.NEW: "New", ProblemChange.MENDED: "Fixed"}
 #: of the files of problems
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
@@ -74,13 +76,12 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         return _ask_reading(request, run)
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
     shown = "all" if any(asked.values()) else request.GET.get("show", "")
-    shown, kind = shown if shown in LISTS else "check", _kind(request)
+    shown, kind = shown if shown in LISTS else "check", _kind(request, _worst(run))
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
-        "lists": LISTS,
         "shown": shown,
-        "title": LISTS[shown],
+        "title": LISTS[shown] or kind.label,
         "source": asked["page"],
         "target": asked["target"],
         "host": asked["host"],
@@ -113,14 +114,13 @@ def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
-    counts, old, change = counts_of(run), _run_before(request, run), _change(request)
+    old, change = _run_before(request, run), _change(request)
     if old is None or old.number > run.number:
         old = change = None
     return {
-        "kinds": [(kind, counts.get(kind)) for kind in ProblemKind],
         "old": old,
         "change": change,
-        "changes": list(ProblemChange),
+        "changes": CHANGES,
     }
 
 
@@ -147,10 +147,16 @@ def _rows(
     return list_hosts(run, after=after, most=most)
 
 
-def _kind(request: AuthenticatedRequest) -> ProblemKind:
+def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN) -> ProblemKind:
     """The kind of problem asked for; nonsense counts as not given."""
     asked = request.GET.get("kind", "")
-    return ProblemKind(asked) if asked in list(ProblemKind) else ProblemKind.BROKEN
+    return ProblemKind(asked) if asked in list(ProblemKind) else usual
+
+
+def _worst(run: Run) -> ProblemKind:
+    """The first kind in the list that is known to have problems; until one is, the first."""
+    found = worst_first(counts_of(run))
+    return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
 
 
 @of_run(NEVER_STARTED)
@@ -251,6 +257,24 @@ def _shared(problem: LinkProblem) -> LinkProblem:
     )
 
 
+def _kinds(run: Run) -> Mapping[str, Any]:
+    """The kinds of problem; those that a run does not have stand apart."""
+    found = worst_first(counts_of(run))
+    clean = [one.kind for one in found if one.count and not one.share]
+    return {
+        "problem_kinds": [one for one in found if one.kind not in clean],
+        "clean_kinds": clean,
+    }
+
+
+def _list(name: str) -> Callable[[Run, int], str]:
+    return lambda run, crawl: f"{address_of('crawling:links', run)}&show={name}"
+
+
 TABS = (Tab("Links", "links", after="not-fetched"),)
-PANELS = (Panel(Place.SHARED_REPORT, "link_check/_shared.html", _counts),)
+LINKS = tuple(Link(Place.LINKS, words, _list(name)) for name, words in LISTS.items() if words)
+PANELS = (
+    Panel(Place.SHARED_REPORT, "link_check/_shared.html", _counts),
+    Panel(Place.LINKS, "link_check/_kinds.html", _kinds),
+)
 SHARED_PAGES = (ReportPage("kind", "link_check/shared_problems.html", _problems),)

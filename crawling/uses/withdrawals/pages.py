@@ -109,7 +109,7 @@ urlpatterns = [
 
 
 LINKS = (
-    Link(Place.PAGES, "Withdrawals", page_of_crawl("crawling:withdrawals")),
+    Link(Place.DATA, "Withdrawals", page_of_crawl("crawling:withdrawals")),
     Link(
         Place.PAGE,
         "Withdraw the page",

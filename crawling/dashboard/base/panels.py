@@ -31,8 +31,12 @@ class Place(Enum):
     DOWNLOADS = auto()
     #: the list of the links of a run: that
     LINKS = auto()
-    #: a stored page: that
+    #: the buttons of a stored page, and rows `<div><dt>…<dd>…</div>` of its facts: that
     PAGE = auto()
+    #: the menu of a stored page: that
+    PAGE_MENU = auto()
+    #: what a stored page looked like, instead of the plain view: that
+    STORED_PAGE = auto()
     #: the seeds of a crawl: that
     SEEDS = auto()
     #: the settings of a crawl: its latest run, or None

@@ -13,7 +13,7 @@ from crawling.dashboard.base.panels import Link, Place, links
 from crawling.dashboard.base.requests import address_of
 from crawling.dashboard.pages.duplicates import SimilarityKind
 from crawling.dashboard.templatetags.crawls import crawl_head
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Page, Run
 
 register = template.Library()
 
@@ -22,18 +22,23 @@ class SideLink(NamedTuple):
     label: str
     address: str
     is_here: bool = False
+    opens_window: bool = False
 
 
 @register.inclusion_tag("crawling/_pages_top.html", takes_context=True)
 def pages_head(
-    context: Context, crawl: CrawlJob, here: str, run: Run | None = None
+    context: Context, crawl: CrawlJob, here: str, run: Run | None = None, has_files: bool = True
 ) -> dict[str, Any]:
-    """The beginning of a page below *Pages*; `here` is the label of the tab that is shown."""
+    """The beginning of a page below *Pages*; `here` is the label of the tab that is shown.
+
+    has_files: whether it has the menu of files, which a page with downloads of its own has not.
+    """
     top = crawl_head(context, crawl, "pages", run)
     shown = top["page"]["run"]  # type: ignore[index]  # a dict of ours
     return top | {
         "crawl": crawl,
         "run": shown,
+        "has_files": has_files and shown is not None,
         "shown": here,
         "pages_tabs": list(_tabs(context, crawl, shown, here)),
         "downloads": list(_shown(context, Place.DOWNLOADS, shown, crawl.pk)),
@@ -79,10 +84,23 @@ def duplicates_side(context: Context, crawl: CrawlJob, run: Run, here: str) -> d
     return {"links": [one._replace(is_here=one.label == here) for one in found]}
 
 
+@register.inclusion_tag("crawling/_page_buttons.html", takes_context=True)
+def page_buttons(context: Context, page: Page) -> dict[str, Any]:
+    """What can be done with a stored page."""
+    crawl = page.run.crawl_id
+    return {
+        "page": page,
+        "crawl": crawl,
+        "perms": context.get("perms"),
+        "buttons": list(_shown(context, Place.PAGE, page, crawl)),
+        "more": list(_shown(context, Place.PAGE_MENU, page, crawl)),
+    }
+
+
 def _shown(context: Context, place: Place, subject: object, crawl: int) -> Iterator[SideLink]:
     for link in links(place):
         if _is_allowed(context, link) and (address := link.address(subject, crawl)):
-            yield SideLink(link.label, address)
+            yield SideLink(link.label, address, opens_window=link.opens_window)
 
 
 def _is_allowed(context: Context, link: Link) -> bool:

@@ -135,7 +135,7 @@ LINKS = (
     Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),
     Link(
         Place.PAGE,
-        "Watch the page",
+        "Watch",
         form_with_page("crawling:watches"),
         needs="crawling.change_crawljob",
     ),

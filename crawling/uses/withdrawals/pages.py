@@ -111,7 +111,7 @@ urlpatterns = [
 LINKS = (
     Link(Place.DATA, "Withdrawals", page_of_crawl("crawling:withdrawals")),
     Link(
-        Place.PAGE,
+        Place.PAGE_MENU,
         "Withdraw the page",
         form_with_page("crawling:withdrawals"),
         needs="crawling.delete_crawljob",

@@ -28,6 +28,7 @@ from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.pages.filter import PageFilter
+from crawling.dashboard.pages.page_kinds import PageType
 from crawling.dashboard.run.api.finding_schemas import (
     CauseList,
     FetchThreadList,
@@ -79,9 +80,10 @@ def list_crawl_pages(
     since: Since = None,
     until: Until = None,
     unread: IsUnread = False,
+    type: PageType = "",
 ) -> QuerySet[Page]:
     """`q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type)
     return wanted.of(get_run(crawl_id, run)).select_related("url", "run__crawl", "archive_file")
 
 

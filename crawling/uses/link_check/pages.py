@@ -16,6 +16,7 @@ from django.urls import path
 from redis.exceptions import RedisError
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.columns import ColumnHead, column
 from crawling.dashboard.base.panels import Link, Panel, Place, ReportPage, Tab
 from crawling.dashboard.base.requests import address_of, asked_number, of_run
 from crawling.dashboard.base.run_pages import ask_by_button, file_route
@@ -42,7 +43,14 @@ from crawling.uses.link_check.link_check import (
 from crawling.uses.link_check.page_problems import SOON
 from crawling.uses.link_check.problem_counts import counts_of, worst_first
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
-from crawling.uses.link_check.reports import list_hosts, list_links, list_media
+from crawling.uses.link_check.reports import (
+    LINK_TYPES,
+    MEDIA_TYPES,
+    list_hosts,
+    list_links,
+    list_media,
+)
+from crawling.uses.link_check.sorted_problems import ProblemSort, TooManyToSort, list_sorted
 from serving.access import AuthenticatedRequest
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
@@ -63,6 +71,13 @@ LISTS = {
 }
 #: words for what is different in a later run
 CHANGES = {ProblemChange.NEW: "New", ProblemChange.MENDED: "Fixed"}
+#: what a list may be narrowed to, with words
+TYPES = {
+    "all": {name: words for name, (words, _) in LINK_TYPES.items()},
+    "media": {name: LINK_TYPES[name][0] for name in MEDIA_TYPES},
+}
+#: columns that problems may be sorted by
+SORTED = {"address": "Address", "problem": "Problem", "links": "Links"}
 #: of the files of problems
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
@@ -89,6 +104,8 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "most_behind": MOST_BEHIND,
         "after": request.GET.get("after", ""),
         "kind": kind,
+        "types": TYPES.get(shown, {}),
+        "type": _type(request, shown),
         "unread": kind.needs_reading and bool(unread_parts(run)),
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
@@ -98,7 +115,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         here |= _compared(request, run)
     try:
         rows, following = _rows(request, here, asked)
-    except (BadOrder, LinkSearchTookTooLong, TooManyProblems) as trouble:
+    except (BadOrder, LinkSearchTookTooLong, TooManyProblems, TooManyToSort) as trouble:
         return render(request, "link_check/links.html", {**here, "trouble": str(trouble)})
     return render(request, "link_check/links.html", {**here, "rows": rows, "following": following})
 
@@ -117,11 +134,28 @@ def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
     old, change = _run_before(request, run), _change(request)
     if old is None or old.number > run.number:
         old = change = None
+    asked = request.GET.get("sort", "")
+    sort = ProblemSort(asked) if asked in list(ProblemSort) else None
     return {
         "old": old,
         "change": change,
         "changes": CHANGES,
+        "sort": sort,
+        "columns": {} if change else _columns(sort),
     }
+
+
+def _columns(sort: ProblemSort | None) -> dict[str, ColumnHead]:
+    """The heads that sort problems."""
+    return {
+        key: column(key, label, key == "links", now=sort or "", falls_first=key == "links")
+        for key, label in SORTED.items()
+    }
+
+
+def _type(request: AuthenticatedRequest, shown: str) -> str:
+    asked = request.GET.get("type", "")
+    return asked if asked in TYPES.get(shown, {}) else ""
 
 
 def _change(request: AuthenticatedRequest) -> ProblemChange | None:
@@ -138,12 +172,14 @@ def _rows(
             return list_changed(
                 here["old"], run, here["kind"], here["change"], after=after, most=most
             )
+        case "check" if here["sort"]:
+            return list_sorted(run, here["kind"], here["sort"], after=after, most=most)
         case "check":
             return list_problems(run, here["kind"], after=after, most=most)
         case "all":
-            return list_links(run, **asked, after=after, most=most)
+            return list_links(run, **asked, kind=here["type"], after=after, most=most)
         case "media":
-            return list_media(run, after=after, most=most)
+            return list_media(run, kind=here["type"], after=after, most=most)
     return list_hosts(run, after=after, most=most)
 
 

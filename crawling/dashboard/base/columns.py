@@ -46,18 +46,18 @@ class ListPlace(NamedTuple):
     first: int
     shown: int
     #: of all rows, perhaps a BoundedCount
-    count: int
+    total: int
 
     @property
-    def count_words(self) -> str:
-        return f"{self.count:,}"
+    def total_words(self) -> str:
+        return f"{self.total:,}"
 
     @property
     def words(self) -> str:
         """As `101–200 of 1,234`; a list that has grown meanwhile has as many as are shown."""
         last = self.first + self.shown - 1
-        count = self.count if isinstance(self.count, BoundedCount) else max(self.count, last)
-        return f"{self.first:,}–{last:,} of {count:,}"
+        total = self.total if isinstance(self.total, BoundedCount) else max(self.total, last)
+        return f"{self.first:,}–{last:,} of {total:,}"
 
 
 class FilterChip(NamedTuple):

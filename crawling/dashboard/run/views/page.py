@@ -40,9 +40,11 @@ PAGE_FILTERS = {
     "q": "Holds",
     "status": "Status",
     "type": "Type",
-    "unread": "Not all was read",
+    "unread": "Show",
     **SPAN,
 }
+#: words for values of filters
+PAGE_WORDS = {"type": dict(PageKind.choices), "unread": {"1": "incomplete only"}}
 #: the same of pages
 PAGE_COLUMNS = (
     ("status", "Status", False),
@@ -107,7 +109,7 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "wanted": wanted,
         "statuses": [str(code) for (code,) in sorted(set(counted))],
     }
-    here["chips"] = chips_of(request.GET, PAGE_FILTERS, {"type": dict(PageKind.choices)})
+    here["chips"] = chips_of(request.GET, PAGE_FILTERS, PAGE_WORDS)
     here["reset"] = f"?run={run.number}" if run else "?"
     here["hidden"] = choices_of(request).hidden.get("pages", ())
     here |= {"kinds": PageKind.choices, "sort": sort, "sorts": SORT_WORDS.items()}

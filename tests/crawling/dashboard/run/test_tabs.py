@@ -105,8 +105,9 @@ def test_each_page_below_pages_leads_to_five_tabs_and_says_where_one_is(crawl, r
     ],
 )
 def test_pages_that_stand_under_one_tab_are_listed_at_the_side_of_each(crawl, routes, names):
+    viewer = browser("viewer")
     for route, place in routes.items():
-        page = soup(browser("viewer").get(reverse(f"crawling:{route}", args=[crawl.pk])))
+        page = soup(viewer.get(reverse(f"crawling:{route}", args=[crawl.pk])))
         found = page.select_one("nav.side").select("a")
 
         assert [link.get_text() for link in found] == names
@@ -114,14 +115,13 @@ def test_pages_that_stand_under_one_tab_are_listed_at_the_side_of_each(crawl, ro
 
 
 def test_the_files_of_pages_are_in_one_menu_and_are_those_of_the_filter(crawl):
-    page = soup(
-        browser("operator").get(reverse("crawling:pages", args=[crawl.pk]), {"type": "pdf"})
-    )
+    operator = browser("operator")
+    page = soup(operator.get(reverse("crawling:pages", args=[crawl.pk]), {"type": "pdf"}))
     files = {link.get_text(): link["href"] for link in page.select("#downloads a")}
 
     assert list(files) == ["CSV", "JSON Lines", "WARC", "Archive files", "WACZ", "Mirror"]
     assert files["CSV"].endswith("/pages.csv?type=pdf&run=1")
-    other = soup(browser("operator").get(reverse("crawling:freshness", args=[crawl.pk])))
+    other = soup(operator.get(reverse("crawling:freshness", args=[crawl.pk])))
     assert other.select_one("#downloads a")["href"].endswith("/pages.csv?run=1")
 
 

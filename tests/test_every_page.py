@@ -57,6 +57,9 @@ def faults_of_times(page):
 def faults_of_structure(page):
     if len(page.select("h1")) != 1:
         yield f"{len(page.select('h1'))} first headings"
+    bars = [one.get("aria-label") for one in page.select("nav.tabs")]
+    if len(bars) > 2:
+        yield f"{len(bars)} levels of tabs: {', '.join(bars)}"
     yield from (
         f"a head without scope: {cell}" for cell in page.select("main th") if not cell.get("scope")
     )

@@ -40,7 +40,8 @@ crawls/: state=failed state=waiting state=finished state=draft q=crawl+29999 q=c
 api/v1/crawls: state=waiting q=crawl limit=200
 crawls/<int:pk>/: run=1 level=error level=warning text=3abc text=nothing+has+this
 crawls/<int:pk>/pages/: status=404 status=4xx status=500 q=123abc q=article q=zzzzzz
-    before=%(url)s
+    after=%(url)s before=%(url)s sort=-size sort=size&after=%(url)s sort=-status sort=type
+    sort=-type&after=%(url)s type=pdf type=html&after=%(url)s type=image&sort=-size
 crawls/<int:pk>/tree/: path=%(host_name)s/
 crawls/<int:pk>/hosts/: q=site5 q=zzzzzz sort=host sort=-done page=400
 crawls/<int:pk>/frontier/: q=3abc q=zzzzzz place=quarantined place=taken+out place=in+hand

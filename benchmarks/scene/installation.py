@@ -83,8 +83,10 @@ FROM place WHERE run_id = %(run)s ON CONFLICT DO NOTHING
 PAGES = """
 INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, bytes,
     fingerprint, digest, address, fetch_seconds, fetched_at, links_part)
-SELECT id, run_id, status, url, 'text/html', 'utf-8',
-    'Article ' || fingerprint || ' of ' || substr(md5(fingerprint::text), 1, 6), 20000, fingerprint,
+SELECT id, run_id, status, url, CASE WHEN fingerprint %% 1000 = 7 THEN 'application/pdf'
+        WHEN fingerprint %% 10 = 3 THEN 'image/png' ELSE 'text/html' END, 'utf-8',
+    'Article ' || fingerprint || ' of ' || substr(md5(fingerprint::text), 1, 6),
+    20000 + fingerprint %% 9973, fingerprint,
         sha256(fingerprint::text::bytea), '192.0.2.1', 0.2,
         now() - make_interval(secs => fingerprint %% 86400), %(part)s
 FROM crawling_url WHERE run_id = ANY(%(runs)s)

@@ -120,11 +120,8 @@ class Page(models.Model):
                 condition=Q(links_part__isnull=False),
                 name="pages_by_links_part",
             ),
-            models.Index(
-                fields=["run", "status", "fetched_at", "url"],
-                condition=Q(status__gte=400),
-                name="error_pages_in_time",
-            ),
+            models.Index(fields=["run", "status", "fetched_at", "url"], name="pages_by_status"),
+            models.Index(fields=["run", "bytes", "url"], name="pages_by_size"),
             models.Index(
                 fields=["run", "payload_from"],
                 condition=Q(payload_from__isnull=False),

@@ -9,8 +9,11 @@ from typing import NamedTuple
 
 from django.http import QueryDict
 
+from serving.paging import BoundedCount
+
 #: the parameters of the current page of a list; another filter begins at the first page
-PLACES = ("after", "before")
+PLACES = ("after", "before", "page")
+NO_WORDS: Mapping[str, Mapping[str, str]] = {}
 SPAN = {"since": "Since", "until": "Before"}
 
 
@@ -36,6 +39,27 @@ def column(
     return ColumnHead(label, second if now == first else first, order, is_number)
 
 
+class ListPlace(NamedTuple):
+    """Which rows of a list a page of it shows."""
+
+    page: int
+    first: int
+    shown: int
+    #: of all rows, perhaps a BoundedCount
+    total: int
+
+    @property
+    def total_words(self) -> str:
+        return f"{self.total:,}"
+
+    @property
+    def words(self) -> str:
+        """As `101–200 of 1,234`; a list that has grown meanwhile has as many as are shown."""
+        last = self.first + self.shown - 1
+        total = self.total if isinstance(self.total, BoundedCount) else max(self.total, last)
+        return f"{self.first:,}–{last:,} of {total:,}"
+
+
 class FilterChip(NamedTuple):
     label: str
     value: str
@@ -43,13 +67,21 @@ class FilterChip(NamedTuple):
     address: str
 
 
-def chips_of(query: QueryDict, labels: Mapping[str, str]) -> list[FilterChip]:
-    """The filters that an address asks for, of those with a label."""
+def chips_of(
+    query: QueryDict, labels: Mapping[str, str], words: Mapping[str, Mapping[str, str]] = NO_WORDS
+) -> list[FilterChip]:
+    """The filters that an address asks for, of those with a label. words: of values, by name."""
     return [
-        FilterChip(label, text.replace("T", " ") if name in SPAN else text, _without(query, name))
+        FilterChip(
+            label, words.get(name, {}).get(text) or _value(name, text), _without(query, name)
+        )
         for name, label in labels.items()
         if (text := str(query.get(name, "")))
     ]
+
+
+def _value(name: str, text: str) -> str:
+    return text.replace("T", " ") if name in SPAN else text
 
 
 def _without(query: QueryDict, name: str) -> str:

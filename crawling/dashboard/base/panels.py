@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from operator import attrgetter
 from typing import Any
 
 from django.urls import reverse
@@ -23,10 +24,22 @@ class Place(Enum):
 
     #: the page of a crawl: its run
     CRAWL = auto()
-    #: the pages of a crawl: its run, or None
+    #: the tabs of the pages of a crawl: its run, or None
     PAGES = auto()
-    #: a stored page: that
+    #: the list of what is known of a crawl's pages: its run, or None
+    DATA = auto()
+    #: the list of which pages are alike: the run
+    DUPLICATES = auto()
+    #: the menu of files of a crawl's pages: its run, or None
+    DOWNLOADS = auto()
+    #: the list of the links of a run: that
+    LINKS = auto()
+    #: the buttons of a stored page: links, and rows `<div><dt>…<dd>…</div>` of its facts: that
     PAGE = auto()
+    #: the buttons of a stored page that are more than links: that
+    PAGE_BUTTONS = auto()
+    #: the menu of a stored page: that
+    PAGE_MENU = auto()
     #: the seeds of a crawl: that
     SEEDS = auto()
     #: the settings of a crawl: its latest run, or None
@@ -57,6 +70,8 @@ class Link:
     #: a permission that its page needs
     needs: str = ""
     opens_window: bool = False
+    #: the lower, the nearer to the beginning
+    order: int = 1
 
 
 @dataclass(frozen=True)
@@ -118,7 +133,8 @@ def tabs() -> list[Tab]:
 
 
 def links(place: Place) -> Iterator[Link]:
-    return (one for one in offered("pages", "LINKS") if one.place is place)
+    found = (one for one in offered("pages", "LINKS") if one.place is place)
+    return iter(sorted(found, key=attrgetter("order")))
 
 
 def shared_page(run: Run, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any]] | None:

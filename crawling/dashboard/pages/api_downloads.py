@@ -25,6 +25,7 @@ from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter
+from crawling.dashboard.pages.page_kinds import PageType
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
 
@@ -63,10 +64,11 @@ def export_crawl_pages(
     since: Since = None,
     until: Until = None,
     unread: IsUnread = False,
+    type: PageType = "",
     form: Form = "jsonl",
 ) -> StreamingHttpResponse:
     """The fields are those of the list of pages. `q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type)
     return send(rows_file(get_run(crawl_id, run), wanted, form))
 
 
@@ -85,12 +87,13 @@ def export_crawl_warc(
     since: Since = None,
     until: Until = None,
     unread: IsUnread = False,
+    type: PageType = "",
 ) -> StreamingHttpResponse:
     """With a filter: the matching pages, with the records of their payloads; without: the whole
     archive of the run.
     """
     try:
-        wanted = PageFilter(q, status, TimeRange(since, until), unread)
+        wanted = PageFilter(q, status, TimeRange(since, until), unread, type)
         return send(warc_file(get_run(crawl_id, run), wanted))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble

@@ -195,4 +195,5 @@ def _facts(run: Run, wanted: PageFilter) -> dict[str, str]:
     conditions = [f"status {wanted.status}"] if wanted.status else []
     conditions += [f"{wanted.text!r} in address or title"] if wanted.text else []
     conditions += ["not all read"] if wanted.is_unread else []
+    conditions += [f"type {wanted.kind}"] if wanted.kind else []
     return facts | ({"description": f"pages with {' and '.join(conditions)}"} if conditions else {})

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
+from crawling.dashboard.pages.page_kinds import PageKind, kind_of_page
 from crawling.models import Page, Run
 from serving.requests import asked_text
 
@@ -29,9 +30,11 @@ class PageFilter:
     span: TimeRange = ALWAYS
     #: only those of which not all was read
     is_unread: bool = False
+    #: a PageKind; empty: any
+    kind: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.status or self.span or self.is_unread)
+        return bool(self.text or self.status or self.span or self.is_unread or self.kind)
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that it lets through, in no order."""
@@ -60,6 +63,9 @@ class PageFilter:
     def _narrowed(self, run: Run) -> QuerySet[Page]:
         found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         found = found.exclude(unread="") if self.is_unread else found
+        found = (
+            found.alias(its_kind=kind_of_page()).filter(its_kind=self.kind) if self.kind else found
+        )
         if self.status.endswith("xx"):
             return found.filter(
                 status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99)
@@ -68,16 +74,17 @@ class PageFilter:
 
 
 def asked_pages(request: HttpRequest) -> PageFilter:
-    """Return the filter by `?q=`, `?status=`, `?since=`, `?until=` and `?unread=1`.
+    """Return the filter by `?q=`, `?status=`, `?type=`, `?since=`, `?until=` and `?unread=1`.
 
     Nonsense counts as not given.
     """
-    status = request.GET.get("status", "")
+    status, kind = request.GET.get("status", ""), request.GET.get("type", "")
     return PageFilter(
         asked_text(request.GET, "q"),
         status if STATUS.fullmatch(status) else "",
         TimeRange.read(request.GET),
         is_unread=request.GET.get("unread") == "1",
+        kind=kind if kind in PageKind.values else "",
     )
 
 

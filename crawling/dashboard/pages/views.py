@@ -5,6 +5,8 @@ downloads, two runs or two texts side by side, and what is missing, by reason.
 
 from __future__ import annotations
 
+import math
+from operator import attrgetter
 from secrets import token_urlsafe
 from typing import Any
 
@@ -219,11 +221,11 @@ def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> 
 
 @of_run(HAS_LEFT_NOTHING_OUT)
 def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    """Count what the run has not got by reason, and list the addresses of `?why=`, after that of
-    the id `?after=`.
+    """Count what the run has not got by reason, and list the addresses of `?why=`, or of the most
+    frequent reason, after that of the id `?after=`.
     """
-    reasons = reasons_of(run)
-    asked = _asked(request, reasons)
+    reasons = sorted(reasons_of(run), key=attrgetter("urls"), reverse=True)
+    asked = _asked(request, reasons) or next(iter(reasons), None)
     after = asked_number(request, "after")
     most = choices_of(request).most(ROWS_NOT_FETCHED)
     rows, following = (
@@ -232,7 +234,7 @@ def show_not_fetched(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     here = {
         "crawl": run.crawl,
         "run": run,
-        "reasons": reasons,
+        "reasons": [(one, math.ceil(100 * one.urls / reasons[0].urls)) for one in reasons],
         "asked": asked,
         "rows": rows,
         "following": following,

@@ -1,50 +1,119 @@
-"""A run's pages, with a filter: in lists for people, the latest first."""
+"""A run's pages, with a filter and sorted by a column, a page of the list at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from operator import attrgetter
 
-from django.db.models import Q
+from django.db.models import BooleanField, F, Func, QuerySet, Value
+from django.db.models.expressions import Combinable
+from django.db.models.lookups import GreaterThan, LessThan
 
 from crawling.base.timed import time_limit
 from crawling.dashboard.pages.filter import PageFilter
-from crawling.models import Page, Run
-from serving.paging import cut
+from crawling.dashboard.pages.page_kinds import kind_of_page
+from crawling.frontier import counts_of
+from crawling.models import Page, Run, WithdrawnPage
+from serving.paging import BoundedCount, bounded_count
 
-#: key and head of the columns that a user may hide; address and status always show
+#: key and head of the columns that a user may hide; title, address and status always show
 HIDEABLE = {"type": "Type", "size": "Size", "fetched": "Fetched"}
+#: what pages are sorted by, of which no two have the same; each has its index
+SORTS: dict[str, tuple[str, ...]] = {
+    "fetched": ("fetched_at", "url_id"),
+    "status": ("status", "fetched_at", "url_id"),
+    "type": ("kind", "fetched_at", "url_id"),
+    "size": ("bytes", "url_id"),
+}
+LATEST_FIRST = "-fetched"
+#: words for each, of which the first is usual
+SORT_WORDS = {
+    LATEST_FIRST: "latest first",
+    "fetched": "oldest first",
+    "-status": "highest status first",
+    "status": "lowest status first",
+    "-size": "largest first",
+    "size": "smallest first",
+    "type": "by type",
+    "-type": "by type, backwards",
+}
 
 
 @dataclass(frozen=True)
 class PageWindow:
-    pages: Sequence[Page]
-    #: where to continue before these; None: nothing is older
-    older: int | None
+    pages: Sequence[Page] = ()
+    #: the id behind which the next page of the list begins; None: this is the last
+    following: int | None = None
+    #: the id before which the page before ends; None: this is the first
+    preceding: int | None = None
 
 
-def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = None) -> PageWindow:
-    """The latest pages that the filter lets through, fetched before that of the id.
+def pages_of(
+    run: Run,
+    wanted: PageFilter,
+    *,
+    most: int,
+    sort: str = LATEST_FIRST,
+    after: int | None = None,
+    before: int | None = None,
+) -> PageWindow:
+    """The pages that the filter lets through behind that of the id `after`, or just before that of
+    the id `before`. An id that is no page's counts as not given.
 
     Raises SearchTookTooLong.
     """
-    last = Page.objects.filter(run=run, pk=before).first() if before is not None else None
-    # The first condition is what the index can begin at.
-    is_older = (
-        Q(fetched_at__lte=last.fetched_at)
-        & (Q(fetched_at__lt=last.fetched_at) | Q(url_id__lt=last.pk))
-        if last
-        else Q()
-    )
+    number = after if before is None else before
+    end = _sortable(run).filter(pk=number).first() if number is not None else None
+    is_backward, columns = before is not None and end is not None, SORTS[sort.lstrip("-")]
+    falls = sort.startswith("-") != is_backward
+    order = [F(name).desc() if falls else F(name).asc() for name in columns]
     found: list[Page] = []
     # without a filter the index has them in order
     with time_limit() if wanted else nullcontext():
         for part in wanted.parts(run):
-            found += (
-                part.filter(is_older)
-                .select_related("url")
-                .order_by("-fetched_at", "-url_id")[: most + 1]
-            )
-    found.sort(key=lambda page: (page.fetched_at, page.pk), reverse=True)
-    return PageWindow(*cut(found, most, lambda page: page.pk))
+            part = part.annotate(kind=kind_of_page()).select_related("url")
+            part = part.filter(_behind(end, columns, falls=falls)) if end else part
+            found += part.order_by(*order)[: most + 1]
+    found.sort(key=attrgetter(*columns), reverse=falls)
+    shown, is_more = found[:most], len(found) > most
+    if is_backward:
+        shown.reverse()
+    first, last = (shown[0].pk, shown[-1].pk) if shown else (None, None)
+    return PageWindow(
+        shown,
+        following=last if is_more or is_backward else None,
+        preceding=first if (is_more if is_backward else end is not None) else None,
+    )
+
+
+def _sortable(run: Run) -> QuerySet[Page]:
+    return Page.objects.filter(run=run).annotate(kind=kind_of_page())
+
+
+def _behind(end: Page, columns: Sequence[str], *, falls: bool) -> GreaterThan | LessThan:
+    """Compared as a row, which an index can begin at however many pages have the same status."""
+    ends = [Value(getattr(end, name)) for name in columns]
+    return (LessThan if falls else GreaterThan)(_row(*map(F, columns)), _row(*ends))
+
+
+def _row(*parts: Combinable) -> Func:
+    return Func(*parts, function="ROW", output_field=BooleanField())
+
+
+def page_count(run: Run, wanted: PageFilter) -> int:
+    """How many pages there are; with a filter a BoundedCount if they are very many. Raises
+    SearchTookTooLong.
+    """
+    if not wanted:
+        counted = bounded_count(Page.objects.filter(run=run))
+        if not isinstance(counted, BoundedCount):
+            return counted
+        withdrawn = WithdrawnPage.objects.filter(run=run).count()
+        return max(counted, counts_of([run.pk])[run.pk].fetched - withdrawn)
+    with time_limit():
+        counts = [bounded_count(part) for part in wanted.parts(run)]
+    return (BoundedCount if any(isinstance(one, BoundedCount) for one in counts) else int)(
+        sum(counts)
+    )

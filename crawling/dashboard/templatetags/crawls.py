@@ -26,7 +26,7 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.runs.crawls.examples import is_example
 from crawling.runs.week import CrawlWeek, week_of
-from crawling.web.statuses import NOT_MODIFIED_STATUS
+from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
 register = template.Library()
 #: characters of a help that is not folded
@@ -84,6 +84,12 @@ def example(crawl: CrawlJob) -> bool:
 def status_words(status: int) -> str:
     """An HTTP status; a 304 confirms a page that was fetched before with status 200."""
     return "200 (not modified)" if status == NOT_MODIFIED_STATUS else str(status)
+
+
+@register.filter
+def status_meaning(status: int) -> str:
+    """A status, of an error with its words: `200`, `404 Not Found`."""
+    return explain(status) if status >= 400 else str(status)
 
 
 @register.filter

@@ -89,4 +89,4 @@ urlpatterns = [
         name="download-file",
     ),
 ]
-LINKS = (Link(Place.PAGES, "Download", page_of_run("crawling:download")),)
+LINKS = (Link(Place.DOWNLOADS, "All data", page_of_run("crawling:download")),)

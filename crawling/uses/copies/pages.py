@@ -160,4 +160,4 @@ urlpatterns = [
 ]
 
 
-LINKS = (Link(Place.PAGES, "Copies", page_of_run("crawling:copies")),)
+LINKS = (Link(Place.DUPLICATES, "Clusters", page_of_run("crawling:copies")),)

@@ -155,8 +155,8 @@ def _export(route: str) -> Callable[[Run | None, int], str]:
 
 
 LINKS = (
-    Link(Place.PAGES, "WACZ file", _export("crawling:wacz")),
-    Link(Place.PAGES, "Mirror", _export("crawling:mirror")),
+    Link(Place.DOWNLOADS, "WACZ", _export("crawling:wacz")),
+    Link(Place.DOWNLOADS, "Mirror", _export("crawling:mirror")),
 )
 
 
@@ -167,4 +167,4 @@ def _replay(page: Page) -> Mapping[str, Any] | None:
     return {"has_player": is_installed(), "has_wacz": file is not None}
 
 
-PANELS = (Panel(Place.PAGE, "exports/_replay.html", _replay),)
+PANELS = (Panel(Place.PAGE_BUTTONS, "exports/_replay.html", _replay),)

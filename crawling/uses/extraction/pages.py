@@ -148,6 +148,6 @@ def _point(page: Page, crawl: int) -> str:
 
 
 LINKS = (
-    Link(Place.PAGES, "Extracted", page_of_run("crawling:extracted")),
+    Link(Place.DATA, "Extracted fields", page_of_run("crawling:extracted")),
     Link(Place.PAGE, "Fields", _point),
 )

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
 from ninja import Query, Router, Status
@@ -37,6 +37,8 @@ from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import (
+    LINK_TYPES,
+    MEDIA_TYPES,
     BrokenTarget,
     LinkedHost,
     LinkFound,
@@ -46,6 +48,7 @@ from crawling.uses.link_check.reports import (
     list_links,
     list_media,
 )
+from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted
 from crawling.uses.link_check.trend import BrokenTrend, trend_of, trend_row
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import ListAnswer, listed
@@ -61,6 +64,21 @@ Target = Annotated[
 ]
 TargetHost = Annotated[
     str, Query(max_length=300, pattern=TEXT, description="only links to this host")
+]
+LinkType = Annotated[
+    Literal["", *LINK_TYPES],  # type: ignore[valid-type]
+    Query(description="only links of elements of a type"),
+]
+MediaType = Annotated[
+    Literal["", *MEDIA_TYPES],  # type: ignore[valid-type]
+    Query(description="only files that elements of a type show"),
+]
+Sort = Annotated[
+    ProblemSort | None,
+    Query(
+        description="the column that problems are sorted by, falling with `-`; at most 20,000 of "
+        "a kind can be sorted; not with `against`"
+    ),
 ]
 Kind = Annotated[ProblemKind, Query(description="the kind of problem")]
 SlowSeconds = Annotated[
@@ -135,9 +153,10 @@ def list_crawl_links(
     page: Source = "",
     target: Target = "",
     host: TargetHost = "",
+    type: LinkType = "",
 ) -> ListAnswer:
     """Of links of a page that have the same element and URL the first with a text is listed."""
-    return _of(get_run(crawl_id, run), list_links, page=page, target=target, host=host)
+    return _of(get_run(crawl_id, run), list_links, page=page, target=target, host=host, kind=type)
 
 
 @listed(
@@ -185,10 +204,13 @@ def list_link_problems(
     slow_seconds: SlowSeconds = SLOW_SECONDS,
     against: Earlier = None,
     change: Change = ProblemChange.NEW,
+    sort: Sort = None,
 ) -> ListAnswer:
     """A page may be short although there are more: only `next` shows the end."""
     one = get_run(crawl_id, run)
     find = partial(list_problems, one, kind, slow_seconds=slow_seconds)
+    if sort is not None:
+        find = partial(list_sorted, one, kind, sort)
     if against is not None:
         find = partial(list_changed, get_run(crawl_id, against), one, kind, change)
     return ListAnswer(
@@ -238,9 +260,12 @@ def list_datasets(
 )
 @may_view
 def list_media_files(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    type: MediaType = "",
 ) -> ListAnswer:
-    return _of(get_run(crawl_id, run), list_media)
+    return _of(get_run(crawl_id, run), list_media, kind=type)
 
 
 @listed(

@@ -28,6 +28,16 @@ SOURCES_OF_HOSTS = f"""
 SELECT target_host, {FIRST}
 FROM links WHERE target_host IN (SELECT unnest($hosts)) AND {{condition}} GROUP BY target_host
 """  # noqa: S608  # constants
+#: by the fingerprint alone, as above
+COUNTS = """
+SELECT target_fingerprint, {fragment} AS named, count(*)
+FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {condition}
+GROUP BY target_fingerprint, named
+"""
+COUNTS_OF_HOSTS = """
+SELECT target_host, count(*)
+FROM links WHERE target_host IN (SELECT unnest($hosts)) AND {condition} GROUP BY target_host
+"""
 LINKS_OF = """
 SELECT wanted.number, page, fragment, element, attribute, rel, anchor, place FROM links
 JOIN wanted ON """
@@ -72,6 +82,25 @@ def first_sources(
         )
         for known, named, links, sources in rows
     }
+
+
+def link_counts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]:
+    """How many links those of the addresses have that have any, as `first_sources` counts them."""
+    pages = {fingerprint(page): page for page in (url.partition("#")[0] for url in urls)}
+    fragment = "fragment" if any("#" in url for url in urls) else "''"
+    query = COUNTS.format(condition=condition, fragment=fragment)
+    rows = ask(run, query, {"fingerprints": list(pages)}) if urls else []
+    return {
+        f"{pages[known]}#{named}" if named else pages[known]: links for known, named, links in rows
+    }
+
+
+def link_counts_of_hosts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]:
+    """How many links lead to any address of the hosts of these URLs."""
+    hosts = {host_of(url): url for url in urls}
+    query = COUNTS_OF_HOSTS.format(condition=condition)
+    rows = ask(run, query, {"hosts": list(hosts)}) if hosts else []
+    return {hosts[host]: links for host, links in rows}
 
 
 def each_source(

@@ -4,7 +4,7 @@ different in another run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,10 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import path
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.columns import ColumnHead, column
 from crawling.dashboard.base.lags import marked, read_lag
-from crawling.dashboard.base.panels import Panel, Place, ReportFile, ReportPage, Tab
-from crawling.dashboard.base.requests import asked_number, of_run
+from crawling.dashboard.base.panels import Link, Panel, Place, ReportFile, ReportPage, Tab
+from crawling.dashboard.base.requests import address_of, asked_number, of_run
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.run.shared_report import without_user
 from crawling.datasets.lag import Derived
@@ -40,9 +41,16 @@ from crawling.uses.link_check.link_check import (
 )
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.page_problems import SOON
-from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
+from crawling.uses.link_check.problem_counts import ProblemCount, counts_of, worst_first
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
-from crawling.uses.link_check.reports import list_hosts, list_links, list_media
+from crawling.uses.link_check.reports import (
+    LINK_TYPES,
+    MEDIA_TYPES,
+    list_hosts,
+    list_links,
+    list_media,
+)
+from crawling.uses.link_check.sorted_problems import ProblemSort, TooManyToSort, list_sorted
 from crawling.uses.link_check.trend import MOST_RUNS, trend_bars, trend_of
 from serving.access import AuthenticatedRequest
 from serving.downloads import Download, row_file, send
@@ -57,12 +65,21 @@ RUNS = 50
 LINKS_SHOWN = 20
 #: name and words of each list
 LISTS = {
-    "check": "Link check",
+    "check": "",
     "all": "All links",
     "media": "Media",
     "hosts": "Linked hosts",
 }
 FIX_COLUMNS = tuple(LinkFix.__dataclass_fields__)
+#: words for what is different in a later run
+CHANGES = {ProblemChange.NEW: "New", ProblemChange.MENDED: "Fixed"}
+#: the types to which a list may be narrowed, with words
+TYPES = {
+    "all": {name: words for name, (words, _) in LINK_TYPES.items()},
+    "media": {name: LINK_TYPES[name][0] for name in MEDIA_TYPES},
+}
+#: columns that problems may be sorted by
+SORTED = {"address": "Address", "problem": "Problem", "links": "Links"}
 #: the formats of the files of problems
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
@@ -74,19 +91,20 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
     shown = "all" if any(asked.values()) else request.GET.get("show", "")
-    shown, kind = shown if shown in LISTS else "check", _kind(request)
+    shown, kind = shown if shown in LISTS else "check", _kind(request, _worst(run))
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
-        "lists": LISTS,
         "shown": shown,
-        "title": LISTS[shown],
+        "title": LISTS[shown] or kind.label,
         "source": asked["page"],
         "target": asked["target"],
         "host": asked["host"],
         "lag": read_lag(run, kind.derived if shown == "check" else Derived.LINKS),
         "after": request.GET.get("after", ""),
         "kind": kind,
+        "types": TYPES.get(shown, {}),
+        "type": _type(request, shown),
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
         "endings": ENDINGS,
@@ -96,21 +114,37 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         here |= _compared(request, run)
     try:
         rows, following = _rows(request, here, asked)
-    except (BadOrder, LinkSearchTookTooLong, TooManyProblems) as trouble:
+    except (BadOrder, LinkSearchTookTooLong, TooManyProblems, TooManyToSort) as trouble:
         return render(request, "link_check/links.html", {**here, "trouble": str(trouble)})
     return render(request, "link_check/links.html", {**here, "rows": rows, "following": following})
 
 
 def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
-    counts, old, change = counts_of(run), _run_before(request, run), _change(request)
+    old, change = _run_before(request, run), _change(request)
     if old is None or old.number > run.number:
         old = change = None
+    asked = request.GET.get("sort", "")
+    sort = ProblemSort(asked) if asked in list(ProblemSort) else None
     return {
-        "kinds": [(kind, counts.get(kind)) for kind in ProblemKind],
         "old": old,
         "change": change,
-        "changes": list(ProblemChange),
+        "changes": CHANGES,
+        "sort": sort,
+        "columns": {} if change else _columns(sort),
     }
+
+
+def _columns(sort: ProblemSort | None) -> dict[str, ColumnHead]:
+    """The heads that sort problems."""
+    return {
+        key: column(key, label, key == "links", now=sort or "", falls_first=key == "links")
+        for key, label in SORTED.items()
+    }
+
+
+def _type(request: AuthenticatedRequest, shown: str) -> str:
+    asked = request.GET.get("type", "")
+    return asked if asked in TYPES.get(shown, {}) else ""
 
 
 def _change(request: AuthenticatedRequest) -> ProblemChange | None:
@@ -127,19 +161,27 @@ def _rows(
             return list_changed(
                 here["old"], run, here["kind"], here["change"], after=after, most=most
             )
+        case "check" if here["sort"]:
+            return list_sorted(run, here["kind"], here["sort"], after=after, most=most)
         case "check":
             return list_problems(run, here["kind"], after=after, most=most)
         case "all":
-            return list_links(run, **asked, after=after, most=most)
+            return list_links(run, **asked, kind=here["type"], after=after, most=most)
         case "media":
-            return list_media(run, after=after, most=most)
+            return list_media(run, kind=here["type"], after=after, most=most)
     return list_hosts(run, after=after, most=most)
 
 
-def _kind(request: AuthenticatedRequest) -> ProblemKind:
+def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN) -> ProblemKind:
     """The kind of problem asked for; nonsense counts as not given."""
     asked = request.GET.get("kind", "")
-    return ProblemKind(asked) if asked in list(ProblemKind) else ProblemKind.BROKEN
+    return ProblemKind(asked) if asked in list(ProblemKind) else usual
+
+
+def _worst(run: Run) -> ProblemKind:
+    """The first kind in the list that is known to have problems; until one is, the first."""
+    found = worst_first(counts_of(run))
+    return next((one.kind for one in found if one.share), ProblemKind.BROKEN)
 
 
 @of_run(NEVER_STARTED)
@@ -317,10 +359,26 @@ def _trend(run: Run) -> Mapping[str, Any]:
     return {"trend": rows, "bars": trend_bars(rows)}
 
 
+def _kinds(run: Run) -> Mapping[str, Any]:
+    """The kinds of problem; those that a run does not have stand apart."""
+    found = worst_first(counts_of(run))
+    clean = [one.kind for one in found if one.count and not one.share]
+    return {
+        "problem_kinds": [one for one in found if one.kind not in clean],
+        "clean_kinds": clean,
+    }
+
+
+def _list(name: str) -> Callable[[Run, int], str]:
+    return lambda run, crawl: f"{address_of('crawling:links', run)}&show={name}"
+
+
 TABS = (Tab("Links", "links", after="not-fetched"),)
+LINKS = tuple(Link(Place.LINKS, words, _list(name)) for name, words in LISTS.items() if words)
 PANELS = (
     Panel(Place.CRAWL, "link_check/_trend.html", _trend),
     Panel(Place.SHARED_REPORT, "link_check/_shared.html", _counts),
+    Panel(Place.LINKS, "link_check/_kinds.html", _kinds),
 )
 SHARED_PAGES = (
     ReportPage("kind", "link_check/shared_problems.html", _problems),

@@ -6,6 +6,7 @@ They are kept in Django's cache: who looks at them asks for the job if they are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.link_check import each_found
-from crawling.uses.link_check.problem_kinds import ProblemKind
+from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from serving.listing.columns import Column
 
 #: so many or more
@@ -61,6 +62,29 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
             put_first(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
     return {kind: ProblemCount(kind, n) for kind, n in known.items() if n is not None}
+
+
+@dataclass(frozen=True)
+class KindShown:
+    """A kind of problem in the list of a run's kinds."""
+
+    kind: ProblemKind
+    #: None: not counted yet
+    count: ProblemCount | None
+    #: percent of the kind with the most problems
+    share: int
+
+
+def worst_first(counts: Mapping[ProblemKind, ProblemCount]) -> list[KindShown]:
+    """All kinds: the worst first, and of those as bad the one with the most problems."""
+    most = max((one.problems for one in counts.values()), default=0)
+    found = [_shown(kind, counts.get(kind), most) for kind in ProblemKind]
+    return sorted(found, key=lambda one: (list(Severity).index(one.kind.severity), -one.share))
+
+
+def _shown(kind: ProblemKind, count: ProblemCount | None, most: int) -> KindShown:
+    share = math.ceil(100 * count.problems / most) if count and most else 0
+    return KindShown(kind, count, share)
 
 
 def count_problems(job: RunningJob) -> JobResult:

@@ -17,6 +17,14 @@ LISTED = "(element IN ('blockquote', 'q', 'ins', 'del', '') OR attribute = 'long
 INSECURE = "page LIKE 'https://%' AND target LIKE 'http://%'"
 
 
+class Severity(StrEnum):
+    """How bad a problem is for who reads the site, the worst first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
 class ProblemKind(StrEnum):
     """The kinds of problems, in the order in which they are listed."""
 
@@ -39,6 +47,12 @@ class ProblemKind(StrEnum):
     @property
     def label(self) -> str:
         return LABELS[self]
+
+    @property
+    def severity(self) -> Severity:
+        if self in ERRORS:
+            return Severity.ERROR
+        return Severity.NOTICE if self in NOTICES else Severity.WARNING
 
     @property
     def condition(self) -> str:
@@ -84,6 +98,22 @@ LABELS = {
     ProblemKind.TITLE: "Titles",
     ProblemKind.DESCRIPTION: "Descriptions",
     ProblemKind.HTML: "HTML errors",
+}
+#: a reader does not get what the page has or leads to
+ERRORS = {
+    ProblemKind.BROKEN,
+    ProblemKind.FRAGMENT,
+    ProblemKind.MALFORMED,
+    ProblemKind.MIXED_CONTENT,
+    ProblemKind.CERTIFICATE,
+}
+#: a reader does not see it
+NOTICES = {
+    ProblemKind.CANONICAL,
+    ProblemKind.HREFLANG,
+    ProblemKind.TITLE,
+    ProblemKind.DESCRIPTION,
+    ProblemKind.HTML,
 }
 CONDITIONS = {
     ProblemKind.MIXED_CONTENT: f"{INSECURE} AND NOT {FOLLOWED} AND NOT {LISTED} AND "

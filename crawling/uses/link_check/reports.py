@@ -21,6 +21,18 @@ from serving.listing.columns import Column
 #: elements that show what is no page
 MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
 
+#: what links are by the elements that have them, with words for each
+LINK_TYPES = {
+    "page": ("Links", ("a", "area")),
+    "image": ("Images", ("img", "image")),
+    "media": ("Sound and film", ("video", "audio", "source", "track")),
+    "frame": ("Frames and embedded", ("iframe", "frame", "embed", "object")),
+    "style": ("Styles and relations", ("link",)),
+    "script": ("Scripts", ("script",)),
+    "form": ("Forms", ("form", "button", "input")),
+}
+#: those that the list of media has
+MEDIA_TYPES = ("image", "media", "frame")
 #: as many targets as memory has room for
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
@@ -102,12 +114,19 @@ class LinkedHost:
 
 
 def list_links(
-    run: Run, *, page: str = "", target: str = "", host: str = "", after: str = "", most: int
+    run: Run,
+    *,
+    page: str = "",
+    target: str = "",
+    host: str = "",
+    kind: str = "",
+    after: str = "",
+    most: int,
 ) -> tuple[list[LinkFound], str | None]:
     """Links in the order of finding, and the key behind which more follow.
 
-    page: only its references; target: only its back links; host: only links to it. Raises BadOrder
-    for what is no address or no key.
+    page: only its references; target: only its back links; host: only links to it; kind: only those
+    of LINK_TYPES. Raises BadOrder for what is no address or no key.
     """
     page_id, position = key_of(after)
     asked = {
@@ -117,6 +136,8 @@ def list_links(
     }
     values: dict[str, Any] = {name: url for name, url in asked.items() if url}
     conditions = [CONDITIONS[name] for name in values]
+    if kind:
+        conditions.append(f"element IN {LINK_TYPES[kind][1]}".replace(",)", ")"))
     if "target" in values:
         values["fingerprint"] = fingerprint(asked["target"])
     if after:
@@ -143,9 +164,12 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
     ], following
 
 
-def list_media(run: Run, *, after: str = "", most: int) -> tuple[list[MediaFile], str | None]:
-    """Images, sound, film and what else pages show, by address."""
-    rows = ask(run, MEDIA_OF_RUN.format(elements=MEDIA), {"after": after, "most": most + 1})
+def list_media(
+    run: Run, *, kind: str = "", after: str = "", most: int
+) -> tuple[list[MediaFile], str | None]:
+    """Images, sound, film and what else pages show, by address; kind: only those of MEDIA_TYPES."""
+    elements = tuple(one for one in MEDIA if not kind or one in LINK_TYPES[kind][1])
+    rows = ask(run, MEDIA_OF_RUN.format(elements=elements), {"after": after, "most": most + 1})
     following, rows = rows[most - 1][0] if len(rows) > most else None, rows[:most]
     urls = [row[0] for row in rows]
     fetched = {

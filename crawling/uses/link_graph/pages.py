@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -10,8 +10,8 @@ from django.http.response import HttpResponseBase
 from django.urls import path
 
 from crawling.base.errors import NotFound
-from crawling.dashboard.base.panels import Panel, Place
-from crawling.dashboard.base.requests import asked_number, of_run
+from crawling.dashboard.base.panels import Link, Panel, Place
+from crawling.dashboard.base.requests import address_of, asked_number, of_run
 from crawling.dashboard.base.run_pages import file_route, send_made, tables_page
 from crawling.datasets.job_tables import JobTables
 from crawling.models import Page, Run
@@ -27,8 +27,8 @@ from serving.requests import asked_text
 NEVER_STARTED = "it has no links"
 ROWS = 50
 TITLES = {
-    "pages": "Pages",
-    "hosts": "Hosts",
+    "pages": "Page ranks",
+    "hosts": "Host ranks",
     "drawing": "Host graph",
     "components": "Components",
 }
@@ -54,9 +54,8 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "link_graph/graph.html",
         facts,
         route="crawling:graph",
-        title="Link graph",
+        title=TITLES[shown],
         tab="links",
-        lists=TITLES,
         shown=shown,
         kinds=KINDS,
         wanted=asked_filters(request, ("q", "host", "component", "kind")),
@@ -96,4 +95,9 @@ def _ranks(page: Page) -> Mapping[str, Any] | None:
     return None if ranks is None else {"ranks": ranks}
 
 
+def _list(name: str) -> Callable[[Run, int], str]:
+    return lambda run, crawl: f"{address_of('crawling:graph', run)}&show={name}"
+
+
+LINKS = tuple(Link(Place.LINKS, words, _list(name)) for name, words in TITLES.items())
 PANELS = (Panel(Place.PAGE, "link_graph/_page.html", _ranks),)

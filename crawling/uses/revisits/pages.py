@@ -80,4 +80,4 @@ urlpatterns = [
 ]
 
 
-LINKS = (Link(Place.PAGES, "Freshness", page_of_crawl("crawling:freshness")),)
+LINKS = (Link(Place.DATA, "Freshness", page_of_crawl("crawling:freshness")),)

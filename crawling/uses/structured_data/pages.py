@@ -124,5 +124,5 @@ def _structured(page: Page) -> Mapping[str, Any]:
     return {"structured": structured, "tables": range(1, min(tables, TABLES_LINKED) + 1)}
 
 
-LINKS = (Link(Place.PAGES, "Structured data", page_of_run("crawling:structured-data")),)
+LINKS = (Link(Place.DATA, "Structured data", page_of_run("crawling:structured-data"), order=0),)
 PANELS = (Panel(Place.PAGE, "structured_data/_page.html", _structured),)

@@ -151,7 +151,7 @@ open_urlpatterns = [path("watches/<str:token>/feed.atom", feed, name="watch-feed
 
 
 LINKS = (Link(Place.PAGES, "Watches", page_of_crawl("crawling:watches")),)
-PANELS = (Panel(Place.PAGE, "watches/_watch_page.html", _watch_of),)
+PANELS = (Panel(Place.PAGE_BUTTONS, "watches/_watch_page.html", _watch_of),)
 SHARED = (
     SharedKind(
         "feed",

@@ -71,7 +71,7 @@ def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
             at_once="at_once" in request.POST,
         )
         messages.success(
-            request, f"{withdrawal.pages:,} page{'' if withdrawal.pages == 1 else 's'} withdrawn."
+            request, f"{withdrawal.pages:,} page{'' if withdrawal.pages == 1 else 's'} taken down."
         )
         return {}
     return {"errors": errors}
@@ -109,10 +109,10 @@ urlpatterns = [
 
 
 LINKS = (
-    Link(Place.PAGES, "Withdrawals", page_of_crawl("crawling:withdrawals")),
+    Link(Place.DATA, "Taken down", page_of_crawl("crawling:withdrawals")),
     Link(
-        Place.PAGE,
-        "Withdraw the page",
+        Place.PAGE_MENU,
+        "Take down",
         form_with_page("crawling:withdrawals"),
         needs="crawling.delete_crawljob",
     ),

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from crawling.datasets.catch_up import catch_up
-from crawling.models import CrawlJob, Host, HostQueue
+from crawling.models import CrawlJob, Host, HostQueue, RunStatusCount
 from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
 from tests.browser.test_accessible import TOO_WIDE
@@ -211,11 +211,26 @@ def test_more_pages_than_fit_are_turned_over(operator, make_site, make_web, user
     operator.goto(f"/crawls/{crawl.pk}/pages/")
 
     expect(shown(operator)).to_have_count(100)
-    operator.get_by_role("link", name="older").click()
+    expect(operator.get_by_text(f"1–100 of {MANY_PAGES}")).to_be_visible()
+    operator.get_by_role("link", name="Next").click()
     expect(shown(operator)).to_have_count(MANY_PAGES - 100)
-    assert "before=" in operator.url
-    operator.get_by_role("link", name="latest").click()
+    assert "after=" in operator.url
+    operator.get_by_role("link", name="Previous").click()
     expect(shown(operator)).to_have_count(100)
+
+
+def test_the_list_of_statuses_on_a_crawls_page_is_whole(operator, crawl):
+    run = crawl.runs.get()
+    others = (status for status in range(400, 416) if status not in (404, 410))
+    RunStatusCount.objects.bulk_create(
+        RunStatusCount(run=run, state="f", status=status, urls=1) for status in others
+    )
+    operator.goto(f"/crawls/{crawl.pk}/")
+
+    box = operator.locator(".scroll[aria-labelledby=statuses]")
+    expect(box.get_by_role("row")).not_to_have_count(0)
+    assert box.get_by_role("row").count() > 10
+    assert box.evaluate("one => one.scrollHeight - one.clientHeight") <= 0
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.db.models import QuerySet
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 from ninja import Query, Router
 
@@ -28,6 +28,7 @@ from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.pages.filter import PageFilter
+from crawling.dashboard.pages.page_kinds import PageType
 from crawling.dashboard.run.api.finding_schemas import (
     CauseList,
     FetchThreadList,
@@ -41,12 +42,13 @@ from crawling.dashboard.run.hosts import FOUND_FIRST, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
 from crawling.dashboard.run.numbers import rows_of
+from crawling.dashboard.run.pages import SORT_WORDS, pages_of
 from crawling.dashboard.run.processes import fetch_threads_of
-from crawling.models import Level, Page, UrlState
+from crawling.models import Level, Run, UrlState
 from crawling.runs.failure_causes import failure_causes
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import listed
-from serving.listing.sources import QueryList
+from serving.listing.sources import FoundList, QueryList
 
 findings = Router()
 After = Annotated[
@@ -63,11 +65,18 @@ LevelName = Annotated[
 ]
 
 
+PAGES = QueryList(PageOut, is_oldest_first=True, read=partial(map, row_of))
+PageSort = Annotated[
+    Literal["", *SORT_WORDS],  # type: ignore[valid-type]
+    Query(description="the column, falling with `-`; empty: in the order of finding"),
+]
+
+
 @listed(
     findings,
     "/{crawl_id}/pages",
-    QueryList(PageOut, is_oldest_first=True, read=partial(map, row_of)),
-    summary="List pages, in the order in which their URLs were found",
+    FoundList(PageOut, goes_by_number=True),
+    summary="List pages",
 )
 @may_view
 def list_crawl_pages(
@@ -79,10 +88,23 @@ def list_crawl_pages(
     since: Since = None,
     until: Until = None,
     unread: IsUnread = False,
-) -> QuerySet[Page]:
+    type: PageType = "",
+    sort: PageSort = "",
+) -> partial[Any]:
     """`q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread)
-    return wanted.of(get_run(crawl_id, run)).select_related("url", "run__crawl", "archive_file")
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type)
+    if sort:
+        return partial(_sorted, get_run(crawl_id, run), wanted, sort)
+    found = wanted.of(get_run(crawl_id, run))
+    return partial(PAGES.page, found.select_related("url", "run__crawl", "archive_file"))
+
+
+def _sorted(
+    run: Run, wanted: PageFilter, sort: str, *, after: int | None = None, most: int
+) -> tuple[list[dict[str, Any]], int | None]:
+    window = pages_of(run, wanted, most=most, sort=sort, after=after)
+    prefetch_related_objects(window.pages, "run__crawl", "archive_file")
+    return list(map(row_of, window.pages)), window.following
 
 
 @findings.get(

@@ -12,17 +12,24 @@ from django.urls import reverse
 from allocation.wording import whole_number
 from crawling.base.errors import CrawlError
 from crawling.base.timed import SearchTookTooLong
-from crawling.dashboard.base.columns import SPAN, chips_of, column
+from crawling.dashboard.base.columns import SPAN, ListPlace, chips_of, column
 from crawling.dashboard.base.requests import asked_number, asked_run, back, of_run
 from crawling.dashboard.base.schedule import plan_in, plan_of
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.pages.page_kinds import PageKind
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.first_page import first_page
 from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
 from crawling.dashboard.run.log import LEVEL_WORDS, SEARCHED, LogFilter
 from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
-from crawling.dashboard.run.pages import PageWindow, pages_of
+from crawling.dashboard.run.pages import (
+    LATEST_FIRST,
+    SORT_WORDS,
+    PageWindow,
+    page_count,
+    pages_of,
+)
 from crawling.models import CrawlJob, Run
 from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest, authenticated
@@ -31,7 +38,22 @@ from serving.requests import asked_text, render_live, wants_fragment
 
 PAGES, HOSTS = 100, 100
 #: the filters of the list of pages, and their words
-PAGE_FILTERS = {"q": "Holds", "status": "Status", "unread": "Not all was read", **SPAN}
+PAGE_FILTERS = {
+    "q": "Holds",
+    "status": "Status",
+    "type": "Type",
+    "unread": "Show",
+    **SPAN,
+}
+#: words for values of filters
+PAGE_WORDS = {"type": dict(PageKind.choices), "unread": {"1": "incomplete only"}}
+#: the same of pages
+PAGE_COLUMNS = (
+    ("status", "Status", False),
+    ("type", "Type", False),
+    ("size", "Size", True),
+    ("fetched", "Fetched", False),
+)
 #: sort key and head of what hosts are sorted by
 HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
 
@@ -75,18 +97,18 @@ def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the pages of a run that `asked_pages` means, before the page `?before=`."""
+    """List the pages of a run that `asked_pages` means, by `?sort=`, behind the page `?after=` or
+    just before `?before=`; `?page=` says which page of the list that is.
+    """
     job = get_object_or_404(CrawlJob, pk=pk)
-    run, wanted = asked_run(request, job), asked_pages(request)
-    window = PageWindow([], None)
+    run, wanted, sort = asked_run(request, job), asked_pages(request), request.GET.get("sort", "")
+    sort = sort if sort in SORT_WORDS else LATEST_FIRST
+    window, count, most = PageWindow(), 0, choices_of(request).most(PAGES)
+    after, before = (asked_number(request, name) for name in ("after", "before"))
     if run:
         with errors_told(request, SearchTookTooLong):
-            window = pages_of(
-                run,
-                wanted,
-                most=choices_of(request).most(PAGES),
-                before=asked_number(request, "before"),
-            )
+            window = pages_of(run, wanted, most=most, sort=sort, after=after, before=before)
+            count = page_count(run, wanted)
     # The statuses have no numbers: a count of URLs is not the count of pages, since some pages
     # failed after their answer (a loop of redirects) and others are withdrawn.
     counted = (
@@ -99,10 +121,16 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "wanted": wanted,
         "statuses": [str(code) for (code,) in sorted(set(counted))],
     }
-    here["chips"] = chips_of(request.GET, PAGE_FILTERS)
+    here["chips"] = chips_of(request.GET, PAGE_FILTERS, PAGE_WORDS)
     here["reset"] = f"?run={run.number}" if run else "?"
     here["hidden"] = choices_of(request).hidden.get("pages", ())
-    here["before"] = request.GET.get("before")
+    here |= {"kinds": PageKind.choices, "sort": sort, "sorts": SORT_WORDS.items()}
+    here["columns"] = {
+        key: column(key, label, is_number, now=sort, falls_first=key != "type")
+        for key, label, is_number in PAGE_COLUMNS
+    }
+    number = (asked_number(request, "page") or 1) if window.preceding else 1
+    here["place"] = ListPlace(number, (number - 1) * most + 1, len(window.pages), count)
     return render(request, "crawling/pages.html", here)
 
 

@@ -404,7 +404,8 @@ def test_hosts_of_a_crawl_that_waits_or_is_paused_are_not_due(operator, three):
     pause(busy)
 
     for crawl in (caught, busy):
-        hosts = soup(operator.get(reverse("crawling:crawl", args=[crawl.pk]))).select_one(".busiest")
+        page = soup(operator.get(reverse("crawling:crawl", args=[crawl.pk])))
+        hosts = page.select_one(".busiest")
         words = " ".join(hosts.get_text(" ", strip=True).split())
         assert "1 host: 1 with URLs to fetch" in words, crawl
         assert "when the crawl goes on" in words, crawl

@@ -327,17 +327,18 @@ def test_all_pages_can_be_searched_and_paged(visit, finished, monkeypatch):
     monkeypatch.setattr("crawling.dashboard.run.views.page.PAGES", 1)
 
     _, first = visit(finished.crawl, "pages")
-    seen(first, 'rel="next">older')
+    seen(first, 'rel="next">Next')
     seen(visit(finished.crawl, "pages", q="home")[1], "Home")
     seen(visit(finished.crawl, "pages", status="404")[1], "/gone")
     seen(visit(finished.crawl, "pages", q="nowhere")[1], "No pages match these filters")
-    before, shown = None, []
+    after, shown = None, []
     while len(shown) < 5:
-        _, page = visit(finished.crawl, "pages", **({"before": before} if before else {}))
+        _, page = visit(finished.crawl, "pages", **({"after": after} if after else {}))
         shown.append(page)
-        if 'rel="next"' not in page:
+        following = re.search(r'after=(\d+)[^"]*" rel="next"', page)
+        if not following:
             break
-        before = page.partition("before=")[2].partition('"')[0]
+        after = following[1]
     assert len(shown) == Page.objects.count() == 3
 
 
@@ -467,7 +468,7 @@ def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redi
     assert found("old", status="3xx") == ["/old"]
     latest_first = list(Page.objects.filter(run=run).order_by("-fetched_at"))
     window = pages_of(run, PageFilter("old"), most=2)
-    rest = pages_of(run, PageFilter("old"), most=2, before=window.older)
+    rest = pages_of(run, PageFilter("old"), most=2, after=window.following)
     assert [*window.pages, *rest.pages] == latest_first
     times = [page.fetched_at for page in latest_first]
     for span, expected in (

@@ -42,6 +42,20 @@ UNDER = {
     "graph": "Links",
     "site-tree": "Pages",
 }
+#: pages below *Pages*, and the tab that each stands under there
+BELOW_PAGES = {
+    "pages": "List",
+    "archive": "List",
+    "wacz": "List",
+    "site-tree": "Tree",
+    "structured-data": "Data",
+    "extracted": "Data",
+    "freshness": "Data",
+    "withdrawals": "Data",
+    "duplicates": "Duplicates",
+    "copies": "Duplicates",
+    "watches": "Watches",
+}
 OF_RESOURCES = {
     "pool": "In use and waiting",
     "sequence": "Safe sequence",
@@ -55,9 +69,9 @@ def crawl(order, db):  # noqa: F811
     return start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl
 
 
-def tabs(address: str) -> tuple[list[str], list[str]]:
+def tabs(address: str, level: int = 0) -> tuple[list[str], list[str]]:
     """The tabs of a page, and which of them is shown as here."""
-    found = soup(browser("viewer").get(address)).select("nav.tabs")[0].select("a")
+    found = soup(browser("viewer").get(address)).select("nav.tabs")[level].select("a")
     here = [link.get_text() for link in found if link.get("aria-current")]
     return [link.get_text() for link in found], here
 
@@ -67,6 +81,48 @@ def test_each_page_of_a_crawl_leads_to_all_others_and_says_where_one_is(crawl, r
     address = reverse(f"crawling:{route}", args=[crawl.pk])
 
     assert tabs(address) == (list(OF_A_CRAWL.values()), [name])
+
+
+@pytest.mark.parametrize(("route", "name"), BELOW_PAGES.items())
+def test_each_page_below_pages_leads_to_five_tabs_and_says_where_one_is(crawl, route, name):
+    address = reverse(f"crawling:{route}", args=[crawl.pk])
+
+    names = ["List", "Tree", "Data", "Duplicates", "Watches"]
+    assert tabs(address, level=1) == (names, [name])
+
+
+@pytest.mark.parametrize(
+    ("routes", "names"),
+    [
+        (
+            {"structured-data": 0, "extracted": 1, "freshness": 2, "withdrawals": 3},
+            ["Structured data", "Extracted fields", "Freshness", "Taken down"],
+        ),
+        (
+            {"duplicates": 0, "copies": 3},
+            ["Exact copies", "Near copies", "Other canonical URL", "Clusters"],
+        ),
+    ],
+)
+def test_pages_that_stand_under_one_tab_are_listed_at_the_side_of_each(crawl, routes, names):
+    viewer = browser("viewer")
+    for route, place in routes.items():
+        page = soup(viewer.get(reverse(f"crawling:{route}", args=[crawl.pk])))
+        found = page.select_one("nav.side").select("a")
+
+        assert [link.get_text() for link in found] == names
+        assert [link.get_text() for link in found if link.get("aria-current")] == [names[place]]
+
+
+def test_the_files_of_pages_are_in_one_menu_and_are_those_of_the_filter(crawl):
+    operator = browser("operator")
+    page = soup(operator.get(reverse("crawling:pages", args=[crawl.pk]), {"type": "pdf"}))
+    files = {link.get_text(): link["href"] for link in page.select("#downloads a")}
+
+    assert list(files) == ["CSV", "JSON Lines", "WARC", "Archive files", "WACZ", "Mirror"]
+    assert files["CSV"].endswith("/pages.csv?type=pdf&run=1")
+    other = soup(operator.get(reverse("crawling:freshness", args=[crawl.pk])))
+    assert other.select_one("#downloads a")["href"].endswith("/pages.csv?run=1")
 
 
 def test_a_crawl_that_was_never_started_has_no_tabs_of_a_run(order, db):  # noqa: F811

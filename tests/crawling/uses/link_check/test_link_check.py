@@ -19,10 +19,11 @@ from crawling.datasets.parts import clear, new_part, remove_abandoned_parts
 from crawling.datasets.second_reading import read_again
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, LogLine, Page, Run, Url, UrlState
-from crawling.uses.link_check import page_problems
+from crawling.uses.link_check import page_problems, sorted_problems
 from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_check import junit_lines, list_problems, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
+from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -352,7 +353,7 @@ def test_page_json_files_and_command_tell_the_same(site, run, capsys):
 
     page = viewer.get(f"/crawls/{run.crawl_id}/links/")
     kinds = soup(page).select("nav[aria-label='Kinds of problem'] a")
-    assert [kind.text for kind in kinds] == [f"{kind.label} –" for kind in ProblemKind]
+    assert {kind.contents[0].strip() for kind in kinds} == {kind.label for kind in ProblemKind}
     told = soup(page).select_one("main tbody").get_text(" ", strip=True)
     assert f"{site.url}/gone 404 Not Found 3 {site.url}/ <a> “=gone” in nav" in told
     table = viewer.get(f"/crawls/{run.crawl_id}/link-check.csv?kind=broken")
@@ -376,3 +377,48 @@ def test_a_junit_report_is_xml_whatever_a_page_says():
 
     names = [suite.get("name") for suite in ET.fromstring(text).iter("testsuite")]
     assert names == ["slow", "broken", "title"]
+
+
+@pytest.mark.parametrize("kind", [ProblemKind.BROKEN, ProblemKind.FRAGMENT, ProblemKind.TITLE])
+@pytest.mark.parametrize("sort", ProblemSort)
+def test_problems_are_sorted_by_each_column_and_read_page_by_page(run, kind, sort):
+    whole = list_problems(run, kind, most=50)[0]
+    found, after = list_sorted(run, kind, sort, most=2)
+    while after is not None:
+        more, after = list_sorted(run, kind, sort, after=after, most=2)
+        found += more
+
+    facts = {
+        "address": lambda one: one.url,
+        "problem": lambda one: (one.status or 0, one.detail),
+        "links": lambda one: one.links,
+    }
+    values = [facts[sort.lstrip("-")](one) for one in found]
+    assert len(found) == len(whole)
+    assert {one.url for one in found} == {one.url for one in whole}
+    assert values == sorted(values, reverse=sort.startswith("-"))
+    assert {one.url: one.links for one in found} == {one.url: one.links for one in whole}
+
+
+def test_a_kind_with_very_many_problems_says_that_it_cannot_be_sorted(run, monkeypatch):
+    monkeypatch.setattr(sorted_problems, "MOST_SORTED", 1)
+
+    page = browser("viewer").get(f"/crawls/{run.crawl_id}/links/?kind=broken&sort=-links")
+
+    assert "too many to be sorted" in soup(page).select_one("[role=alert]").text
+
+
+def test_links_and_media_are_narrowed_to_a_type_of_element(run):
+    viewer, address = browser("viewer"), f"/crawls/{run.crawl_id}/links/"
+
+    def elements(query):
+        page = soup(viewer.get(address, {"show": "all", **query}))
+        return {row.select("td")[-3].text.split()[0] for row in page.select("main tbody tr")}
+
+    assert len(elements({})) > 1
+    assert elements({"type": "page"}) == {"a"}
+    told = viewer.get(f"/api/v1/crawls/{run.crawl_id}/links", {"type": "page"}).json()["items"]
+    assert {one["element"] for one in told} == {"a"}
+    media = f"/api/v1/crawls/{run.crawl_id}/reports/media"
+    every, images = (viewer.get(media, {"type": one}).json()["items"] for one in ("", "image"))
+    assert [one for one in every if one["element"] in ("img", "image")] == images

@@ -97,9 +97,29 @@ def test_more_than_are_counted_are_told_as_so_many_or_more(runs, queue, monkeypa
     monkeypatch.setattr(problem_counts, "MOST_COUNTED", 1)
     run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
 
-    tab = soup(browser("viewer").get(f"/crawls/{run.crawl_id}/links/?run=1")).select_one(".count")
+    page = soup(browser("viewer").get(f"/crawls/{run.crawl_id}/links/?run=1"))
 
-    assert tab.text.strip() == "1+"
+    assert page.select_one("nav[aria-label='Kinds of problem'] .number").text.strip() == "1+"
+
+
+def test_the_list_of_kinds_begins_with_the_worst_and_folds_those_without_problems(runs, queue):
+    _, run, _ = runs
+    run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
+    counts = counts_of(run)
+
+    page = soup(browser("viewer").get(f"/crawls/{run.crawl_id}/links/?run=1"))
+
+    side = page.select_one("nav[aria-label='Kinds of problem']")
+    folded = [link.contents[0].strip() for link in side.select("details a")]
+    clean = {kind.label for kind, one in counts.items() if not one.problems}
+    assert len(folded) == len(clean)
+    assert set(folded) == clean
+    listed = [link for link in side.select("a") if not link.find_parent("details")]
+    told = [(link["title"], link.select_one(".number").text.strip()) for link in listed]
+    places = ["Error", "Warning", "Notice"]
+    assert told == sorted(told, key=lambda one: (places.index(one[0]), -int(one[1])))
+    assert listed[0]["aria-current"] == "page"
+    assert page.select_one("h2#list").text.strip() == listed[0].contents[0].strip()
 
 
 def test_two_runs_show_which_problems_are_new_and_which_were_mended(runs, queue, monkeypatch):

@@ -253,7 +253,7 @@ def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(bare,
     asked = background.fetch_job(f"job-{job.pk}")
     assert (asked.func_name, asked.args) == (RUN_JOB, [job.pk])
     work_here(job)
-    assert GRAPH.latest(bare) == JobTables(GRAPH, BackgroundJob.objects.get())
+    assert GRAPH.latest(bare) == JobTables(GRAPH, BackgroundJob.objects.get(pk=job.pk))
     Page.objects.filter(url__url__endswith="/a").update(fetched_at=timezone.now())
     assert "1\n  page of the run is newer" in operator.get(address).content.decode()
 

@@ -1,0 +1,108 @@
+"""The tabs below *Pages*, the menu of files beside them, and lists at the side of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from django import template
+from django.template import Context
+from django.urls import reverse
+
+from crawling.dashboard.base.panels import Link, Place, links
+from crawling.dashboard.base.requests import address_of
+from crawling.dashboard.pages.duplicates import SimilarityKind
+from crawling.dashboard.templatetags.crawls import crawl_head
+from crawling.models import CrawlJob, Page, Run
+
+register = template.Library()
+
+
+class SideLink(NamedTuple):
+    label: str
+    address: str
+    is_here: bool = False
+    opens_window: bool = False
+
+
+@register.inclusion_tag("crawling/_pages_top.html", takes_context=True)
+def pages_head(
+    context: Context, crawl: CrawlJob, here: str, run: Run | None = None, has_files: bool = True
+) -> dict[str, Any]:
+    """The beginning of a page below *Pages*; `here` is the label of the tab that is shown.
+
+    has_files: whether it has the menu of files, which a page with downloads of its own has not.
+    """
+    top = crawl_head(context, crawl, "pages", run)
+    shown = top["page"]["run"]  # type: ignore[index]  # a dict of ours
+    return top | {
+        "crawl": crawl,
+        "run": shown,
+        "has_files": has_files and shown is not None,
+        "shown": here,
+        "pages_tabs": list(_tabs(context, crawl, shown, here)),
+        "downloads": list(_shown(context, Place.DOWNLOADS, shown, crawl.pk)),
+    }
+
+
+def _tabs(context: Context, crawl: CrawlJob, run: Run | None, here: str) -> Iterator[SideLink]:
+    """*Data* leads to the first of its pages."""
+    data = next(_shown(context, Place.DATA, run, crawl.pk), None)
+    found = [
+        SideLink("List", _own("pages", crawl, run)),
+        SideLink("Tree", _own("site-tree", crawl, run)),
+        *([data._replace(label="Data")] if data else ()),
+        SideLink("Duplicates", _own("duplicates", crawl, run)),
+        *_shown(context, Place.PAGES, run, crawl.pk),
+    ]
+    return (one._replace(is_here=one.label == here) for one in found)
+
+
+def _own(route: str, crawl: CrawlJob, run: Run | None) -> str:
+    route = f"crawling:{route}"
+    return address_of(route, run) if run else reverse(route, args=[crawl.pk])
+
+
+@register.inclusion_tag("crawling/_side_links.html", takes_context=True)
+def side_links(
+    context: Context, place: str, crawl: CrawlJob, run: Run | None = None, here: str = ""
+) -> dict[str, Any]:
+    """The links of uses of crawls at a place, one below the other; `here` is the label of the one
+    that is shown. Without a run the latest counts.
+    """
+    run = run or crawl.runs.filter(is_latest=True).first()
+    found = _shown(context, Place[place], run, crawl.pk)
+    return {"links": [one._replace(is_here=one.label == here) for one in found]}
+
+
+@register.inclusion_tag("crawling/_side_links.html", takes_context=True)
+def duplicates_side(context: Context, crawl: CrawlJob, run: Run, here: str) -> dict[str, Any]:
+    """Which pages are alike in what way, one below the other."""
+    address = _own("duplicates", crawl, run)
+    own = [SideLink(kind.label, f"{address}&kind={kind.value}") for kind in SimilarityKind]
+    found = [*own, *_shown(context, Place.DUPLICATES, run, crawl.pk)]
+    return {"links": [one._replace(is_here=one.label == here) for one in found]}
+
+
+@register.inclusion_tag("crawling/_page_buttons.html", takes_context=True)
+def page_buttons(context: Context, page: Page) -> dict[str, Any]:
+    """What can be done with a stored page."""
+    crawl = page.run.crawl
+    return {
+        "page": page,
+        "run": page.run,
+        "crawl": crawl,
+        "perms": context.get("perms"),
+        "buttons": list(_shown(context, Place.PAGE, page, crawl.pk)),
+        "more": list(_shown(context, Place.PAGE_MENU, page, crawl.pk)),
+    }
+
+
+def _shown(context: Context, place: Place, subject: object, crawl: int) -> Iterator[SideLink]:
+    for link in links(place):
+        if _is_allowed(context, link) and (address := link.address(subject, crawl)):
+            yield SideLink(link.label, address, opens_window=link.opens_window)
+
+
+def _is_allowed(context: Context, link: Link) -> bool:
+    return not link.needs or context["request"].user.has_perm(link.needs)

@@ -97,6 +97,10 @@ class TimeSeries:
         return "minute" if self.minutes == 1 else f"{self.minutes} minutes"
 
     @property
+    def per(self) -> str:
+        return "a minute" if self.minutes == 1 else self.interval
+
+    @property
     def is_empty(self) -> bool:
         """Nothing can be drawn: no interval is over yet, or nothing was done in any."""
         return not any(point.is_busy for point in self.points if not point.is_open)

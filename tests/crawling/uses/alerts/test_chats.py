@@ -128,4 +128,4 @@ def test_the_form_says_up_front_that_no_mail_server_is_set(db, settings):
     settings.EMAIL_HOST = ""
     page = browser("administrator").get(reverse("alerts:listeners"))
 
-    assert "E-mail is off" in soup(page).get_text()
+    assert "E-mail (off)" in soup(page).get_text()

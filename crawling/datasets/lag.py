@@ -1,5 +1,5 @@
-"""How far what is derived of a run's pages lags behind them, and until when about: for pages, JSON,
-files and commands, none of which is to take what is not there yet for nothing.
+"""The lag of data that are derived of a run's pages, and until when about: pages, JSON, files and
+commands all tell it, so that no user takes data that are missing for none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STEPS = {"written": "links", "read": "second-reading", "indexed": "indexing"}
 
 
 class Derived(StrEnum):
-    """What background jobs derive of the stored pages of a run."""
+    """Data that background jobs derive of the stored pages of a run."""
 
     LINKS = "links"
     TEXTS = "texts"
@@ -78,7 +78,7 @@ class Lag:
         datetime | None, Column("when it is complete, about; null: it is, or no rate is known")
     ]
     percent: Annotated[int, Column("of the pages, about, those that are in it")]
-    growing: Annotated[bool, Column("whether the run goes on, and more pages come")] = False
+    growing: Annotated[bool, Column("whether the run continues, and more pages come")] = False
 
     @property
     def is_more(self) -> bool:

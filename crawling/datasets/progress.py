@@ -24,7 +24,7 @@ def parts_to_read() -> QuerySet[LinksPart]:
 
 
 def unread_parts(run: Run) -> QuerySet[LinksPart]:
-    """Those of a run."""
+    """Such parts of a run."""
     return parts_to_read().filter(run=run)
 
 

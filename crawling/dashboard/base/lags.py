@@ -1,5 +1,5 @@
-"""How far what is derived of a run lags behind its pages, as all that users read say it: pages by
-`crawling/_lag.html`, lists in JSON by LagOut, files by their names, commands by a line.
+"""Lags as all doors tell them: pages by `crawling/_lag.html`, lists in JSON by LagOut, files by
+their names, commands by a line.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Exists, OuterRef, Sum
@@ -141,7 +141,12 @@ def _of_seconds(
     if step is None or not 0 < counted <= MOST_PAGES:
         return None
     with connection.cursor() as cursor:
-        values = {"run": run.pk, "first": first, "step": step.total_seconds(), "most": MOST_PAGES}
+        values: dict[str, Any] = {
+            "run": run.pk,
+            "first": first,
+            "step": step.total_seconds(),
+            "most": MOST_PAGES,
+        }
         cursor.execute(OF_SECONDS, values)
         fetched = dict(cursor.fetchall())
     if run.finished_at and sum(fetched.values()) != counted:

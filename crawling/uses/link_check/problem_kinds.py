@@ -66,7 +66,7 @@ class ProblemKind(StrEnum):
 
     @property
     def derived(self) -> Derived:
-        """What it is found in, or its links are."""
+        """The data that it is found in, or that have its links."""
         return Derived.TEXTS if self.needs_reading else Derived.LINKS
 
     @property

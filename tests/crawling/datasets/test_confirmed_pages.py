@@ -32,7 +32,7 @@ def runs(make_site, crawl_to_the_end, work_off):
 
 @pytest.fixture
 def told(runs):
-    """What JSON tells of both runs."""
+    """Answers of endpoints about both runs."""
     viewer = browser("viewer")
 
     def ask(path, **asked):

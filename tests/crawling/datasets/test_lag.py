@@ -1,4 +1,4 @@
-"""What is not derived yet is told as missing: how much, why, and until when about."""
+"""Data that are not derived yet are told as missing: how much, why, and until when about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of pages that says how far what they show lags behind the pages of the run."""
+"""The part of pages that tells the lag of data that they show."""
 
 from __future__ import annotations
 

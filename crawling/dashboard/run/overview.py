@@ -337,7 +337,7 @@ def run_page(
         verbs=verbs_of(view, run) if run == runs[0] else {},
         run=run,
         runs=runs,
-        rates=rates_of(run, is_live=bool(live)),
+        rates=rates_of(run, is_live=bool(live), fetched=rows.counts.fetched),
         statuses=statuses,
         causes=failure_causes(
             run, most=CAUSES, counts=[(row.state, row.status, row.urls) for row in statuses]

@@ -92,32 +92,29 @@ class FetchRates:
         return bars
 
 
-def rates_of(run: Run, *, is_live: bool) -> FetchRates:
+def rates_of(run: Run, *, is_live: bool, fetched: int) -> FetchRates:
     """The intervals that are over, up to now or to the end of a run that has ended.
 
-    is_live: whether it has a live shift; without one it fetches nothing now.
+    is_live: whether it has a live shift; without one it fetches nothing now. fetched: its pages.
     """
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
-    first = (
-        max(last - (BARS - 1) * MINUTE, run.started_at.replace(second=0, microsecond=0))
-        if run.started_at
-        else last
-    )
-    minutes = _minutes(run, first, last)
+    begun = (run.started_at or last).replace(second=0, microsecond=0)
+    found = _of_seconds(run, run.started_at, until, fetched) if run.started_at else None
+    counts = found.counts if found else _minutes(run, max(last - (BARS - 1) * MINUTE, begun), last)
     rate = None
     if is_live and run.started_at:
         since = last - MINUTE
-        pages = sum(pages for minute, pages in minutes if minute >= since)
+        pages = sum(pages for at, pages in counts if at >= since)
         rate = _rate(pages, max(run.started_at, since), until)
-    if run.started_at and (found := _of_seconds(run, run.started_at, until, minutes)):
+    if found:
         return replace(found, now=rate)
     if run.finished_at:
-        return FetchRates(minutes, rate, until=max(until, last + timedelta(seconds=1)))
-    return FetchRates(minutes[:-1], rate)
+        return FetchRates(counts, rate, until=max(until, last + timedelta(seconds=1)))
+    return FetchRates(counts[:-1], rate)
 
 
-def _minutes(run: Run, first: datetime, last: datetime) -> list[tuple[datetime, int]]:
+def _minutes(run: Run, first: datetime, last: datetime) -> Sequence[tuple[datetime, int]]:
     rows = (
         RunCount.objects.filter(run=run, minute__gte=first)
         .values("minute")
@@ -130,14 +127,11 @@ def _minutes(run: Run, first: datetime, last: datetime) -> list[tuple[datetime, 
     ]
 
 
-def _of_seconds(
-    run: Run, first: datetime, until: datetime, minutes: Sequence[tuple[datetime, int]]
-) -> FetchRates | None:
+def _of_seconds(run: Run, first: datetime, until: datetime, counted: int) -> FetchRates | None:
     """The bars of a run of minutes, by its pages; None: minutes will do, or it has too many."""
     first, span = first.replace(microsecond=0), until - first
     steps = [timedelta(seconds=step) for step in STEPS]
     step = next((step for step in steps if span <= BARS * step), None)
-    counted = sum(pages for _, pages in minutes)
     if step is None or not 0 < counted <= MOST_PAGES:
         return None
     with connection.cursor() as cursor:

@@ -107,7 +107,7 @@ def test_the_bars_of_a_run_of_seconds_sum_seconds_and_end_with_the_run(make_site
     RunCount.objects.filter(run=run).update(minute=began.replace(second=0))
     run.refresh_from_db()
 
-    rates = rates_of(run, is_live=False)
+    rates = rates_of(run, is_live=False, fetched=10)
 
     assert (rates.interval, len(rates.counts), rates.end) == ("2 seconds", 25, ended)
     assert [pages for _, pages in rates.counts if pages] == [1, 2, 7]

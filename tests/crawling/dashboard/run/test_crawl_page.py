@@ -393,7 +393,7 @@ def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finishe
         run=finished, process_number=1, minute=start + timedelta(minutes=1), fetched=-5
     )
 
-    rates = rates_of(Run.objects.get(pk=finished.pk), is_live=False)
+    rates = rates_of(Run.objects.get(pk=finished.pk), is_live=False, fetched=12)
 
     assert [pages for _, pages in rates.counts][:3] == [12, 0, 0]
     assert rates.most == 12

@@ -86,7 +86,7 @@ def duplicates_side(context: Context, crawl: CrawlJob, run: Run, here: str) -> d
 
 @register.inclusion_tag("crawling/_page_buttons.html", takes_context=True)
 def page_buttons(context: Context, page: Page) -> dict[str, Any]:
-    """What can be done with a stored page."""
+    """The buttons of a stored page, and the menu beside them."""
     crawl = page.run.crawl
     return {
         "page": page,

@@ -533,6 +533,7 @@ ORDER = {"name": "another", "seeds": ["http://127.0.0.1:8900/"]}
 LISTENER = {"name": "Chat", "url": "http://127.0.0.1:8900/", "events": ["finished"]}
 #: what to send an endpoint that would refuse nothing to any role
 BODIES: dict[str, dict[str, object]] = {
+    "POST api/v1/news/mark-read": {"until": "2026-01-01T00:00:00Z"},
     "POST crawls/<int:pk>/share/": {"days": "7"},
     "GET api/v1/crawls/<crawl_id>/changes": {"against": 1},
     "GET api/v1/crawls/<crawl_id>/extractions/previews": {"rules": "name = h1"},
@@ -671,6 +672,7 @@ EMPTY = {
     "api/v1/crawls/<crawl_id>/seed-sources/<source_id>",
     "api/v1/crawls/<crawl_id>/watches/<watch_id>",
     "api/v1/crawls/<crawl_id>/watches/<watch_id>/renew",
+    "crawls/<int:pk>/pages/<int:url>/watch/",
     "watches/<str:token>/feed.atom",
     "news/<str:token>/feed.atom",
     "api/v1/jobs/<job_id>",

@@ -47,6 +47,7 @@ from crawling.orders.sections.reading import Name, ReadingPart
 from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.orders.seeds import in_short, read_seeds
+from crawling.orders.sentences import sentence_for
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
 MAX_SEEDS = 5000
@@ -343,34 +344,6 @@ COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "orde
 
 #: the unknown fields for which similar names are looked for: that takes a millisecond each
 MOST_SUGGESTIONS = 10
-#: pydantic's kind of error -> our sentence; the placeholders are the error's own context
-SENTENCES = {
-    "missing": "is required",
-    "extra_forbidden": "is not a field of a crawl order; docs/orders.md lists all",
-    "greater_than": "must be more than {gt}",
-    "greater_than_equal": "must be {ge} or more",
-    "less_than_equal": "must be {le} or less",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "int_parsing_size": "must be a whole number of fewer digits",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "finite_number": "must be a finite number",
-    "string_type": "must be text",
-    "string_unicode": "must be text; it holds half a character",
-    "string_too_short": "must not be empty",
-    "string_too_long": "must have at most {max_length} characters",
-    "string_pattern_mismatch": "must be one line without control characters",
-    "list_type": "must be a list",
-    "dict_type": "must be a table of class and units, of name and selector, or of expression "
-    "and weight",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "enum": "must be {expected}",
-    "literal_error": "must be {expected}",
-    "value_error": "{error}",
-}
 
 
 def _suggestion(field: str) -> str:
@@ -404,15 +377,3 @@ def read_claim(value: object) -> dict[str, int]:
         return TypeAdapter(dict[str, Units]).validate_python(value)
     except ValidationError:
         return {}
-
-
-def sentence_for(kind: str, context: Mapping[str, Any], otherwise: str) -> str:
-    """Our sentence for pydantic's kind of error, or pydantic's own where we have none."""
-    if kind == "too_short":
-        return "needs at least one entry"
-    if kind == "too_long":
-        return (
-            f"has {context['actual_length']} entries, at most {context['max_length']} are taken; "
-            "split it over several crawls"
-        )
-    return SENTENCES[kind].format(**context) if kind in SENTENCES else otherwise

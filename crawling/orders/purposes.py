@@ -1,4 +1,4 @@
-"""What a crawl is for: the fields of an order and the schedule that a purpose suggests.
+"""Purposes of crawls: the fields of an order and the schedule that each suggests.
 
 A field that the order gives counts more. `crawling.dashboard.run.first_page` says what the crawl's
 page shows first.
@@ -18,7 +18,7 @@ class Purpose(StrEnum):
     LINKS = "links"
 
 
-#: fields that are otherwise than in an order without a purpose
+#: fields that differ from those in an order without a purpose
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     Purpose.NONE: {},
     Purpose.ARCHIVE: {"requisites": True},

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crawling.orders.fields import NUMBER, Bytes
-from crawling.orders.order import sentence_for
+from crawling.orders.sentences import sentence_for
 
 
 class Retention(BaseModel):

@@ -18,7 +18,7 @@ from allocation.wording import listed
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 #: cron's last day of a month
 LAST_DAY = "L"
-#: what `cronsim` has for it
+#: the number that `cronsim` has for it
 _LAST = -1000
 #: an instant at which a line is read; it shifts nothing of what is read
 _ANY_TIME = datetime(2024, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ class Repeat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Recurrence:
+class ScheduleWords:
     """A schedule that words can say."""
 
     repeat: Repeat
@@ -61,37 +61,37 @@ class Recurrence:
             return f" on the {'last day' if self.day == LAST_DAY else ordinal(int(self.day))}"
         return ""
 
-    def later(self, minutes: int) -> Recurrence | None:
+    def later(self, minutes: int) -> ScheduleWords | None:
         """The same days, so many minutes later; None: that is after midnight."""
         moved = datetime.combine(_ANY_TIME.date(), self.at) + timedelta(minutes=minutes)
         if moved.date() != _ANY_TIME.date():
             return None
-        return Recurrence(self.repeat, moved.time(), self.weekdays, self.day)
+        return ScheduleWords(self.repeat, moved.time(), self.weekdays, self.day)
 
 
-def read_recurrence(line: str) -> Recurrence | None:
-    """What a valid cron line says in words; None: they cannot say it."""
+def read_words(line: str) -> ScheduleWords | None:
+    """A valid cron line in words; None: words cannot say it."""
     read = CronSim(line, _ANY_TIME)
     minutes, hours, days, weekdays = read.minutes, read.hours, read.days, read.weekdays
     if len(minutes) != 1 or len(hours) != 1 or len(read.months) != 12:
         return None
-    at = time(*hours, *minutes)
+    at = time(min(hours), min(minutes))
     is_any_day = len(days) == 31
     named = {day or 7 for day in weekdays if isinstance(day, int)}
     if is_any_day and len(named) == 7:
-        return Recurrence(Repeat.DAY, at)
+        return ScheduleWords(Repeat.DAY, at)
     if is_any_day and not any(isinstance(day, tuple) for day in weekdays):
-        return Recurrence(Repeat.WEEK, at, tuple(sorted(named)))
+        return ScheduleWords(Repeat.WEEK, at, tuple(sorted(named)))
     if len(named) == 7 and len(days) == 1:
         (day,) = days
-        return Recurrence(Repeat.MONTH, at, day=LAST_DAY if day == _LAST else str(day))
+        return ScheduleWords(Repeat.MONTH, at, day=LAST_DAY if day == _LAST else str(day))
     return None
 
 
 def words_of(line: str) -> str:
     """A valid cron line as a sentence without its full stop."""
-    recurrence = read_recurrence(line)
-    return recurrence.in_words if recurrence else str(CronSim(line, _ANY_TIME).explain())
+    words = read_words(line)
+    return words.in_words if words else str(CronSim(line, _ANY_TIME).explain())
 
 
 def interval_words(minutes: int) -> str:

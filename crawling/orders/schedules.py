@@ -19,8 +19,8 @@ from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from crawling.orders.fields import NUMBER
-from crawling.orders.order import sentence_for
-from crawling.orders.schedule_words import interval_words, read_recurrence, words_of
+from crawling.orders.schedule_words import interval_words, read_words, words_of
+from crawling.orders.sentences import sentence_for
 
 #: later than this a start is late, and the schedule says what becomes of it: schedulers change,
 #: machines are started again
@@ -218,10 +218,10 @@ def spread(
     steps = [minutes * place // count for place in range(count)]
     if timing.every_minutes is not None:
         return [(timing, _interval(step)) for step in steps]
-    recurrence = read_recurrence(timing.cron)
-    if recurrence is None and minutes:
+    words = read_words(timing.cron)
+    if words is None and minutes:
         raise ValueError("only days, weeks, months and intervals can be spread over time")
-    lines = [recurrence.later(step) if recurrence else None for step in steps]
+    lines = [words.later(step) if words else None for step in steps]
     if minutes and None in lines:
         raise ValueError(
             f"{minutes:,} minutes from this time go past midnight; choose an earlier time"

@@ -37,7 +37,7 @@ from crawling.base.errors import (
     UnknownRun,
     Withdrawn,
 )
-from crawling.orders.order import sentence_for
+from crawling.orders.sentences import sentence_for
 from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
 from crawlsite.api.auth import LOG_IN

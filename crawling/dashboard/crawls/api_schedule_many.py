@@ -24,7 +24,7 @@ class ManyIn(Schema):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"crawls": [3, 4], "schedule": EXAMPLE, "over_minutes": 60}]
+            "examples": [{"crawls": [3, 4], "schedule": {**EXAMPLE}, "over_minutes": 60}]
         },
     )
     crawls: Ids

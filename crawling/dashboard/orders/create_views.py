@@ -133,7 +133,7 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
     answers = switched(form.answers, old, new_purpose)
     typed = ScheduleForm(request.POST)
     suggested = switched_schedule(typed, schedule_typed(request), old, new_purpose)
-    schedule = ScheduleForm(initial=suggested)
+    schedule = ScheduleForm(initial={**suggested})
     return _page(request, CrawlForm(initial=answers, capacity=form.capacity), schedule=schedule)
 
 

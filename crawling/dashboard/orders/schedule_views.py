@@ -59,8 +59,8 @@ def dates(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def foreseen(form: ScheduleForm) -> dict[str, Any] | None:
-    """What a form says about the starts of a crawl; None: it asks for no schedule, or its mistakes
-    say more.
+    """The starts of a crawl that a form foretells; None: the form asks for no schedule, or its
+    mistakes say more.
     """
     if not form.is_bound:
         usual = {name: form[name].initial for name in form.fields}

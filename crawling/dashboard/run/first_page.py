@@ -1,4 +1,4 @@
-"""What a crawl shows first, by what it is for."""
+"""The page that a crawl shows first, by its purpose."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def seconds(span: float) -> str:
 @register.simple_tag
 def field_help(field: BoundField) -> SafeString:
     """The help of a form's field; of a long one all but the first sentence is folded."""
-    text, described = field.help_text, f"{field.auto_id}_helptext"
+    text, described = str(field.help_text), f"{field.auto_id}_helptext"
     first, dot, rest = text.partition(". ")
     if len(text) <= LONGEST_HELP or not rest:
         first, dot, rest = text, "", ""

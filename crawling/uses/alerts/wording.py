@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from crawling.base.alert_events import AlertEvent
 from crawling.orders.fields import ONE_LINE
-from crawling.orders.order import sentence_for
+from crawling.orders.sentences import sentence_for
 from crawling.web.addresses import WEB, BadUrl, read_address
 
 Facts = Mapping[str, Any]

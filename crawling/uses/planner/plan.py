@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crawling.orders.fields import NUMBER, OrderField, Question, fields_of
-from crawling.orders.order import sentence_for
+from crawling.orders.sentences import sentence_for
 
 DAY_SECONDS = 86_400
 MONTH_DAYS = 30

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from crawling.orders.schedule_words import LAST_DAY, Recurrence, Repeat, read_recurrence
+from crawling.orders.schedule_words import LAST_DAY, Repeat, ScheduleWords, read_words
 from crawling.orders.schedules import CatchUp, ScheduleTiming, read_timing, settle, spread
 
 EVERY_NIGHT = ScheduleTiming(cron="30 2 * * *", time_zone="Europe/Berlin")
@@ -160,17 +160,17 @@ def test_an_interval_is_told_in_words(fields, words):
 @pytest.mark.parametrize("weekdays", [(1,), (3, 7), (1, 2, 3, 4, 5), (6, 7)])
 @pytest.mark.parametrize("at", [time(0, 0), time(2, 30), time(23, 59)])
 def test_words_come_back_as_they_went_into_cron(weekdays, at):
-    for recurrence in (
-        Recurrence(Repeat.DAY, at),
-        Recurrence(Repeat.WEEK, at, weekdays),
-        *(Recurrence(Repeat.MONTH, at, day=day) for day in ("1", "29", "31", LAST_DAY)),
+    for words in (
+        ScheduleWords(Repeat.DAY, at),
+        ScheduleWords(Repeat.WEEK, at, weekdays),
+        *(ScheduleWords(Repeat.MONTH, at, day=day) for day in ("1", "29", "31", LAST_DAY)),
     ):
-        timing = ScheduleTiming(cron=recurrence.cron)
+        timing = ScheduleTiming(cron=words.cron)
 
-        assert read_recurrence(timing.cron) == recurrence
+        assert read_words(timing.cron) == words
         start = timing.upcoming(utc("2026-01-01T00:00"), utc("2026-01-01T00:00"), 1)[0]
         assert start.time() == at
-        if recurrence.repeat is Repeat.WEEK:
+        if words.repeat is Repeat.WEEK:
             assert start.isoweekday() in weekdays
 
 

@@ -1,4 +1,4 @@
-"""What the form of a new crawl begins with: the choice of what the crawl is for."""
+"""The beginning of the form of a new crawl: the choice of a purpose."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ def switched_schedule(
 
 
 def _is_yes(answer: Any) -> bool:
-    """What is ticked is `on`; what is not ticked is not sent."""
+    """A box that is ticked sends `on`, and one that is not ticked sends nothing."""
     return answer in (True, "on", "true")

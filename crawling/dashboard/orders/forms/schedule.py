@@ -17,14 +17,14 @@ from crawling.dashboard.orders.forms.fields import PLAIN, number_field
 from crawling.orders.schedule_words import (
     LAST_DAY,
     WEEKDAYS,
-    Recurrence,
     Repeat,
+    ScheduleWords,
     ordinal,
-    read_recurrence,
+    read_words,
 )
 from crawling.orders.schedules import CatchUp, zones
 
-#: what stands for no schedule, an interval and a cron line
+#: values of the choice for no schedule, an interval and a cron line
 NEVER, INTERVAL, CRON = "", "interval", "cron"
 REPEATS = (
     (NEVER, "No schedule"),
@@ -162,13 +162,13 @@ class ScheduleForm(forms.Form):
                 return fields | {name: answers[name] for name in asked if answers[name]}
             case "cron":
                 return {**fields, "cron": answers["cron"]}
-        recurrence = Recurrence(
+        words = ScheduleWords(
             Repeat(answers["repeat"]),
             answers["at"],
             tuple(sorted(map(int, answers["weekdays"]))),
             answers["day"] or "1",
         )
-        return {**fields, "cron": recurrence.cron}
+        return {**fields, "cron": words.cron}
 
 
 def schedule_answers(timing: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,13 +181,13 @@ def schedule_answers(timing: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cron_answers(line: str) -> Iterator[tuple[str, Any]]:
     """Words where they say the same; the line stands beside them for those who know cron."""
-    recurrence = read_recurrence(line) if line else None
-    if recurrence is None:
+    words = read_words(line) if line else None
+    if words is None:
         yield "repeat", CRON
         return
-    yield "repeat", recurrence.repeat.value
-    yield "at", recurrence.at
-    if recurrence.weekdays:
-        yield "weekdays", [str(day) for day in recurrence.weekdays]
-    if recurrence.day:
-        yield "day", recurrence.day
+    yield "repeat", words.repeat.value
+    yield "at", words.at
+    if words.weekdays:
+        yield "weekdays", [str(day) for day in words.weekdays]
+    if words.day:
+        yield "day", words.day

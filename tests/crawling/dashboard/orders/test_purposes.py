@@ -1,4 +1,4 @@
-"""What a crawl is for: chosen first, it sets what else the form asks; it stays with the crawl."""
+"""The purpose of a crawl: chosen first, it sets other answers, and stays with the crawl."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def operator(pool, loopback):
 
 
 def answers_of(page) -> dict[str, object]:
-    """What the form on a page would send."""
+    """The answers that the form on a page would send."""
     form = page.select_one("form.order")
     ticked = {
         box["name"]: box.get("value", "on") for box in form.select("[type=checkbox][checked]")

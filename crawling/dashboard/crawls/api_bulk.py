@@ -25,7 +25,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.job_answers import InquiryOut, open_inquiry
 from crawling.dashboard.crawls.api_overview import ZIP
-from crawling.dashboard.crawls.bulk import ACTIONS, MOST, BulkAct, bulk_action, chosen, needed
+from crawling.dashboard.crawls.bulk import ACTIONS, MOST, BulkAction, bulk_action, chosen, needed
 from crawling.dashboard.crawls.export import export_answer
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
@@ -70,7 +70,7 @@ class BulkIn(Schema):
     schedule: Wish | None = Field(None, description="for schedule")
 
 
-class ChosenIn(Schema):
+class CrawlsIn(Schema):
     """The crawls of the ids, or all that match a filter."""
 
     model_config = ConfigDict(
@@ -80,7 +80,7 @@ class ChosenIn(Schema):
     filter: CrawlSearchIn | None = Field(None, description="used if no ids are given")
 
 
-class BulkActOut(Schema):
+class BulkActionOut(Schema):
     """The body of a request that takes an action back."""
 
     action: str
@@ -93,7 +93,7 @@ class BulkDoneOut(Schema):
     chosen: int
     changed: int
     refused: list[str] = Field(description="a sentence for each crawl that was not changed")
-    undo: list[BulkActOut] = Field(description="requests to this endpoint that take it back")
+    undo: list[BulkActionOut] = Field(description="requests to this endpoint that take it back")
 
 
 @bulk.post(
@@ -112,7 +112,7 @@ def apply_bulk_action(
     require(request.user, needed(asked.action))
     crawls = _chosen(asked.action, asked, request.user)
     try:
-        act = BulkAct(
+        act = BulkAction(
             asked.action, tags=read_tags(",".join(asked.tags)), schedule=asked.schedule or {}
         )
         done = bulk_action(act, crawls, by=request.user)
@@ -131,7 +131,7 @@ def apply_bulk_action(
 )
 @may_change
 def export_crawls(
-    request: AuthenticatedRequest, asked: Annotated[ChosenIn, Body()]
+    request: AuthenticatedRequest, asked: Annotated[CrawlsIn, Body()]
 ) -> HttpResponseBase:
     """The list as CSV and JSON Lines, and the order of each crawl as a JSON file; secrets are
     masked.
@@ -139,7 +139,7 @@ def export_crawls(
     return export_answer(_chosen("export", asked, request.user))
 
 
-def _chosen(action: str, asked: BulkIn | ChosenIn, by: User) -> list[CrawlJob]:
+def _chosen(action: str, asked: BulkIn | CrawlsIn, by: User) -> list[CrawlJob]:
     wanted = (
         None
         if asked.crawls is not None or asked.filter is None

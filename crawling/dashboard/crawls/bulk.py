@@ -35,7 +35,7 @@ DELETING = "crawling.delete_crawljob"
 
 
 @dataclass(frozen=True)
-class BulkAct:
+class BulkAction:
     """An action with what it needs beside the crawls; of a schedule its fields."""
 
     action: str
@@ -43,8 +43,8 @@ class BulkAct:
     tags: Sequence[str] = ()
     schedule: Mapping[str, Any] = field(default_factory=dict)
 
-    def of(self, crawls: Sequence[int]) -> BulkAct:
-        return BulkAct(self.action, list(crawls), self.tags, self.schedule)
+    def of(self, crawls: Sequence[int]) -> BulkAction:
+        return BulkAction(self.action, list(crawls), self.tags, self.schedule)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -55,20 +55,20 @@ class BulkResult:
     done: Sequence[int]
     #: a sentence for each crawl that it could not be done to, by its id
     refused: Mapping[int, str]
-    #: what takes it back; empty: nothing does
-    undo: Sequence[BulkAct] = ()
+    #: the acts that take it back; empty: none does
+    undo: Sequence[BulkAction] = ()
 
     @property
     def changed(self) -> int:
         return len(self.done)
 
 
-def _steer(crawl: CrawlJob, act: BulkAct, by: User | None) -> None:
+def _steer(crawl: CrawlJob, act: BulkAction, by: User | None) -> None:
     VERBS[act.action].do(crawl, by=by)
 
 
-#: what is done to each crawl, by action
-EACH: Mapping[str, Callable[[CrawlJob, BulkAct, User | None], object]] = {
+#: the function that does it to a crawl, by action
+EACH: Mapping[str, Callable[[CrawlJob, BulkAction, User | None], object]] = {
     "start": _steer,
     **dict.fromkeys(RUN_ACTIONS, _steer),
     "schedule": lambda crawl, act, by: set_schedule(crawl, act.schedule, by=by),
@@ -115,7 +115,7 @@ def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
     return RUN_ACTIONS[action].allowed_from - (frozenset() if wanted.state in ended else ended)
 
 
-def bulk_action(act: BulkAct, crawls: Sequence[CrawlJob], *, by: User | None) -> BulkResult:
+def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None) -> BulkResult:
     """Do it to those of the crawls that the user may act on, as far as the role permits.
 
     Raises BadTags if it is about tags and names none, and BadOrder for a wrong schedule.
@@ -146,7 +146,7 @@ def check_schedule(fields: Mapping[str, Any]) -> None:
 
 
 def _tag(
-    act: BulkAct, crawls: Sequence[CrawlJob], refused: Mapping[int, str], by: User | None
+    act: BulkAction, crawls: Sequence[CrawlJob], refused: Mapping[int, str], by: User | None
 ) -> BulkResult:
     if not act.tags:
         raise BadTags("Name the tags, with commas between them.")
@@ -158,26 +158,28 @@ def _tag(
             changed[tags].append(crawl.pk)
     tag_crawls([crawl.pk for crawl in crawls], **{TAGGING[act.action]: act.tags}, by=by)
     done = [pk for crawls_of in changed.values() for pk in crawls_of]
-    undo = [BulkAct(back, crawls_of, tags) for tags, crawls_of in changed.items()]
+    undo = [BulkAction(back, crawls_of, tags) for tags, crawls_of in changed.items()]
     return BulkResult(done, refused, undo)
 
 
-def _before(act: BulkAct, crawls: Sequence[CrawlJob]) -> dict[int, BulkAct]:
-    """What takes the action back, of each crawl as it is now."""
+def _before(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, BulkAction]:
+    """The act that takes the action back, of each crawl as it is now."""
     ids = [crawl.pk for crawl in crawls]
     if act.action == "schedule":
         timings = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "timing"))
         return {
-            pk: BulkAct("schedule", schedule=timings[pk])
+            pk: BulkAction("schedule", schedule=timings[pk])
             if pk in timings
-            else BulkAct("unschedule")
+            else BulkAction("unschedule")
             for pk in ids
         }
     if act.action == "resume":
         states = Run.objects.filter(crawl__in=ids, is_latest=True).values_list("crawl", "state")
-        return {pk: BulkAct("stop" if state in ENDED_STATES else "pause") for pk, state in states}
+        return {
+            pk: BulkAction("stop" if state in ENDED_STATES else "pause") for pk, state in states
+        }
     back = UNDONE_BY.get(act.action)
-    return dict.fromkeys(ids, BulkAct(back)) if back else {}
+    return dict.fromkeys(ids, BulkAction(back)) if back else {}
 
 
 #: a new run is stopped; the run before it stays as it is
@@ -191,9 +193,9 @@ UNDONE_BY = {
 }
 
 
-def _undo(before: Mapping[int, BulkAct], done: Sequence[int]) -> list[BulkAct]:
+def _undo(before: Mapping[int, BulkAction], done: Sequence[int]) -> list[BulkAction]:
     """One act for all crawls that the same takes back."""
-    alike: dict[str, tuple[BulkAct, list[int]]] = {}
+    alike: dict[str, tuple[BulkAction, list[int]]] = {}
     for pk in done:
         if pk in before:
             alike.setdefault(repr(before[pk]), (before[pk], []))[1].append(pk)

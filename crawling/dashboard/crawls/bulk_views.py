@@ -18,7 +18,7 @@ from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.dashboard.base.undo import acts_of, tell
 from crawling.dashboard.crawls.bulk import (
     TAGGING,
-    BulkAct,
+    BulkAction,
     BulkResult,
     bulk_action,
     check_schedule,
@@ -53,7 +53,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
             return _ask(request, action, crawls, form)
         if action == "export":
             return export_answer(crawls)
-        act = BulkAct(
+        act = BulkAction(
             action,
             tags=read_tags(request.POST.get("tags", "")),
             schedule=form.fields_of_schedule() if action == "schedule" else {},
@@ -100,7 +100,7 @@ def _ask(
     return render(request, "crawling/bulk.html", facts, status=422 if form.errors else 200)
 
 
-def _tell(request: AuthenticatedRequest, act: BulkAct, result: BulkResult, count: int) -> None:
+def _tell(request: AuthenticatedRequest, act: BulkAction, result: BulkResult, count: int) -> None:
     """Tell what was done with a button that takes it back, and why the rest was refused."""
     if act.action in TAGGING:
         done = f"{result.changed:,} of {count:,} crawls have changed their tags."
@@ -124,10 +124,10 @@ DONE = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def undo(request: AuthenticatedRequest) -> HttpResponse:
-    """Take back what a message told. What cannot be taken back yet is offered once more."""
+    """Take back what a message told; an act that is too early is offered once more."""
     with errors_told(request, CrawlError, BadTags):
         for fields in acts_of(request, request.user):
-            act = BulkAct(**fields)
+            act = BulkAction(**fields)
             require(request.user, needed(act.action))
             result = bulk_action(
                 act, chosen(act.action, ids=act.crawls, by=request.user), by=request.user
@@ -141,7 +141,7 @@ def undo(request: AuthenticatedRequest) -> HttpResponse:
     return back(request)
 
 
-def _undone(act: BulkAct, count: int) -> str:
+def _undone(act: BulkAction, count: int) -> str:
     crawls = f"{count:,} crawl{'s' * (count != 1)}"
     if act.action in TAGGING:
         return f"Undone: {crawls} {'has' if count == 1 else 'have'} the tags of before."

@@ -1,4 +1,4 @@
-"""What the page of an action on many crawls tells: its name, its effect on those that it can be
+"""The words of the page of an action on many crawls: its name, its effect on those that it can be
 done to, and why it cannot be done to the others.
 """
 
@@ -106,30 +106,30 @@ BULK_VERBS: Mapping[str, BulkVerb] = {
 
 
 def verbs_for(user: User) -> dict[str, BulkVerb]:
-    """Those that the user's role permits."""
+    """The actions that the user's role permits."""
     return {word: verb for word, verb in BULK_VERBS.items() if user.has_perm(needed(word))}
 
 
-class Unable(NamedTuple):
+class BulkRefusal(NamedTuple):
     """So many crawls that it cannot be done to, and why."""
 
-    count: int
+    crawls: int
     why: str
 
 
 @dataclass(frozen=True)
-class BulkOutlook:
+class BulkPreview:
     able: Sequence[CrawlJob]
-    unable: Sequence[Unable]
+    unable: Sequence[BulkRefusal]
     effect: str
 
     @property
     def refused(self) -> int:
-        return sum(one.count for one in self.unable)
+        return sum(one.crawls for one in self.unable)
 
 
-def outlook(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkOutlook:
-    """What it would do now, in a fixed number of queries."""
+def outlook(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkPreview:
+    """The crawls that it can be done to now, and the effect. A fixed number of queries."""
     own = acted_on(by, [crawl.pk for crawl in crawls])
     able, reasons = [], Counter[str]()
     for crawl, view in zip(crawls, crawl_views(crawls), strict=True):
@@ -138,8 +138,8 @@ def outlook(action: str, crawls: Sequence[CrawlJob], by: User) -> BulkOutlook:
             reasons[why] += 1
         else:
             able.append((crawl, view))
-    unable = [Unable(count, why) for why, count in reasons.most_common()]
-    return BulkOutlook([crawl for crawl, _ in able], unable, _effect(action, able) if able else "")
+    unable = [BulkRefusal(count, why) for why, count in reasons.most_common()]
+    return BulkPreview([crawl for crawl, _ in able], unable, _effect(action, able) if able else "")
 
 
 def _why_not(action: str, view: CrawlView) -> str:

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.crawls.bulk import ACTIONS, BulkAct, BulkResult, bulk_action, chosen
+from crawling.dashboard.crawls.bulk import ACTIONS, BulkAction, BulkResult, bulk_action, chosen
 from crawling.dashboard.crawls.export import write_export
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.management.command_errors import refused, require_worker
@@ -58,7 +58,7 @@ def act_on_many(options: dict[str, Any]) -> str:
         confirm("\n".join(crawl.name for crawl in crawls), question, options)
     timing = {name: options[name] for name in TIMING if options[name]}
     try:
-        act = BulkAct(action, tags=read_tags(options["tags"]), schedule=timing)
+        act = BulkAction(action, tags=read_tags(options["tags"]), schedule=timing)
         done = bulk_action(act, crawls, by=None)
     except BadTags as error:
         raise CommandError(f"nothing was changed: {error}") from error

@@ -1,5 +1,5 @@
-"""What is done to many crawls at once: told before, counted with what was refused and why, and
-taken back by the button of its message.
+"""Actions on many crawls at once: told before, counted with what was refused and why, and taken
+back by the button of the message.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("crawling", "0005_jobs_and_plans")]
+    dependencies = [("crawling", "0006_sorted_pages")]
 
     operations = [
         migrations.AddField(

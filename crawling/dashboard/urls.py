@@ -6,7 +6,6 @@ from crawling.base.use import address_of, part, uses
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.crawls import bulk_views, cancel_views
 from crawling.dashboard.crawls import views as crawls
-from crawling.dashboard.crawls.schedule_many import schedule_many
 from crawling.dashboard.jobs import views as job_views
 from crawling.dashboard.orders import (
     blocklist_views,
@@ -42,7 +41,7 @@ urlpatterns = [
     path("inquiries/<int:inquiry_id>/ask-again/", cancel_views.ask_inquiry_again, name="ask-again"),
     path("schedules/", schedule_views.schedules, name="schedules"),
     path("schedules/dates/", schedule_views.dates, name="schedule-dates"),
-    path("schedules/many/", schedule_many, name="schedule-many"),
+    path("schedules/many/", bulk_views.schedule_many, name="schedule-many"),
     path("bulk/", bulk_views.bulk, name="bulk"),
     path("undo/", bulk_views.undo, name="undo"),
     path("views/", crawls.keep_view, name="views"),

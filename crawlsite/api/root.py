@@ -21,7 +21,6 @@ from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_cancelling import inquiries, run_jobs
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
-from crawling.dashboard.crawls.api_schedule_many import many_schedules
 from crawling.dashboard.hosts.api import hosts, search, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.jobs.api import jobs
@@ -203,7 +202,6 @@ api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/dns", dns_reports, tags=["DNS cache"])
 api.add_router("/health", health, tags=["health"])
 api.add_router("/schedules", all_schedules, tags=["crawls"])
-api.add_router("/bulk-schedules", many_schedules, tags=["crawls"])
 api.add_router("/access-rules", access, tags=["administration"])
 api.add_router("/users", users, tags=["administration"])
 api.add_router("/teams", teams, tags=["administration"])

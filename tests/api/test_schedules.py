@@ -30,10 +30,11 @@ def test_a_program_schedules_many_crawls_and_removes_their_schedules(operator, o
     crawls = [create_crawl(order(f"{SEED}{name}", name=f"crawl {name}")).pk for name in "ab"]
     wanted = {"cron": "0 3 * * 1", "time_zone": "Europe/Berlin"}
 
-    status, done = operator(
-        "PUT", "bulk-schedules", {"crawls": crawls, "schedule": wanted, "over_minutes": 30}
-    )
-    assert (status, done) == (200, {"chosen": 2, "changed": 2, "refused": []})
+    def bulk(action, **asked):
+        return operator("POST", "bulk-actions", {"action": action, "crawls": crawls, **asked})
+
+    status, done = bulk("schedule", schedule=wanted, over_minutes=30)
+    assert (status, done["changed"], done["refused"]) == (200, 2, [])
     rows = operator.get("schedules")["items"]
     assert {row["in_words"] for row in rows} == {
         "Every week on Monday at 03:00, Europe/Berlin time",
@@ -44,9 +45,9 @@ def test_a_program_schedules_many_crawls_and_removes_their_schedules(operator, o
     assert texts == {row["in_words"] for row in rows}
     assert operator.get(f"crawls/{crawls[0]}")["schedule_text"] in texts
 
-    wrong = {"crawls": crawls, "schedule": {"cron": "0 3 * *"}}
-    assert operator("PUT", "bulk-schedules", wrong)[0] == 422
+    assert bulk("schedule", schedule={"cron": "0 3 * *"})[0] == 422
     assert len(operator.get("schedules")["items"]) == 2
 
-    assert operator("PUT", "bulk-schedules", {"crawls": crawls, "schedule": None})[0] == 200
+    status, done = bulk("unschedule")
+    assert status == 200
     assert operator.get("schedules")["items"] == []

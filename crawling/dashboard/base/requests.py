@@ -133,8 +133,9 @@ def latest_asked(request: HttpRequest, found: QuerySet[M], most: int) -> dict[st
 
 
 def asked_ids(request: HttpRequest, name: str) -> list[int]:
-    """The ids ticked in a form; nonsense is dropped."""
-    numbers = (whole_number(text) for text in request.POST.getlist(name))
+    """The ids ticked in a form, or in the address; nonsense is dropped."""
+    asked = request.POST if request.method == "POST" else request.GET
+    numbers = (whole_number(text) for text in asked.getlist(name))
     return [number for number in numbers if number is not None]
 
 

@@ -37,6 +37,7 @@ from crawling.previews.seed_fetches import request_test_fetch
 from crawling.previews.seed_names import request_name_lookups
 from crawling.runs.crawls import saved_views
 from crawling.runs.crawls.creation import check_order
+from crawling.runs.crawls.schedules import LONGEST_SPREAD
 from crawling.runs.crawls.scope_tests import MOST_TESTED, try_order
 from crawling.runs.seed_checks import closed_addresses
 from serving.access import AuthenticatedRequest, require
@@ -68,6 +69,9 @@ class BulkIn(Schema):
     filter: CrawlSearchIn | None = Field(None, description="used if no ids are given")
     tags: list[Word] = Field([], max_length=20, description="for tag and untag")
     schedule: Wish | None = Field(None, description="for schedule")
+    over_minutes: Annotated[int, Field(ge=0, le=LONGEST_SPREAD)] = Field(
+        0, description="for schedule: minutes over which the starts are spread"
+    )
 
 
 class CrawlsIn(Schema):
@@ -87,6 +91,7 @@ class BulkActionOut(Schema):
     crawls: list[int]
     tags: list[str]
     schedule: dict[str, Any] | None
+    over_minutes: int
 
 
 class BulkDoneOut(Schema):
@@ -113,7 +118,10 @@ def apply_bulk_action(
     crawls = _chosen(asked.action, asked, request.user)
     try:
         act = BulkAction(
-            asked.action, tags=read_tags(",".join(asked.tags)), schedule=asked.schedule or {}
+            asked.action,
+            tags=read_tags(",".join(asked.tags)),
+            schedule=asked.schedule or {},
+            over_minutes=asked.over_minutes,
         )
         done = bulk_action(act, crawls, by=request.user)
     except BadTags as error:
@@ -151,6 +159,8 @@ def _chosen(action: str, asked: BulkIn | CrawlsIn, by: User) -> list[CrawlJob]:
             team=asked.filter.team,
         )
     )
+    if action == "delete" and wanted == CrawlFilter():
+        raise BadOrder({"filter": "says which crawls are deleted: it must not be empty"})
     return chosen(action, ids=asked.crawls or (), wanted=wanted, by=by)
 
 

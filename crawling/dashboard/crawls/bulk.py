@@ -12,14 +12,13 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from crawling.base.errors import BadOrder, CrawlError
+from crawling.base.errors import CrawlError
 from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
 from crawling.installation.permissions import STEER, acted_on, refusal, within_reach
 from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.jobs import ENDED_STATES
-from crawling.orders.schedules import read_timing
 from crawling.orders.seeds import BadTags
-from crawling.runs.crawls.schedules import remove_schedule, set_schedule
+from crawling.runs.crawls.schedules import remove_schedule, set_schedules
 from crawling.runs.crawls.tags import tag_crawls
 from crawling.runs.housekeeping.deletion import delete_crawl, restore_crawl
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
@@ -42,6 +41,8 @@ class BulkAction:
     crawls: Sequence[int] = ()
     tags: Sequence[str] = ()
     schedule: Mapping[str, Any] = field(default_factory=dict)
+    #: minutes over which the starts of a schedule are spread
+    over_minutes: int = 0
 
     def of(self, crawls: Sequence[int]) -> BulkAction:
         return BulkAction(self.action, list(crawls), self.tags, self.schedule)
@@ -71,12 +72,11 @@ def _steer(crawl: CrawlJob, act: BulkAction, by: User | None) -> None:
 EACH: Mapping[str, Callable[[CrawlJob, BulkAction, User | None], object]] = {
     "start": _steer,
     **dict.fromkeys(RUN_ACTIONS, _steer),
-    "schedule": lambda crawl, act, by: set_schedule(crawl, act.schedule, by=by),
     "unschedule": lambda crawl, act, by: remove_schedule(crawl, by=by),
     "delete": lambda crawl, act, by: delete_crawl(crawl, by=by),
     "restore": lambda crawl, act, by: restore_crawl(crawl.pk, by=by),
 }
-ACTIONS = (*EACH, *TAGGING)
+ACTIONS = (*EACH, "schedule", *TAGGING)
 
 
 def needed(action: str) -> str:
@@ -125,9 +125,11 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
     mine = [crawl for crawl in crawls if crawl.pk in own]
     if act.action in TAGGING:
         return _tag(act, mine, refused, by)
-    if act.action == "schedule":
-        check_schedule(act.schedule)
     before = _before(act, mine)
+    if act.action == "schedule":
+        set_schedules(mine, act.schedule, over_minutes=act.over_minutes, by=by)
+        ids = [crawl.pk for crawl in mine]
+        return BulkResult(ids, refused, _undo(before, ids))
     done = []
     for crawl in mine:
         try:
@@ -136,13 +138,6 @@ def bulk_action(act: BulkAction, crawls: Sequence[CrawlJob], *, by: User | None)
         except CrawlError as error:
             refused[crawl.pk] = str(error)
     return BulkResult(done, refused, _undo(before, done))
-
-
-def check_schedule(fields: Mapping[str, Any]) -> None:
-    """Raises BadOrder."""
-    timing, errors = read_timing(fields)
-    if timing is None:
-        raise BadOrder(errors)
 
 
 def _tag(
@@ -165,7 +160,7 @@ def _tag(
 def _before(act: BulkAction, crawls: Sequence[CrawlJob]) -> dict[int, BulkAction]:
     """The act that takes the action back, of each crawl as it is now."""
     ids = [crawl.pk for crawl in crawls]
-    if act.action == "schedule":
+    if act.action in ("schedule", "unschedule"):
         timings = dict(Schedule.objects.filter(crawl__in=ids).values_list("crawl", "timing"))
         return {
             pk: BulkAction("schedule", schedule=timings[pk])

@@ -6,36 +6,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django import forms
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from allocation.wording import beginning, listed
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.requests import asked_ids, back, next_page
+from crawling.dashboard.base.schedule import schedule_texts
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.dashboard.base.undo import acts_of, tell
 from crawling.dashboard.crawls.bulk import (
+    MOST,
     TAGGING,
     BulkAction,
     BulkResult,
     bulk_action,
-    check_schedule,
     chosen,
     needed,
 )
 from crawling.dashboard.crawls.bulk_words import BULK_VERBS, outlook
 from crawling.dashboard.crawls.export import export_answer
 from crawling.dashboard.crawls.filter import CrawlFilter
-from crawling.dashboard.orders.schedule_views import ScheduleForm
+from crawling.dashboard.orders.forms.schedule import ScheduleForm
+from crawling.dashboard.orders.schedule_views import foreseen
+from crawling.installation.permissions import within_reach
 from crawling.models import CrawlJob
-from crawling.orders.schedules import zones
+from crawling.orders.schedule_words import Repeat
 from crawling.orders.seeds import BadTags, read_tags
 from serving.access import AuthenticatedRequest, authenticated, require
 
 #: sentences of crawls that it could not be done to, in a message
 MOST_TOLD = 3
+#: crawls that are offered where none is named
+OFFERED = 100
+#: minutes over which starts are spread, with their words
+SPREADS = (("0", "all at the same time"), *((str(60 * h), f"over {h} h") for h in (1, 2, 4, 8)))
+USUAL = {"repeat": Repeat.WEEK}
+
+
+class ManyForm(ScheduleForm):
+    over_minutes = forms.ChoiceField(
+        label="Starts",
+        required=False,
+        choices=SPREADS,
+        initial="60",
+        help_text="Spread starts need fewer resources at once.",
+    )
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
@@ -46,18 +66,15 @@ def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
         messages.error(request, f"Choose what to do: {listed([*BULK_VERBS], last='or')}.")
         return back(request)
     require(request.user, needed(action))
-    form = ScheduleForm(request.POST if "confirmed" in request.POST else None)
     with errors_told(request, CrawlError, BadTags):
         crawls = _chosen(request, action)
-        if "confirmed" not in request.POST or not _is_ready(action, form):
-            return _ask(request, action, crawls, form)
+        if action == "schedule":
+            return _ask_schedule(request, crawls, ManyForm(initial=USUAL))
+        if "confirmed" not in request.POST:
+            return _ask(request, action, crawls)
         if action == "export":
             return export_answer(crawls)
-        act = BulkAction(
-            action,
-            tags=read_tags(request.POST.get("tags", "")),
-            schedule=form.fields_of_schedule() if action == "schedule" else {},
-        )
+        act = BulkAction(action, tags=read_tags(request.POST.get("tags", "")))
         _tell(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
     return back(request)
 
@@ -74,30 +91,14 @@ def _chosen(request: AuthenticatedRequest, action: str) -> list[CrawlJob]:
     return chosen(action, ids=ids, by=request.user)
 
 
-def _is_ready(action: str, form: ScheduleForm) -> bool:
-    """Whether all is said; if not, the form says what is wrong."""
-    if action != "schedule":
-        return True
-    if form.is_valid():
-        try:
-            check_schedule(form.fields_of_schedule())
-        except BadOrder as error:
-            blame(form, error.errors)
-    return form.is_valid()
-
-
-def _ask(
-    request: AuthenticatedRequest, action: str, crawls: Sequence[CrawlJob], form: ScheduleForm
-) -> HttpResponse:
+def _ask(request: AuthenticatedRequest, action: str, crawls: Sequence[CrawlJob]) -> HttpResponse:
     facts = {
         "action": action,
         "verb": BULK_VERBS[action],
         "outlook": outlook(action, crawls, request.user),
-        "form": form,
-        "zones": sorted(zones()),
         "next": next_page(request),
     }
-    return render(request, "crawling/bulk.html", facts, status=422 if form.errors else 200)
+    return render(request, "crawling/bulk.html", facts)
 
 
 def _tell(request: AuthenticatedRequest, act: BulkAction, result: BulkResult, count: int) -> None:
@@ -146,3 +147,56 @@ def _undone(act: BulkAction, count: int) -> str:
     if act.action in TAGGING:
         return f"Undone: {crawls} {'has' if count == 1 else 'have'} the tags of before."
     return f"Undone: {crawls} {'is' if count == 1 else 'are'} {DONE[act.action]}."
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
+def schedule_many(request: AuthenticatedRequest) -> HttpResponse:
+    """Ask for one schedule of the crawls `?crawl=…&crawl=…`, and set it."""
+    asked = request.POST if request.method == "POST" else request.GET
+    ids = asked_ids(request, "crawl")
+    if "unscheduled" in asked:
+        ids = [crawl.pk for crawl in _unscheduled(request)[:MOST]]
+    with errors_told(request, CrawlError):
+        crawls = chosen("schedule", ids=ids, by=request.user) if ids else []
+        form = ManyForm(asked if request.method == "POST" else None, initial=USUAL)
+        if "save" in request.POST and _schedules(request, crawls, form):
+            return redirect(next_page(request) or "crawling:schedules")
+        return _ask_schedule(request, crawls, form)
+    return redirect("crawling:schedules")
+
+
+def _unscheduled(request: AuthenticatedRequest) -> QuerySet[CrawlJob]:
+    return CrawlJob.objects.filter(within_reach(request.user), schedule=None).order_by("-pk")
+
+
+def _schedules(request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm) -> bool:
+    """Whether it went well; otherwise the form says why not."""
+    if not crawls:
+        form.add_error(None, "Choose one crawl or more.")
+    if not form.is_valid():
+        return False
+    act = BulkAction("unschedule")
+    if not form.is_never:
+        over = int(form.cleaned_data["over_minutes"] or 0)
+        act = BulkAction("schedule", schedule=form.as_timing(), over_minutes=over)
+    try:
+        _tell(request, act, bulk_action(act, crawls, by=request.user), len(crawls))
+    except BadOrder as error:
+        blame(form, error.errors)
+    return form.is_valid()
+
+
+def _ask_schedule(
+    request: AuthenticatedRequest, crawls: Sequence[CrawlJob], form: ManyForm
+) -> HttpResponse:
+    offered = crawls or list(_unscheduled(request)[:OFFERED])
+    texts = schedule_texts([crawl.pk for crawl in offered])
+    facts = {
+        "form": form,
+        "foreseen": foreseen(form),
+        "rows": [(crawl, texts.get(crawl.pk, "")) for crawl in offered],
+        "is_chosen": bool(crawls),
+        "unscheduled": 0 if crawls else min(_unscheduled(request).count(), MOST),
+        "next": next_page(request),
+    }
+    return render(request, "crawling/schedule_many.html", facts)

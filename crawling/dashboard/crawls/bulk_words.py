@@ -15,7 +15,7 @@ from django.template.defaultfilters import filesizeformat
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
 from crawling.dashboard.crawls.bulk import AT_REST_ONLY, needed
 from crawling.installation.permissions import acted_on
-from crawling.models import CrawlJob, Run, RunState, Schedule
+from crawling.models import CrawlJob, Run, RunState
 from crawling.runs.housekeeping.retention_view import loss_of
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.transitions import AT_REST, ENDING, possible, told_before
@@ -166,9 +166,6 @@ def _effect(action: str, able: Sequence[tuple[CrawlJob, CrawlView]]) -> str:
         begun = "A new run of each begins with its start URLs; pages of earlier runs are kept."
         return begun + lost if cut else begun
     crawls = [crawl.pk for crawl, _ in able]
-    if action == "schedule":
-        count = Schedule.objects.filter(crawl__in=crawls).count()
-        return f"{count:,} of them have a schedule, which this one replaces." if count else ""
     return _loss(crawls) if action == "delete" else EFFECTS.get(action, "")
 
 

@@ -41,6 +41,9 @@ def add_bulk_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cron", metavar="LINE", help="for schedule: '30 2 * * 1-5'")
     parser.add_argument("--every-minutes", metavar="N", help="for schedule, instead of --cron")
     parser.add_argument("--time-zone", metavar="NAME", help="of --cron (default: UTC)")
+    parser.add_argument(
+        "--over-minutes", type=int, default=0, metavar="N", help="for schedule: spread the starts"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="for export: a ZIP file")
     parser.add_argument("--yes", action="store_true", help="do not ask on a terminal")
 
@@ -58,7 +61,9 @@ def act_on_many(options: dict[str, Any]) -> str:
         confirm("\n".join(crawl.name for crawl in crawls), question, options)
     timing = {name: options[name] for name in TIMING if options[name]}
     try:
-        act = BulkAction(action, tags=read_tags(options["tags"]), schedule=timing)
+        over = options["over_minutes"]
+        tags = read_tags(options["tags"])
+        act = BulkAction(action, tags=tags, schedule=timing, over_minutes=over)
         done = bulk_action(act, crawls, by=None)
     except BadTags as error:
         raise CommandError(f"nothing was changed: {error}") from error

@@ -15,8 +15,7 @@ from django.http import Http404, HttpResponse
 from django.urls import path
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
-from crawling.archive.reader import content_of
-from crawling.archive.viewer import snapshot_of
+from crawling.archive.snapshot_view import snapshot_of
 from crawling.base.errors import ArchiveTrouble, BadOrder, InquiriesBusy
 from crawling.dashboard.base.requests import wanted_page
 from crawling.models import Page
@@ -27,13 +26,14 @@ from serving.requests import asked_text, render_live
 
 #: no form, no request, an origin of its own; of scripts those with the word of this answer alone
 POLICY = (
-    "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-    "script-src 'nonce-{}'; frame-ancestors 'self'"
+    "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline' data:; "
+    "font-src data:; script-src 'nonce-{}'; form-action 'none'; base-uri 'none'; "
+    "frame-ancestors 'self'"
 )
 SCRIPTS = ("vendor/css-selector-generator-3.9.4/index.js", "point.js")
 HTML = ("text/html", "application/xhtml+xml")
 CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
-#: of rules in an address
+#: the characters of rules in an address
 LONGEST = 5_000
 
 
@@ -71,13 +71,13 @@ def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 @xframe_options_sameorigin
 @authenticated(needs="crawling.view_crawljob")
 def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The stored page without what loads or runs, and with the script that tells selectors."""
+    """The stored page as it looked, without scripts but ours, which tell selectors."""
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")
     charset = page.charset if CHARSET.fullmatch(page.charset) else "utf-8"
     try:
-        document = snapshot_of(content_of(page), charset)
+        document = snapshot_of(page, charset, lambda _: "").document
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
     word = secrets.token_urlsafe(16)
@@ -87,7 +87,7 @@ def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         for name in SCRIPTS
     )
     answer = HttpResponse(
-        f"<!doctype html>{ours}".encode() + document, content_type=f"text/html; charset={charset}"
+        f"<!doctype html>{ours}".encode() + document, content_type="text/html; charset=utf-8"
     )
     answer["Content-Security-Policy"] = POLICY.format(word)
     answer["X-Content-Type-Options"] = "nosniff"

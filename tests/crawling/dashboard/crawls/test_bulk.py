@@ -22,7 +22,7 @@ from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 
 LIST, BULK, UNDO = reverse("crawling:crawls"), reverse("crawling:bulk"), reverse("crawling:undo")
-NIGHTLY = {"cron": "30 2 * * *", "time_zone": "UTC", "is_on": "on"}
+NIGHTLY = {"repeat": "day", "at": "02:30", "time_zone": "UTC", "is_on": "on"}
 
 
 @pytest.fixture
@@ -52,6 +52,12 @@ def ask(client, action, crawls, **more):
 def confirm(client, action, crawls, **more):
     """The list, once it is confirmed."""
     return soup(ask(client, action, crawls, confirmed="yes", **more).client.get(LIST))
+
+
+def schedule(client, crawls, **answers):
+    ids = [crawl.pk for crawl in crawls]
+    answers |= {"crawl": ids, "over_minutes": "0", "save": "1", "next": LIST}
+    return soup(client.post(reverse("crawling:schedule-many"), answers, follow=True))
 
 
 def told(page):
@@ -137,8 +143,9 @@ def test_many_are_scheduled_at_once_and_get_back_what_they_had(operator, crawls)
     set_schedule(ended, {"every_minutes": 60})
 
     page = soup(ask(operator, "schedule", (draft, ended)))
-    assert "1 of them have a schedule, which this one replaces." in page.main.get_text()
-    after = confirm(operator, "schedule", (draft, ended), **NIGHTLY)
+    assert len(page.select("[name=crawl][checked]")) == 2
+    assert [small.get_text() for small in page.select(".choosable small")] == ["Every hour"]
+    after = schedule(operator, (draft, ended), **NIGHTLY)
 
     assert {one.timing["cron"] for one in Schedule.objects.all()} == {"30 2 * * *"}
     assert told(after)[0].startswith("2 crawls are scheduled.")
@@ -147,10 +154,9 @@ def test_many_are_scheduled_at_once_and_get_back_what_they_had(operator, crawls)
 
 
 def test_a_wrong_schedule_is_told_beside_its_field_and_sets_none(operator, crawls):
-    answer = ask(operator, "schedule", crawls, confirmed="yes", cron="every monday")
+    page = schedule(operator, crawls, repeat="cron", cron="every monday", is_on="on")
 
-    assert answer.status_code == 422
-    assert "needs five fields" in soup(answer).select_one(".field .error").get_text().lower()
+    assert "needs five fields" in page.select_one(".field .error").get_text().lower()
     assert not Schedule.objects.exists()
 
 
@@ -209,6 +215,7 @@ def test_programs_get_the_requests_that_take_an_action_back(operator, crawls):
     assert (undone["changed"], undone["refused"]) == (2, [])
     assert call(action="schedule", crawls=ids, schedule={"every_minutes": 1440})["changed"] == 3
     assert "errors" in call(action="schedule", crawls=ids, schedule={"cron": "x"})
+    assert "says which" in call(action="delete", filter={})["errors"]["filter"]
     exported = operator.post(
         "/api/v1/bulk-actions/export", {"filter": {"q": "draft"}}, content_type="application/json"
     )

@@ -5,7 +5,7 @@ reading, read only, with limits of memory and time.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -79,23 +79,25 @@ def reading_parquet(run: Run, query: str, values: Mapping[str, Any]) -> tuple[in
         folder.cleanup()  # what is open stays readable
 
 
+def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
+    """The bytes of these columns of a table, without compression, by what its files say of
+    themselves.
+    """
+    paths = _paths(run)[table]
+    if not paths:
+        return 0
+    query = "SELECT total_uncompressed_size, path_in_schema FROM parquet_metadata($paths)"
+    with engine(reads=paths) as connection, limited(connection):
+        sizes = connection.execute(query, {"paths": paths}).fetchall()
+    return sum(size * columns.count(column) for size, column in sizes)
+
+
 @contextmanager
 def _reading_of(
     run: Run, page: Page | None = None, *, writes: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the tables, which have no rows of withdrawn pages."""
-    parts = LinksPart.objects.filter(run=run, written_at__isnull=False)
-    if page is not None:
-        parts = parts.filter(pk=page.links_part or 0)
-    stored = list(parts.order_by("pk"))
-    paths = {
-        table: [
-            str(storage().path(name))
-            for name in map(file, stored)
-            if storage().size(name) is not None
-        ]
-        for table, (file, _) in TABLES.items()
-    }
+    paths = _paths(run, page)
     with engine(
         reads=[path for found in paths.values() for path in found], writes=writes
     ) as opened:
@@ -104,3 +106,19 @@ def _reading_of(
             rows = source_of(paths[table], nothing)
             opened.execute(f"CREATE TEMP VIEW {table} AS {rows}{but}")
         yield opened
+
+
+def _paths(run: Run, page: Page | None = None) -> dict[str, list[str]]:
+    """The files of each table that are on this machine."""
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False)
+    if page is not None:
+        parts = parts.filter(pk=page.links_part or 0)
+    stored = list(parts.order_by("pk"))
+    return {
+        table: [
+            str(storage().path(name))
+            for name in map(file, stored)
+            if storage().size(name) is not None
+        ]
+        for table, (file, _) in TABLES.items()
+    }

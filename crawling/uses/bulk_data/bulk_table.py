@@ -30,6 +30,17 @@ class BulkRows(NamedTuple):
     counts: Mapping[str, int] = {}
 
 
+def size_of(row: Cells) -> int:
+    """In a CSV file, about."""
+    return sum(map(_length, row)) + len(row)
+
+
+def _length(cell: object) -> int:
+    if cell is None:
+        return 0
+    return len(cell.encode()) if isinstance(cell, str) else len(str(cell))
+
+
 def never(run: Run) -> bool:
     return False
 
@@ -48,6 +59,8 @@ class BulkTable:
     step: str = ""
     #: whether files of text are made of the Parquet file, too, since the rows take a job to read
     needs_job: Callable[[Run], bool] = never
+    #: the bytes of some rows of a CSV file, of which its size is guessed; None: by its first rows
+    sizes: Callable[[Run], Sequence[int]] | None = None
     #: what its rows depend on beside the pages and datasets of the run
     depends_on: Callable[[Run], str] = lambda run: ""
     #: endings of files beside CSV, JSON Lines and Parquet

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.db.models import Count, Max, Sum
 
 from crawling.base.errors import NotFound
@@ -20,7 +20,7 @@ from crawling.jobs.enqueue import jobs_of, open_job, request_job
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob, LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.bulk_data.bulk_table import BulkTable
+from crawling.uses.bulk_data.bulk_table import BulkTable, Cells, size_of
 from crawling.uses.bulk_data.tables import TABLES
 from serving.downloads import ENDINGS
 
@@ -28,6 +28,8 @@ from serving.downloads import ENDINGS
 WORDS = ENDINGS | {"zip": "ZIP"}
 #: of which the size of a file is guessed
 SAMPLED = 200
+#: for so long a guess stands
+GUESSED_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -103,20 +105,22 @@ def offer_of(run: Run, table: BulkTable) -> Offer:
 
 
 def _guess(table: BulkTable, run: Run, rows: int) -> int:
-    found = table.rows(run)
-    with closing(_closable(found.rows)) as some:
-        sizes = [_size(row) for row in islice(some, SAMPLED)]
-    return sum(sizes) * rows // len(sizes) if sizes else 0
+    key = f"bytes-of-{table.name}-{run.pk}"
+    if (mean := cache.get(key)) is None:
+        sizes = table.sizes(run) if table.sizes else _first_sizes(table, run)
+        mean = sum(sizes) / len(sizes) if sizes else 0.0
+        cache.set(key, mean, GUESSED_SECONDS)
+    return round(mean * rows)
 
 
-def _closable(rows: Iterator[Any]) -> Any:
-    return (row for row in rows)
+def _first_sizes(table: BulkTable, run: Run) -> list[int]:
+    with closing(_some(table.rows(run).rows)) as some:
+        return [size_of(row) for row in some]
 
 
-def _size(row: Any) -> int:
-    return sum(
-        len(cell.encode()) if isinstance(cell, str) else len(str(cell)) for cell in row
-    ) + len(row)
+def _some(rows: Iterator[Cells]) -> Generator[Cells]:
+    """The first ones; what is behind them is closed with it."""
+    yield from islice(rows, SAMPLED)
 
 
 def _state(run: Run, table: BulkTable) -> str:

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from django.db.models import Max, Min
 
 from crawling.dashboard.pages.downloads import as_cell, rows_with_fields
 from crawling.dashboard.pages.filter import in_time
 from crawling.datasets.query import each_row
-from crawling.datasets.reading_query import each_of_reading, query_reading
+from crawling.datasets.reading_query import bytes_of_reading, each_of_reading, query_reading
 from crawling.models import Page, Run, Url, WithdrawnPage
 from crawling.uses.bulk_data.bulk_table import (
     FRACTION,
@@ -22,6 +23,7 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkColumn,
     BulkRows,
     Cells,
+    size_of,
 )
 
 #: of the facts of a page; others are texts
@@ -37,6 +39,8 @@ KINDS_OF_FACTS = {
     **dict.fromkeys(("fetched_at", "last_modified", "expires_at"), MOMENT),
     "needs_browser": TRUTH,
 }
+#: places of a run from which so many pages are a sample
+WINDOWS, WINDOW_PAGES = 10, 20
 #: texts of so many pages are in memory at a time
 TEXTS_AT_A_TIME = 50
 TEXT_COLUMNS = (
@@ -93,7 +97,24 @@ SELECT page_id, page, position + 1, kind, type, name, value, nullif(width, 0), n
 
 def page_rows(run: Run) -> BulkRows:
     """With what extraction rules found, a column a rule."""
-    names, rows = rows_with_fields(run, in_time(Page.objects.filter(run=run)), as_cell)
+    return _page_rows(run, in_time(Page.objects.filter(run=run)))
+
+
+def page_sizes(run: Run) -> list[int]:
+    """Of rows from all over the run: the first pages of a site are seldom like the others."""
+    return [size_of(row) for row in _page_rows(run, _windows(run)).rows]
+
+
+def _windows(run: Run) -> Iterator[Page]:
+    pages = Page.objects.filter(run=run).select_related("url", "run__crawl", "archive_file")
+    first, last = pages.aggregate(first=Min("pk"), last=Max("pk")).values()
+    for number in range(WINDOWS if first else 0):
+        start = first + (last - first) * number // WINDOWS
+        yield from pages.filter(pk__gte=start).order_by("pk")[:WINDOW_PAGES]
+
+
+def _page_rows(run: Run, pages: Iterator[Page]) -> BulkRows:
+    names, rows = rows_with_fields(run, pages, as_cell)
     columns = [BulkColumn(name, KINDS_OF_FACTS.get(name, TEXT)) for name in names]
     return BulkRows(columns, (tuple(row.values()) for row in rows))
 
@@ -110,6 +131,13 @@ def _texts(run: Run) -> Iterator[Cells]:
     query = TEXT_ROWS.format(HAS_TEXT)
     for row in each_of_reading(run, query, {}, at_a_time=TEXTS_AT_A_TIME):
         yield (*row[:5], datetime.fromtimestamp(row[5], UTC), *row[6:])
+
+
+def text_sizes(run: Run) -> list[int]:
+    """The mean of all texts; the file has the main text twice."""
+    stored = bytes_of_reading(run, "texts", ("title", "headings", "text", "text", "around"))
+    rows = count_texts(run)
+    return [stored // rows] if rows else []
 
 
 def count_texts(run: Run) -> int:

@@ -25,7 +25,9 @@ from crawling.uses.bulk_data.row_sources import (
     data_rows,
     link_rows,
     page_rows,
+    page_sizes,
     text_rows,
+    text_sizes,
 )
 
 #: a row of a table, with its cells as a list
@@ -59,6 +61,7 @@ PAGES = BulkTable(
     "field.",
     page_rows,
     count_pages,
+    sizes=page_sizes,
 )
 TEXT = BulkTable(
     "text",
@@ -67,6 +70,7 @@ TEXT = BulkTable(
     text_rows,
     count_texts,
     step="read",
+    sizes=text_sizes,
 )
 CELLS = BulkTable(
     "tables",

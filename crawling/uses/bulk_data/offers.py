@@ -106,7 +106,8 @@ def offer_of(run: Run, table: BulkTable) -> Offer:
 
 def _guess(table: BulkTable, run: Run, rows: int) -> int:
     key = f"bytes-of-{table.name}-{run.pk}"
-    if (mean := cache.get(key)) is None:
+    mean: float | None = cache.get(key)
+    if mean is None:
         sizes = table.sizes(run) if table.sizes else _first_sizes(table, run)
         mean = sum(sizes) / len(sizes) if sizes else 0.0
         cache.set(key, mean, GUESSED_SECONDS)

@@ -448,6 +448,7 @@ IN_JSON = {
     "crawls/views/": "POST api/v1/views",
     "crawls/new/": "POST api/v1/crawls",
     "crawls/new/allow/": "POST api/v1/access-rules/<kind>",
+    "crawls/new/for/": "POST api/v1/drafts/check",
     "crawls/check/": "POST api/v1/drafts/check",
     "crawls/test-fetch/": "POST api/v1/drafts/test-fetches",
     "crawls/test-scope/": "POST api/v1/drafts/test-scope",

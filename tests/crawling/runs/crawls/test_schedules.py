@@ -124,7 +124,7 @@ def test_an_operator_sets_looks_at_and_removes_a_schedule_in_the_browser(crawl):
     assert Schedule.objects.get().timing["cron"] == "30 2 * * 1,4"
     shown = soup(operator.get(page))
     assert "Every week on Monday and Thursday at 02:30, Europe/Berlin time" in shown.get_text()
-    assert len(shown.select("main p ~ .dates time")) == 5
+    assert len(shown.select("main > .dates time")) == 5
     assert [box["value"] for box in shown.select("[name=weekdays][checked]")] == ["1", "4"]
     settings = soup(operator.get(reverse("crawling:settings", args=[crawl.pk])))
     assert settings.find("a", string="Schedule")["href"] == page

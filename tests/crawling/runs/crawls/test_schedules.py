@@ -127,7 +127,7 @@ def test_an_operator_sets_looks_at_and_removes_a_schedule_in_the_browser(crawl):
     assert len(shown.select("main > .dates time")) == 5
     assert [box["value"] for box in shown.select("[name=weekdays][checked]")] == ["1", "4"]
     settings = soup(operator.get(reverse("crawling:settings", args=[crawl.pk])))
-    assert settings.find("a", string="Schedule")["href"] == page
+    assert settings.select_one('[aria-label="Edit the schedule"]')["href"] == page
 
     operator.post(page, {"repeat": "", "is_on": "on"})
     assert not Schedule.objects.exists()

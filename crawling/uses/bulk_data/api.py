@@ -15,7 +15,7 @@ from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_chang
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.uses.bulk_data.files import bulk_file
-from crawling.uses.bulk_data.offers import Offer, offer_of, offers_of, request_file
+from crawling.uses.bulk_data.offers import BulkData, offer_of, offers_of, request_file
 from crawling.uses.bulk_data.tables import BY_NAME
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
@@ -68,7 +68,7 @@ class BulkDataList(Schema):
     items: list[BulkDataOut]
 
 
-def _told(offer: Offer) -> dict[str, Any]:
+def _told(offer: BulkData) -> dict[str, Any]:
     return {
         "name": offer.table.name,
         "rows": offer.rows,

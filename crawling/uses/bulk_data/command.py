@@ -15,7 +15,7 @@ from crawling.jobs.running import work_here
 from crawling.models import Run
 from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.files import bulk_file
-from crawling.uses.bulk_data.offers import Offer, offer_of, offers_of, open_file
+from crawling.uses.bulk_data.offers import BulkData, offer_of, offers_of, open_file
 from crawling.uses.bulk_data.tables import BY_NAME
 from serving.downloads import ENDINGS
 from serving.listing.command import write_rows
@@ -67,7 +67,7 @@ def _warn(run: Run, table: BulkTable, out: OutputWrapper) -> None:
         out.write(f"not complete: up to {offer.behind:,} pages are not in it yet")
 
 
-def _list(offers: list[Offer], options: dict[str, Any], out: OutputWrapper) -> None:
+def _list(offers: list[BulkData], options: dict[str, Any], out: OutputWrapper) -> None:
     for offer in offers:
         facts = {
             "name": offer.table.name,

@@ -43,7 +43,7 @@ def rules_of(run: Run) -> dict[str, str]:
 
 
 def rules_state(run: Run) -> str:
-    """It changes when pages are read again for other rules, or the types of rules change."""
+    """A text that changes when pages are read again for other rules, or types of rules change."""
     last = ExtractedRow.objects.filter(run=run).order_by("-pk").values_list("pk", flat=True).first()
     return f"{last} {json.dumps(rules_of(run), sort_keys=True)}"
 
@@ -87,7 +87,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def field_rows(run: Run) -> BulkRows:
-    """Its counts have how many values of each field could not be converted."""
+    """The counts say how many values of each field could not be converted."""
     found, failed = fields(run), Counter[str]()
     columns = (*OWN, *(column for one in found for column in one.columns))
     return BulkRows(columns, _rows(run, found, failed), failed)

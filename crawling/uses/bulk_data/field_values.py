@@ -1,5 +1,5 @@
 """Values of extraction rules as numbers, prices and dates, by libraries that read them as people
-write them. What fails to convert has no value; the text stands beside it.
+write them. A text that fails to convert has no value.
 
 To be called by a background job or a command: the texts are foreign.
 """

@@ -1,4 +1,4 @@
-"""What a run offers as files: rows, about how many bytes, and whether a file is made."""
+"""The data of a run as files: rows, about how many bytes, and whether a file is made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GUESSED_SECONDS = 600
 
 
 @dataclass(frozen=True)
-class Offer:
+class BulkData:
     """All data of a kind that a run has."""
 
     run: Run
@@ -84,14 +84,14 @@ class Offer:
         return self.made.counts.get("unreadable", 0) if self.made else 0
 
 
-def offers_of(run: Run) -> list[Offer]:
+def offers_of(run: Run) -> list[BulkData]:
     return [offer_of(run, table) for table in TABLES]
 
 
-def offer_of(run: Run, table: BulkTable) -> Offer:
+def offer_of(run: Run, table: BulkTable) -> BulkData:
     made, needs_job = _usable(run, table), table.needs_job(run)
     rows = made.counts["rows"] if made else None if needs_job else table.count(run)
-    return Offer(
+    return BulkData(
         run,
         table,
         rows,
@@ -125,7 +125,7 @@ def _some(rows: Iterator[Cells]) -> Generator[Cells]:
 
 
 def _state(run: Run, table: BulkTable) -> str:
-    """What the rows depend on: another text, other rows."""
+    """A text that is another one when the rows may be others."""
     pages = Page.objects.filter(run=run).aggregate(Max("fetched_at"))["fetched_at__max"]
     parts = LinksPart.objects.filter(run=run).aggregate(
         Count("pk"), Max("written_at"), Max("read_at"), Sum("bytes")

@@ -150,7 +150,7 @@ def link_rows(run: Run) -> BulkRows:
 
 
 def _targets(run: Run) -> dict[str, np.ndarray]:
-    """What is known of the run's addresses, by fingerprint: the last status, 0 for none."""
+    """The run's addresses, by fingerprint, each with its last status, 0 for none."""
     urls = Url.objects.filter(run=run).values_list("fingerprint", "status")
     told = np.fromiter(
         ((mark, status or 0) for mark, status in urls.iterator(chunk_size=10_000)),

@@ -19,7 +19,7 @@ PAGES_NOTED = 100
 
 
 def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
-    """It begins at the beginning each time. Raises ArchiveTrouble, JobGone."""
+    """A job that is broken off begins at the beginning. Raises ArchiveTrouble, JobGone."""
     found = table.rows(job.run)
     of = table.count(job.run)
     writer = ParquetWriter(JobTables(table.made, job.row), found.columns)
@@ -38,8 +38,8 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
 
 
 def read_cells(job: RunningJob) -> JobResult:
-    """Its bookmark is the id of the last page whose tables are in a slice. Raises ArchiveTrouble,
-    JobGone.
+    """The job's bookmark is the id of the last page whose tables are in a slice. Raises
+    ArchiveTrouble, JobGone.
     """
     counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0, "slices": 0}
     counts |= {"of": html_pages(job.run).count()} | job.progress

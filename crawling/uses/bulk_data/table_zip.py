@@ -17,7 +17,7 @@ COLUMNS = ("file", "page_id", "url", "table", "caption", "rows", "columns")
 
 
 class _Out(RawIOBase):
-    """What is written waits to be taken."""
+    """Bytes that are written wait to be taken."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -43,7 +43,7 @@ CELL_COLUMNS = (
 
 
 def _made_rows(run: Run) -> BulkRows:
-    """Those that the job has made. Raises NotFound, ArchiveTrouble."""
+    """The rows that the job has made. Raises NotFound, ArchiveTrouble."""
     names = ", ".join(f'"{one.name}"' for one in CELL_COLUMNS)
     rows = CELLS.made.wanted(run).each(f"SELECT {names} FROM rows")  # noqa: S608 - constants
     return BulkRows(CELL_COLUMNS, rows)

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from crawlsite.env import BASE_DIR
-from tests.processes.redis_databases import database_of
 
 SUITE = """
 import os, signal
@@ -80,14 +79,3 @@ def test_an_error_outside_tests_ends_the_run(tmp_path, told):
 
     assert done.returncode == pytest.ExitCode.INTERNAL_ERROR
     assert "ZeroDivisionError: of the plugin" in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("address", "own"),
-    [
-        ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379?db=3"),
-        ("unix:///run/valkey.sock?db=4", "unix:///run/valkey.sock?db=7"),
-    ],
-)
-def test_each_process_has_a_redis_database(address, own):
-    assert database_of(2, address) == own

@@ -11,7 +11,7 @@ import pytest
 from crawlsite.services.binaries import find_postgres, find_valkey
 from crawlsite.services.stops import StartError
 from tests.crawlsite.programs import PROJECT, environment, eventually, finish, services
-from tests.databases.redis_per_worker import database_of
+from tests.processes.redis_databases import database_of
 
 SHOW = 'echo "$DATABASE_URL $REDIS_URL $STATE_DIR"'
 
@@ -114,9 +114,9 @@ def test_tests_flavour_never_waits_for_the_disk(laid):
 @pytest.mark.parametrize(
     ("worker", "url", "own"),
     [
-        ("gw0", "unix:///run/v.sock?db=0", "unix:///run/v.sock?db=1"),
-        ("gw3", "unix:///run/v.sock?db=2", "unix:///run/v.sock?db=6"),
-        ("gw1", "redis://queue", "redis://queue?db=2"),
+        (0, "unix:///run/v.sock?db=0", "unix:///run/v.sock?db=1"),
+        (3, "unix:///run/v.sock?db=2", "unix:///run/v.sock?db=6"),
+        (1, "redis://queue", "redis://queue?db=2"),
     ],
 )
 def test_each_test_worker_has_a_redis_database_of_its_own(worker, url, own):

@@ -41,7 +41,19 @@ def pages_head(
         "has_files": has_files and shown is not None,
         "shown": here,
         "pages_tabs": list(_tabs(context, crawl, shown, here)),
-        "downloads": list(_shown(context, Place.DOWNLOADS, shown, crawl.pk)),
+    }
+
+
+@register.inclusion_tag("crawling/_downloads.html", takes_context=True)
+def downloads_menu(context: Context, crawl: CrawlJob, run: Run, shown: str = "") -> dict[str, Any]:
+    """The menu of the files of a run's pages; `shown` is the label of the tab that is shown."""
+    return {
+        "crawl": crawl,
+        "run": run,
+        "shown": shown,
+        "perms": context.get("perms"),
+        "request": context.get("request"),
+        "downloads": list(_shown(context, Place.DOWNLOADS, run, crawl.pk)),
     }
 
 

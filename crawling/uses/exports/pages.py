@@ -155,7 +155,7 @@ def _export(route: str) -> Callable[[Run | None, int], str]:
 
 
 LINKS = (
-    Link(Place.DOWNLOADS, "WACZ", _export("crawling:wacz-file")),
+    Link(Place.DOWNLOADS, "WACZ", _export("crawling:wacz-file"), needs=PERMISSION),
     Link(Place.DOWNLOADS, "Replay, new WACZ", _export("crawling:wacz")),
     Link(Place.DOWNLOADS, "Mirror", _export("crawling:mirror")),
 )

@@ -113,7 +113,7 @@ def _answer(page: Page, token: ViewToken) -> HttpResponse:
     snapshot = Snapshot()
     if page.content_type in HTML:
         signed = token.signed()
-        snapshot = snapshot_of(page, _charset_of(page), lambda to: _address_of(to, signed))
+        snapshot = snapshot_of(page, charset_of(page), lambda to: _address_of(to, signed))
         kind = "text/html; charset=utf-8"
     else:
         snapshot.document = document_of(content_of(page))
@@ -144,11 +144,11 @@ def _safe(answer: HttpResponse) -> HttpResponse:
 def shown_as(found: Page) -> str:
     """The type under which a browser may have the document; empty: under none."""
     if found.content_type in HTML:
-        return f"text/html; charset={_charset_of(found)}"
+        return f"text/html; charset={charset_of(found)}"
     if found.content_type.startswith("text/"):
-        return f"text/plain; charset={_charset_of(found)}"
+        return f"text/plain; charset={charset_of(found)}"
     return found.content_type if found.content_type in IMAGES else ""
 
 
-def _charset_of(found: Page) -> str:
+def charset_of(found: Page) -> str:
     return found.charset if CHARSET.fullmatch(found.charset) else "utf-8"

@@ -6,7 +6,6 @@ The stored page is in a frame of an origin of its own, in which only our two scr
 
 from __future__ import annotations
 
-import re
 import secrets
 from typing import Any
 
@@ -18,6 +17,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from crawling.archive.snapshot_view import snapshot_of
 from crawling.base.errors import ArchiveTrouble, BadOrder, InquiriesBusy
 from crawling.dashboard.base.requests import wanted_page
+from crawling.dashboard.pages.stored_view import HTML, charset_of
 from crawling.models import Page
 from crawling.uses.extraction.asked import preview_in, request_preview
 from crawling.uses.extraction.rule_previews import read_rules
@@ -31,8 +31,6 @@ POLICY = (
     "frame-ancestors 'self'"
 )
 SCRIPTS = ("vendor/css-selector-generator-3.9.4/index.js", "point.js")
-HTML = ("text/html", "application/xhtml+xml")
-CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 #: the characters of rules in an address
 LONGEST = 5_000
 
@@ -75,9 +73,8 @@ def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")
-    charset = page.charset if CHARSET.fullmatch(page.charset) else "utf-8"
     try:
-        document = snapshot_of(page, charset, lambda _: "").document
+        document = snapshot_of(page, charset_of(page), lambda _: "").document
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
     word = secrets.token_urlsafe(16)

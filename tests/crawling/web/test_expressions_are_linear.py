@@ -40,6 +40,9 @@ UNITS = [
 ]
 #: how a text may begin so that the expression's inner parts are reached; "" is tried with every one
 PREFIXES = {
+    "crawling.uses.bulk_data.field_values:PLAIN": ["1", "1.1", "-1e"],
+    "crawling.uses.bulk_data.field_values:SIGNED": ["-"],
+    "crawling.web.documents.css_selectors:TYPE": ["a::", "::text", "a::number"],
     "crawling.uses.exports.replay.answers:FRAME": ["/run/1", "/run/1/a"],
     "crawling.uses.exports.replay.answers:ENGINE": ["Chrome/1", "Chromium/"],
     "crawling.uses.imports.foreign_answers:NOTE": ["dns:", "urn:text:", "urn:a", "youtube-dl:1"],

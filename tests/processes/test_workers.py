@@ -8,7 +8,7 @@ import pytest
 from crawlsite.env import BASE_DIR
 
 SUITE = """
-import os, signal
+import logging, os, signal
 import pytest
 from django.conf import settings
 
@@ -24,6 +24,7 @@ def test_it(number, made_once, tmp_path):
     with open({told!r}, "a") as told:
         print(number, os.getpid(), tmp_path, settings.CACHES["default"]["LOCATION"], file=told)
     print("words of", number)
+    logging.getLogger("crawling").error("logged by %d", number)
     if number == 13:
         os.kill(os.getpid(), signal.SIGKILL)
     assert number != 7
@@ -58,6 +59,8 @@ def test_each_test_runs_once_and_one_that_kills_its_process_costs_itself(tmp_pat
     assert "2 failed" in done.stdout
     assert "the process of this test ended with -9" in done.stdout
     assert "words of 7\n" in done.stdout
+    assert "logged by 7" in done.stdout
+    assert "Logging error" not in done.stdout + done.stderr
 
 
 def test_the_first_failure_ends_the_run_if_it_is_to(tmp_path, told):

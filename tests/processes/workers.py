@@ -24,7 +24,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 import pytest
+from django.conf import settings
 from django.db import connections
+from django.utils.log import configure_logging
 
 from tests.processes.redis_databases import take_database
 
@@ -202,6 +204,7 @@ def _of_its_own(config: pytest.Config, number: int, connection: Connection) -> I
     capture = plugins.getplugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()
+    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)  # its stream was captured before
     yield
     capture.stop_global_capturing()
 

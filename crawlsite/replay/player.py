@@ -20,7 +20,7 @@ FETCH_SECONDS, ASK_SECONDS = 300, 10
 NO_NPM = "npm is not installed on this server."
 
 
-class NotFetched(Exception):
+class NoPackage(Exception):
     """npm does not have the package here, with its reason."""
 
 
@@ -51,12 +51,12 @@ class NpmPackage:
         once = ("--fetch-retries=0", "--fetch-timeout=5000")
         try:
             said = _npm("view", f"{self.name}@{self.version}", "dist.integrity", *once)
-        except NotFetched as reason:
+        except NoPackage as reason:
             return str(reason)
         return "" if said.strip() == self.integrity else "The registry of npm has another package."
 
     def fetch_and_install(self, state_dir: Path) -> None:
-        """Raises NotFetched, BadPackage, OSError."""
+        """Raises NoPackage, BadPackage, OSError."""
         with TemporaryDirectory() as folder:
             wanted = f"{self.name}@{self.version}"
             _npm("pack", "--silent", wanted, folder=folder, seconds=FETCH_SECONDS)
@@ -81,19 +81,19 @@ class NpmPackage:
 
 
 def _npm(*words: str, folder: str | None = None, seconds: float = ASK_SECONDS) -> str:
-    """The output of a command of npm. Raises NotFetched."""
+    """The output of a command of npm. Raises NoPackage."""
     program = shutil.which("npm")
     if program is None:
-        raise NotFetched(NO_NPM)
+        raise NoPackage(NO_NPM)
     try:
         end = subprocess.run(  # noqa: S603  # arguments of our own
             [program, *words], cwd=folder, capture_output=True, text=True, timeout=seconds
         )
     except subprocess.TimeoutExpired as error:
-        raise NotFetched(f"npm has not answered within {seconds:.0f} seconds.") from error
+        raise NoPackage(f"npm has not answered within {seconds:.0f} seconds.") from error
     if end.returncode:
         lines = [line for line in end.stderr.splitlines() if line.strip()]
-        raise NotFetched(f"npm does not get it: {' '.join(lines)[:300] or 'it says no reason'}")
+        raise NoPackage(f"npm does not get it: {' '.join(lines)[:300] or 'it says no reason'}")
     return end.stdout
 
 

@@ -98,3 +98,13 @@ class ReusePart(BaseModel):
             above="",
         ),
     ] = DEDUPLICATE
+    replay_file: Annotated[
+        bool,
+        Question(
+            label="Make a replay file",
+            help="At the end of each run its WACZ file is made, which replay programs and other "
+            "archives read. It refers to the archive and takes little room.",
+            meaning="have the WACZ file of a run made at its end",
+            option="--replay-file",
+        ),
+    ] = False

@@ -6,20 +6,27 @@ the program that replays them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from io import StringIO
 from typing import Protocol
 
 from django.core.management import CommandError, call_command
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
 from crawling.archive.files import deletions_held
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
+from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
-from crawling.models import Run
+from crawling.models import ArchiveFile, BackgroundJob, Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.uses.exports.run_export import Layout, RunExport, result_of, stored_file
+
+#: a run that ended earlier while no scheduler was at work gets no file by itself
+ASKED_WITHIN = timedelta(days=1)
 
 
 class Package(Protocol):
@@ -125,3 +132,25 @@ PLAYER = JobKind(
     attempts=1,
 )
 KINDS = (WACZ, MIRROR, LATEST_MIRROR, PLAYER)
+
+
+def ask_for_replay_files() -> None:
+    """Ask for the WACZ file of each run that has ended and whose order wants one."""
+    lately = timezone.now() - ASKED_WITHIN
+    ended = Run.objects.filter(
+        is_latest=True,
+        finished_at__gte=lately,
+        removal_asked_at=None,
+        state__in=ENDED_STATES,
+        crawl__archive=True,
+        crawl__reuse__replay_file=True,
+    )
+    asked = BackgroundJob.objects.filter(
+        kind=WACZ.name, run=OuterRef("pk"), asked_at__gte=OuterRef("finished_at")
+    )
+    stored = ArchiveFile.objects.filter(run=OuterRef("pk"), committed_length__gt=0)
+    for run in ended.filter(Exists(stored)).exclude(Exists(asked)).select_related("crawl"):
+        request_job(WACZ, run, by=None)
+
+
+DUTIES = ((ask_for_replay_files, 10.0),)

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from crawlsite.replay.player import PLAYER, BadPackage, NotFetched
+from crawlsite.replay.player import PLAYER, BadPackage, NoPackage
 
 
 class Command(BaseCommand):
@@ -35,7 +35,7 @@ class Command(BaseCommand):
                 player.install(package, settings.STATE_DIR)
             else:
                 player.fetch_and_install(settings.STATE_DIR)
-        except (BadPackage, NotFetched) as error:
+        except (BadPackage, NoPackage) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{package or settings.STATE_DIR}: {error.strerror}") from error

@@ -97,7 +97,10 @@ SECTIONS = (
         "Reuse and revisits",
         "Every run requests every page.",
         # those first that can be edited
-        ("revisit_days", "visits_a_day", "visit_policy", "reuse_seconds", "deduplicate"),
+        (
+            *("revisit_days", "visits_a_day", "visit_policy", "reuse_seconds", "deduplicate"),
+            "replay_file",
+        ),
     ),
 )
 

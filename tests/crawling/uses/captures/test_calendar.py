@@ -84,9 +84,9 @@ def test_the_pages_lead_from_a_capture_to_the_calendar_and_its_differences(captu
     changed = calendar.find("a", string="changed since 5 Jan 2026")
     assert viewer.get(changed["href"]).status_code == 200
     assert [one.text.split() for one in calendar.find(class_="ways").find_all("a")] == [
-        ["2024", "1"],
-        ["2025", "0"],
-        ["2026", "3"],
+        ["2024", "(1)"],
+        ["2025", "(0)"],
+        ["2026", "(3)"],
     ]
 
 

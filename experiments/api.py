@@ -48,8 +48,8 @@ class NewExperiment(Schema):
     )
     kind: Literal["threads", "shifts"] = Field(
         "threads",
-        description="threads: of the experiment itself; shifts: of crawls that it orders, by "
-        "workers that it starts, which needs a scheduler",
+        description="threads: of the experiment itself; shifts: the work sessions of crawls that "
+        "it orders, by workers that it starts, which needs a scheduler",
     )
     policy: Literal[*CHOICES] = Field(  # type: ignore[valid-type]
         "both",
@@ -61,7 +61,7 @@ class NewExperiment(Schema):
         ge=1,
         le=MOST_REQUESTS,
         description=f"of each policy; null: {DEFAULT_REQUESTS} for threads, {DEFAULT_CRAWLS} "
-        f"crawls for shifts, of which there are {MOST_CRAWLS} at most",
+        f"crawls for work sessions, of which there are {MOST_CRAWLS} at most",
     )
     bound_seconds: float = Field(
         DEFAULT_BOUND_SECONDS,
@@ -123,7 +123,7 @@ class ResultWithRequests(ResultOut):
 
 class ExperimentHead(CancellableOut):
     id: int
-    kind: str = Field(description="threads, or shifts of crawls")
+    kind: str = Field(description="threads, or shifts (work sessions) of crawls")
     requests: int
     bound_seconds: float
     seed: int

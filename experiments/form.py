@@ -78,7 +78,7 @@ def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, st
     mistakes = {}
     if policy == ExperimentPolicy.ALL_AT_ONCE:
         mistakes["policy"] = (
-            "A shift begins with less than its claim, so shifts cannot request all at once. "
+            "A work session begins with less than its claim, so these cannot request all at once. "
             "Choose another policy, or threads."
         )
     if requests is not None and requests > MOST_CRAWLS:
@@ -105,8 +105,8 @@ class ExperimentForm(forms.Form):
         choices=ExperimentKind.choices,
         initial=ExperimentKind.THREADS,
         required=False,
-        help_text="Shifts are those of real crawls on sites of this machine. The experiment starts "
-        "workers for them, and deletes the crawls at its end.",
+        help_text="Work sessions are those of real crawls on sites of this machine. The experiment "
+        "starts workers for them, and deletes the crawls at its end.",
     )
     policy = forms.ChoiceField(
         label="Policy",

@@ -112,7 +112,7 @@ class HolderReleaseOut(Schema):
     name: str
     amounts: dict[str, int]
     seconds_sooner: float | None = Field(
-        description="seconds before the usual end of its shift; null: unknown"
+        description="seconds before the usual end of its work session; null: unknown"
     )
 
 

@@ -296,16 +296,19 @@ def _term(tenant: HoldingProcess) -> str:
     if tenant.is_ahead and tenant.term.usual is not None:
         return (
             f"{tenant.label}, next in line, starts and releases its units after its usual "
-            f"{_span(tenant.term.usual)} shift"
+            f"work session of {_span(tenant.term.usual)}"
         )
     if tenant.term.usual is None:
         return f"the reservation of {tenant.label} ends as set"
     if tenant.term.left <= 0:
         return (
             f"{tenant.label} releases its units soon: it has held them for longer than its usual "
-            f"{_span(tenant.term.usual)} shift"
+            f"work session of {_span(tenant.term.usual)}"
         )
-    return f"{tenant.label} releases its units after its usual {_span(tenant.term.usual)} shift"
+    return (
+        f"{tenant.label} releases its units after its usual work session of "
+        f"{_span(tenant.term.usual)}"
+    )
 
 
 def _unknown(
@@ -319,16 +322,16 @@ def _unknown(
     if not holders:
         return "No estimate: no process holds the missing units."
     if len(new) == len(holders):
-        return "No estimate: no holder has finished a shift yet."
+        return "No estimate: no holder has finished a work session yet."
     if new:
         return (
-            f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a shift "
-            "yet."
+            f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a work "
+            "session yet."
         )
     if late := [one.label for one in ahead if one.usual is None]:
         return (
             f"No estimate: {some(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} "
-            "not finished a shift yet."
+            "not finished a work session yet."
         )
     return (
         "No estimate: the units that the holders usually release are not enough, or not safe "

@@ -115,7 +115,7 @@ def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = 
     """Cancel what a shift that ends still waits for."""
     kinds = [RequestKind.GROWTH, RequestKind.STAGE, *also]
     for request in process.requests.filter(state=RequestState.WAITING, kind__in=kinds):
-        bank.withdraw(request, RequestState.CANCELLED, "The shift ended.")
+        bank.withdraw(request, RequestState.CANCELLED, "The work session ended.")
 
 
 def is_over(process: Process, epoch: int) -> bool:

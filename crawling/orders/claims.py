@@ -129,9 +129,9 @@ def _mistake(key: str, units: int, capacity: Mapping[str, int], limits: Mapping[
             "administrator to raise the limit"
         )
     if key == "worker" and units != 1:
-        return "must be 1: a shift is one worker's work"
+        return "must be 1: a work session has one worker"
     if key in NEEDED and units < 1:
-        return "must be 1 or more: no shift can work without it"
+        return "must be 1 or more: no work session runs without it"
     return ""
 
 

@@ -15,14 +15,14 @@ OVERDUE_SECONDS = 60.0
 NO_REST_SECONDS = 1.0
 
 
-GRANTED = "Its resources are reserved; the next free worker starts its shift."
+STARTING_SOON = "Starting …"
 
 
 class StallCause(StrEnum):
     """The cause that keeps a run from fetching; `FETCHING` and `STARTING`: there is none."""
 
     FETCHING = "fetching"
-    STARTING = "about to start"
+    STARTING = "starting"
     RESTING = "crawl delay"
     RETRYING = "retrying after a failure"
     THROTTLED = "throttled by the site"
@@ -116,7 +116,7 @@ def _ending(facts: RunFacts) -> Stall:
     if facts.quiet_seconds is not None and facts.quiet_seconds > QUIET_SECONDS:
         return Stall(
             StallCause.STUCK,
-            f"It is {facts.state}, but its shift has written nothing for "
+            f"It is {facts.state}, but its work session has written nothing for "
             f"{_time(facts.quiet_seconds)}.",
             KILL,
         )
@@ -156,7 +156,9 @@ def _at_work(facts: RunFacts, quiet: float) -> Stall:
     if facts.next_host and facts.next_host.seconds > NO_REST_SECONDS:
         return _resting(facts.next_host)
     return Stall(
-        StallCause.STUCK, f"Its shift is alive but has written nothing for {_time(quiet)}.", KILL
+        StallCause.STUCK,
+        f"Its work session is alive but has written nothing for {_time(quiet)}.",
+        KILL,
     )
 
 
@@ -164,7 +166,7 @@ def _granted(facts: RunFacts, seconds: float) -> Stall:
     if facts.workers == 0:
         return Stall(
             StallCause.NO_WORKER,
-            f"Granted {_time(seconds)} ago, but there is no worker to take its shift up.",
+            f"Granted {_time(seconds)} ago, but there is no worker to start its work session.",
             START_WORKER,
         )
     if seconds > OVERDUE_SECONDS and not facts.is_scheduler_there:
@@ -176,10 +178,10 @@ def _granted(facts: RunFacts, seconds: float) -> Stall:
     if seconds > OVERDUE_SECONDS:
         return Stall(
             StallCause.STUCK,
-            f"Granted {_time(seconds)} ago, and no worker has taken its shift up.",
+            f"Granted {_time(seconds)} ago, and no worker has started its work session.",
             "Check whether the workers are busy or hang.",
         )
-    return Stall(StallCause.STARTING, GRANTED)
+    return Stall(StallCause.STARTING, STARTING_SOON)
 
 
 def _empty(facts: RunFacts) -> Stall:
@@ -254,7 +256,7 @@ def _starting(facts: RunFacts, due_seconds: float) -> Stall:
     if not facts.is_scheduler_there:
         return Stall(
             StallCause.NO_SCHEDULER,
-            "There is no scheduler to request resources for its next shift.",
+            "There is no scheduler to request resources for its next work session.",
             START_SCHEDULER,
         )
     if facts.workers == 0:
@@ -263,10 +265,10 @@ def _starting(facts: RunFacts, due_seconds: float) -> Stall:
         return Stall(
             StallCause.STUCK,
             f"Work has been due for {_time(due_seconds)}, and no resources were requested "
-            "for a shift.",
+            "for a work session.",
             "Look at the scheduler's log.",
         )
-    return Stall(StallCause.STARTING, "It is about to request resources for a shift.")
+    return Stall(StallCause.STARTING, STARTING_SOON)
 
 
 def _time(seconds: float) -> str:

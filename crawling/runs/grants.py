@@ -222,7 +222,11 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return
     release_resources(
-        process=bank_process, epoch=epoch, release_id=uuid4(), amounts=None, reason="end of shift"
+        process=bank_process,
+        epoch=epoch,
+        release_id=uuid4(),
+        amounts=None,
+        reason="end of work session",
     )
 
 
@@ -245,8 +249,8 @@ def paused_sentence(run: Run) -> str:
         )
     if run.keep_seconds is not None:
         return (
-            f"{PAUSED_BY_SOMEBODY}nothing is reserved: it held nothing, its shift was lost, or "
-            "keeping was not safe (see its log)."
+            f"{PAUSED_BY_SOMEBODY}nothing is reserved: it held nothing, its work session was lost, "
+            "or keeping was not safe (see its log)."
         )
     return f"{PAUSED_BY_SOMEBODY}all its units are released."
 

@@ -65,14 +65,14 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
         if run.state not in WORKING_STATES:
             return None
         for lost in Shift.objects.filter(process=process, ended_at=None, epoch__lt=epoch):
-            _close_lost(lost, "lost: a later shift has taken its place")
+            _close_lost(lost, "lost: a later work session has taken its place")
         try:
             with transaction.atomic():
                 shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
         except IntegrityError:
             return None
         rejoin(run, process)
-        write(run.pk, f"Shift began on {worker}{_which(process)}.")
+        write(run.pk, f"Work session began on {worker}{_which(process)}.")
         Run.objects.filter(pk=run.pk).update(
             state=RunState.RUNNING, reason=FETCHING, started_at=run.started_at or Now()
         )
@@ -136,7 +136,7 @@ def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     ):
         write(
             shift.process.run_id,
-            f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.",
+            f"Work session ended on {shift.worker}{_which(shift.process)}: {ending}.",
             level=level,
         )
 

@@ -74,7 +74,7 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     run = Run.objects.create(
         crawl=crawl,
         number=number,
-        reason="Requesting resources for a first shift.",
+        reason="Waiting for a worker.",
         judged_by=rules_key(crawl),
     )
     RunProcess.objects.bulk_create(

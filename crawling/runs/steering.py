@@ -82,7 +82,7 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
     A crash after the change of state loses nothing: the scheduler does the rest. Raises WrongState.
     """
-    run = _move(crawl, "resume", "Requesting resources for a shift.", by)
+    run = _move(crawl, "resume", "Waiting for a worker.", by)
     enroll(run)
     ask_for_shifts(run)
     return run

@@ -18,7 +18,7 @@ from crawling.frontier.sql_rows import read_rows
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
-from crawling.runs.diagnosis import GRANTED
+from crawling.runs.diagnosis import STARTING_SOON
 from crawling.runs.idle_capacity import lack_of_idle_capacity
 from crawling.web.outages import Outage, holding, read_outage, read_outages
 
@@ -83,9 +83,6 @@ WHERE p.id = ANY(ARRAY(
 """  # noqa: S608  # a constant
 
 
-ABOUT_TO_ASK = "It is about to request resources for a shift."
-
-
 class WaitReason(NamedTuple):
     state: str
     reason: str
@@ -144,9 +141,11 @@ def wait_reasons(
         return {}
     states = {run.pk: run.state for run in runs}
     by_id = {run.pk: run for run in runs}
-    why = {run: WaitReason(states[run], ABOUT_TO_ASK) for run in {process.run for process in idle}}
+    why = {run: WaitReason(states[run], STARTING_SOON) for run in {process.run for process in idle}}
     granted = {process.run: process.is_granted for process in idle}
-    at_bank = {run: WaitReason(states[run], GRANTED) for run, is_so in granted.items() if is_so}
+    at_bank = {
+        run: WaitReason(states[run], STARTING_SOON) for run, is_so in granted.items() if is_so
+    }
     run_of = {process.at_bank: process.run for process in idle if process.at_bank}
     if waits is None:  # only the sentence of each run's last is told
         last = {run_of[process]: process for process in waiting_in_turn(run_of)}
@@ -262,4 +261,4 @@ def _at_host(run: Run, host: NextHostQueue) -> WaitReason:
         )
     if run.crawl.idle_only and (lack := lack_of_idle_capacity(run.crawl)):
         return WaitReason("waiting", f"{lack} This crawl uses idle capacity only.")
-    return WaitReason(state, ABOUT_TO_ASK)
+    return WaitReason(state, STARTING_SOON)

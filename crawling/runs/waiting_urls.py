@@ -285,5 +285,5 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
     told = "A failed URL is" if count == 1 else f"{count:,} failed URLs{cause} are"
     write(run.pk, f"{told} to be tried again, asked for by {by or 'the command line'}.")
     if run.state in ENDED_STATES:
-        reopen(run, "Requesting resources for a shift, to try failed URLs again.")
+        reopen(run, "Waiting for a worker, to try failed URLs again.")
     return count, done

@@ -114,7 +114,8 @@ def identity_page(request: AuthenticatedRequest) -> HttpResponse:
             form.add_error(None, error)
         else:
             messages.success(
-                request, "The identity is saved. Running crawls use it from their next shift on."
+                request,
+                "The identity is saved. Running crawls use it from their next work session on.",
             )
             return redirect("administration:identity")
     facts = {"form": form, "who": identity(), "public_page": _public_page()}

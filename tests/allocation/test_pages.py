@@ -108,7 +108,7 @@ def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
     assert "beta waiting, unsafe number 1 in line · growth request · asked" in card
     assert "Requests 2 a." in card
     assert "After this grant not sure to finish: alpha , stuck on a; beta , stuck on a." in card
-    assert "No estimate: no holder has finished a shift yet." in card
+    assert "No estimate: no holder has finished a work session yet." in card
     assert "Overtaken 0 of at most 10 times." in card
     assert "after this grant beta could still request 4 a with only 2 sure to be released" in card
     assert "alpha 4 a · taken" in card

@@ -193,7 +193,7 @@ def test_a_wait_tells_all_there_is_to_know(operator, drives):
     assert all(blocker["since"] for blocker in unavailable["blockers"])
     assert unavailable["estimate"] == {
         "seconds": None,
-        "sentence": "No estimate: no holder has finished a shift yet.",
+        "sentence": "No estimate: no holder has finished a work session yet.",
     }
 
 
@@ -211,7 +211,7 @@ def test_estimate_rests_on_shifts_that_were_finished(operator, people):
 
     assert wait["estimate"]["seconds"] is not None
     assert "shop releases its units" in wait["estimate"]["sentence"]
-    assert "usual 1 s shift" in wait["estimate"]["sentence"]
+    assert "usual work session of 1 s" in wait["estimate"]["sentence"]
 
 
 def test_share_of_a_team_is_previewed_changed_and_shown(administrator, drives):

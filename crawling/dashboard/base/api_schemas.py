@@ -63,8 +63,8 @@ class HoldingOut(Schema):
     resource: str
     units: int
     used: int | None = Field(
-        description="units in use when the shift last measured them; of memory what its work "
-        "process has grown by, with 200 MiB allowed besides; null if not measured"
+        description="units in use when the work session last measured them; of memory what its "
+        "work process has grown by, with 200 MiB allowed besides; null if not measured"
     )
     since: datetime | None
 

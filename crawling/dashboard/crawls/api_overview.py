@@ -115,9 +115,9 @@ class OverviewOut(Schema):
         description=f"crawls by state; {MOST_COUNTED:,}: so many or more, and then drafts (null) "
         "are not counted"
     )
-    active_count: int = Field(description="crawls with a live shift")
+    active_count: int = Field(description="crawls with a live work session")
     waiting_count: int = Field(description="crawls in the state *waiting*")
-    resting_count: int = Field(description="other active crawls without a live shift")
+    resting_count: int = Field(description="other active crawls without a live work session")
     problem_count: int
     pages_per_second: float
     active: list[ActiveCrawlOut]

@@ -138,7 +138,7 @@ def crawl_problems() -> list[CrawlProblem]:
     paused = latest.filter(~Q(trouble=""), state__in=[RunState.PAUSED, RunState.PAUSING])
     silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)
     failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)
-    quiet = Value("Its shift has written nothing for five minutes.")
+    quiet = Value("Its work session has written nothing for five minutes.")
     return [
         CrawlProblem(crawl, name, word, sentence)
         for word, runs, told in (

@@ -258,7 +258,7 @@ def _of_frontier(run: Run, row: Url) -> Iterator[DecisionFact]:
             at=at,
         )
     elif row.state == UrlState.IN_PROCESS:
-        yield DecisionFact("frontier", f"A shift is fetching it, attempt {row.attempts:,}.")
+        yield DecisionFact("frontier", f"A work session is fetching it, attempt {row.attempts:,}.")
     elif row.state != UrlState.QUARANTINED:
         became = UrlState(row.state).label.capitalize()
         yield DecisionFact("frontier", f"{became} after {tries}{f': {said}' if said else '.'}")

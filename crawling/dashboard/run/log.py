@@ -30,8 +30,8 @@ SEARCHED = 10_000
 #: Numbers are given when lines are written, and lines are seen when their transactions end: a later
 #: number may be seen first. No transaction that writes lines takes this long.
 SETTLED_AFTER = timedelta(seconds=10)
-#: how `crawling.runs.shift_lifecycle` names the worker of a shift
-WORKER = re.compile("(Shift (?:began|ended) on )([0-9a-f]{32})")
+#: how `crawling.runs.shift_lifecycle` names the worker of a shift, now and up to 0.2.0
+WORKER = re.compile("((?:Work session|Shift) (?:began|ended) on )([0-9a-f]{32})")
 #: the digits that are shown, of 32
 SHOWN = 8
 MONTHS = tuple(month_abbr)

@@ -89,5 +89,5 @@ def _cut(claimed: ClaimedUrl, ending: str) -> UrlOutcome:
     """
     may_never_end = ending in SLICE_ENDINGS and claimed.attempts > MAX_ATTEMPTS
     state, retry = (UrlState.FAILED, None) if may_never_end else (UrlState.QUEUED, 0.0)
-    error = f"The end of a shift cut it off, at try {claimed.attempts}."
+    error = f"The end of a work session cut it off, at try {claimed.attempts}."
     return UrlOutcome(claimed.id, state, FetchStatus.TIMED_OUT, error, retry_seconds=retry)

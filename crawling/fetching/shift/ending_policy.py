@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 LEASE_LOST = "its lease was lost"
 ABORTED = "an operator aborted the run"
-LONGEST = "it has lasted as long as a shift may"
+LONGEST = "it has lasted as long as a work session may"
 MEMORY_SPENT = "no memory was left for it beside a document"
 NO_ARCHIVE = "the archive cannot be written"
 SLICE_OVER = "its time slice is over and others wait"
 YIELDED = "others wait, and it uses idle capacity only"
 SURPLUS = "the order has fewer processes"
-NOTHING_DUE = "nothing is due"
+NOTHING_DUE = "the queue is empty for now"
+#: a run that is pausing is paused for its shift, which fetches no more
+RESTS = {"pausing": "paused", "stopping": "stopped"}
 FAILED = "it failed"
 
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
@@ -77,7 +79,9 @@ def _end_of_fetching(facts: ShiftFacts) -> str:
         return LEASE_LOST
     if facts.is_aborted:
         return ABORTED
-    return f"the run is {facts.resting_state}" if facts.resting_state else facts.end_of_run()
+    if facts.resting_state:
+        return f"the run is {RESTS.get(facts.resting_state, facts.resting_state)}"
+    return facts.end_of_run()
 
 
 def reason_to_hurry(facts: ShiftFacts) -> str:

@@ -43,7 +43,7 @@ def run_shift(process_id: int, epoch: int) -> str:
     worker = (job.worker_name if job else None) or socket.gethostname()
     with hold(process_id, epoch, worker):
         if not take_lease(process=process_id, epoch=epoch, worker=worker):
-            return "another worker has this shift, or its time was over"
+            return "another worker has this work session, or its time was over"
         return _run(process_id, epoch, worker)
 
 
@@ -59,7 +59,7 @@ def _run(process_id: int, epoch: int, worker: str) -> str:
 def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
     shift = begin_shift(process, epoch=epoch, worker=worker)
     if shift is None:
-        return "the run does not want a shift any more"
+        return "the run does not want a work session any more"
     lease = LeaseThread(process_id=process_id, epoch=epoch, worker=worker, shift_id=shift.pk)
     work = ShiftWork(shift, lease, ShiftGrants(shift))
 

@@ -121,7 +121,7 @@ class FetchingPart(BaseModel):
         Question(
             label="Log-in page",
             heading="Log-in page",
-            help="The form on it is sent before the first page of its host, once per shift.",
+            help="The form on it is sent before the first page of its host, once per work session.",
             meaning="page with a log-in form, which is sent before the first page of its host",
             above="",
         ),

@@ -88,7 +88,7 @@ def add_to_seeds(
             if has_ended and not queued:
                 return _record(crawl, None, new, known, None, by)
             if has_ended:
-                reopen(locked, "Requesting resources for a shift, to fetch added seeds.")
+                reopen(locked, "Waiting for a worker, to fetch added start URLs.")
             added = _record(crawl, locked, new, known, queued, by)
     if locked.state in WORKING_STATES:
         if has_ended:

@@ -59,7 +59,7 @@ def _decide(
         if count and to is TrapState.APPROVED and run.state in ENDED_STATES:
             run.state, run.reason = (
                 RunState.QUEUED,
-                "Requesting resources for a shift, to fetch what was approved.",
+                "Waiting for a worker, to fetch what was approved.",
             )
             run.finished_at = run.aborted_at = None
             run.save(update_fields=["state", "reason", "finished_at", "aborted_at"])

@@ -148,7 +148,7 @@ def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> 
     facts, ended = manifest.run, manifest.run["state"] in ENDED_STATES
     late = timezone.now() - datetime.fromisoformat(manifest.taken_at)
     reason = (
-        "Imported; requesting resources for a shift."
+        "Imported; waiting for a worker."
         if state == RunState.QUEUED
         else "Imported from a checkpoint; resume it to continue."
     )

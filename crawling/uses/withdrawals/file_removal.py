@@ -172,7 +172,7 @@ def _await_shifts(withdrawal: Withdrawal) -> None:
         whose |= Q(process__run__crawl__reuse__deduplicate="all")
     before = withdrawal.asked_at + MARGIN
     if Shift.objects.filter(whose, ended_at=None, started_at__lt=before).exists():
-        raise ArchiveTrouble("A shift that began before may still refer to these pages.")
+        raise ArchiveTrouble("A work session that began before may still refer to these pages.")
 
 
 def _remove_exports(withdrawal: Withdrawal) -> None:

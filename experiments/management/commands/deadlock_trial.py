@@ -35,8 +35,8 @@ from experiments.tables import WAITS_DEPEND, policy_table, request_table
 
 class Command(BaseCommand):
     help = (
-        "Make the same requests under each policy, with real threads or real shifts that fetch "
-        "pages of a web on loopback, and compare."
+        "Make the same requests under each policy, with real threads or real work sessions that "
+        "fetch pages of a web on loopback, and compare."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -51,8 +51,8 @@ class Command(BaseCommand):
             "--kind",
             choices=ExperimentKind.values,
             default=ExperimentKind.THREADS,
-            help="threads of the experiment (default), or shifts of crawls that it orders, by "
-            "workers that it starts; shifts need a scheduler that runs",
+            help="threads of the experiment (default), or shifts (work sessions) of crawls that it "
+            "orders, by workers that it starts; these need a scheduler that runs",
         )
         parser.add_argument(
             "--requests",

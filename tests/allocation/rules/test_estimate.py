@@ -20,7 +20,7 @@ def test_wait_is_estimated_by_the_usual_shift_of_the_holder():
 
     assert (estimate.seconds, estimate.sentence) == (
         37,
-        "About 40 s, if Demo: the shop releases its units after its usual 60 s shift.",
+        "About 40 s, if Demo: the shop releases its units after its usual work session of 60 s.",
     )
 
 
@@ -31,7 +31,7 @@ def test_nothing_is_estimated_where_no_holder_has_finished_a_shift():
 
     assert (estimate.seconds, estimate.sentence) == (
         None,
-        "No estimate: no holder has finished a shift yet.",
+        "No estimate: no holder has finished a work session yet.",
     )
 
 
@@ -40,7 +40,7 @@ def test_the_one_who_is_not_known_is_named_if_the_others_are_not_enough():
         (0,), [SHOP, HoldingProcess(3, "new", (4,), (4,))], WaitingRequest(2, "library", (6,), (6,))
     )
 
-    assert estimate.sentence == "No estimate: new has not finished a shift yet."
+    assert estimate.sentence == "No estimate: new has not finished a work session yet."
 
 
 def test_reservation_ends_by_its_own_time():
@@ -60,7 +60,7 @@ def test_holder_that_is_late_is_said_to_be_late():
     assert (
         estimate.sentence
         == "Any moment now, if slow releases its units soon: it has held them for longer than "
-        "its usual 60 s shift."
+        "its usual work session of 60 s."
     )
 
 
@@ -74,8 +74,8 @@ def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
 
     assert estimate.seconds == 57
     assert estimate.sentence == (
-        "About 60 s, if Demo: the shop releases its units after its usual 60 s shift and "
-        "first, next in line, starts and releases its units after its usual 20 s shift, "
+        "About 60 s, if Demo: the shop releases its units after its usual work session of 60 s and "
+        "first, next in line, starts and releases its units after its usual work session of 20 s, "
         "and the one ahead in line is served first."
     )
 
@@ -85,7 +85,7 @@ def test_nobody_can_tell_behind_one_that_has_never_finished_a_shift():
 
     assert (
         one((0,), [SHOP], first, second).sentence
-        == "No estimate: first, ahead in line, has not finished a shift yet."
+        == "No estimate: first, ahead in line, has not finished a work session yet."
     )
 
 
@@ -95,7 +95,7 @@ def test_only_those_who_hold_what_is_short_are_named():
 
     assert (
         one((0, 0), [shop, other], WaitingRequest(2, "w", (3, 0), (3, 0))).sentence
-        == "About 40 s, if shop releases its units after its usual 60 s shift."
+        == "About 40 s, if shop releases its units after its usual work session of 60 s."
     )
 
 

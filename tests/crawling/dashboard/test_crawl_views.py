@@ -94,7 +94,7 @@ def test_a_granted_run_says_that_it_waits_for_a_worker(order):
 
     assert (view.state, view.reason) == (
         "queued",
-        "Its resources are reserved; the next free worker starts its shift.",
+        "Starting …",
     )
 
 

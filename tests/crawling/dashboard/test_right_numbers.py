@@ -24,7 +24,7 @@ from crawling.dashboard.templatetags.crawls import seconds
 from crawling.frontier import counts_of, limit_reached
 from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.diagnosis import GRANTED
+from crawling.runs.diagnosis import STARTING_SOON
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from tests.crawling.frontier.test_unchanged import versioned
@@ -89,7 +89,7 @@ def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, db):
     assert now.pages_per_second == pytest.approx(sum(one.rate for one in now.at_work))
     assert [one.crawl.name for one in now.at_work] == ["Busy", "Atlas"]
     assert now.working + now.resting == len(runs)
-    assert "1 between two shifts" in text_of(browser("viewer"), "home")
+    assert "1 between two work sessions" in text_of(browser("viewer"), "home")
     idle = text_of(browser("operator"), "crawling:crawl", runs[2].crawl_id)
     assert "– not fetching now" in idle
 
@@ -227,5 +227,5 @@ def test_a_grant_without_a_worker_is_queued_in_the_words_of_a_grant(order, db):
 
     view = crawl_view(run.crawl)
 
-    assert (view.state, view.reason) == ("queued", GRANTED)
-    assert GRANTED in text_of(browser("viewer"), "crawling:crawls")
+    assert (view.state, view.reason) == ("queued", STARTING_SOON)
+    assert STARTING_SOON in text_of(browser("viewer"), "crawling:crawls")

@@ -31,9 +31,9 @@ def test_it_tells_of_shifts_and_robots_from_the_start_to_the_end(make_site, craw
 
     start, began, robots, ended, finished = lines()
     assert start == "Run 1 started by the command line."
-    assert began.startswith("Shift began on ")
+    assert began.startswith("Work session began on ")
     assert robots == "No robots.txt (404 Not Found): everything may be fetched."
-    assert ended.endswith(": nothing is due.")
+    assert ended.endswith(": the queue is empty for now.")
     assert finished == "Finished. Every URL in scope is done."
 
 
@@ -144,7 +144,7 @@ def test_a_lost_shift_is_an_error(order):
 
     shift_was_lost(process.bank_process_id, 1, "lost: killed by signal 9", worker="work process 7")
 
-    assert lines(Level.ERROR) == ["Shift ended on work process 7: lost: killed by signal 9."]
+    assert lines(Level.ERROR) == ["Work session ended on work process 7: lost: killed by signal 9."]
 
 
 def test_text_that_postgresql_cannot_keep_is_cleaned(frontier):

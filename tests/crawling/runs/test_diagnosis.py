@@ -32,18 +32,18 @@ RESTING = NextHost("a.test", 90)
             "no scheduler to take its units back",
         ),
         (StallCause.GRANT, {"wait": "Needs 1 worker", "wait_ends": "a release"}, "Needs 1 worker"),
-        (StallCause.STARTING, {"granted_seconds": 3}, "the next free worker starts its shift"),
-        (StallCause.NO_WORKER, {"granted_seconds": 3, "workers": 0}, "no worker to take"),
+        (StallCause.STARTING, {"granted_seconds": 3}, "Starting …"),
+        (StallCause.NO_WORKER, {"granted_seconds": 3, "workers": 0}, "no worker to start"),
         (
             StallCause.NO_SCHEDULER,
             {"granted_seconds": 90, "is_scheduler_there": False},
             "no scheduler to tell a worker",
         ),
-        (StallCause.STUCK, {"granted_seconds": 90}, "no worker has taken"),
+        (StallCause.STUCK, {"granted_seconds": 90}, "no worker has started"),
         (
             StallCause.STARTING,
             {"granted_seconds": 3, "workers": None},
-            "the next free worker starts its shift",
+            "Starting …",
         ),
         (StallCause.EMPTY, {"queued": 0}, "about to finish"),
         (StallCause.EMPTY, {"queued": 0, "quarantined": 3}, "3 URLs in quarantine"),
@@ -84,7 +84,7 @@ RESTING = NextHost("a.test", 90)
             "a.test answered 429",
         ),
         (StallCause.THROTTLED, {"next_host": NextHost("a.test", 9000, status=503)}, "in 2 h"),
-        (StallCause.STARTING, {"next_host": NextHost("a.test", -5)}, "about to request"),
+        (StallCause.STARTING, {"next_host": NextHost("a.test", -5)}, "Starting …"),
         (
             StallCause.NO_SCHEDULER,
             {"next_host": NextHost("a.test", -5), "is_scheduler_there": False},
@@ -102,7 +102,7 @@ RESTING = NextHost("a.test", 90)
         (
             StallCause.STUCK,
             {"state": "pausing", "quiet_seconds": 400},
-            "pausing, but its shift has written nothing",
+            "pausing, but its work session has written nothing",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from crawling.scheduler.rounds import run_scheduler
 
 class Command(BaseCommand):
     help = (
-        "Turn grants into RQ jobs, reap lost shifts and start what is due. Of several "
+        "Turn grants into RQ jobs, reap lost work sessions and start what is due. Of several "
         "schedulers, one is active."
     )
 

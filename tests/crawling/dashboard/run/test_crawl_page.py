@@ -113,7 +113,7 @@ def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
         "The site&#x27;s robots.txt forbids this page.",
         "/gone",
         "Home",
-        "nothing is due",
+        "the queue is empty for now",
     )
     seen(page, 'value="404"', "Retry 1 failed URL", "Run again")
     assert "Pause</button>" not in page
@@ -304,7 +304,7 @@ def test_the_log_can_be_filtered_and_paged(visit, finished, monkeypatch):
     _, errors = visit(finished.crawl, level="error")
     assert errors.count('<li class="level-') == 1
     assert "No lines match" in visit(finished.crawl, text="nowhere")[1]
-    assert "Shift began" in visit(finished.crawl, text="shift BEGAN")[1]
+    assert "Work session began" in visit(finished.crawl, text="session BEGAN")[1]
     older = visit(finished.crawl, before=str(LogLine.objects.latest("pk").pk))[1]
     assert "the worst" not in older
 

@@ -54,7 +54,7 @@ def facts(**changed):
         ({}, ""),
         ({"is_lease_lost": True, "is_aborted": True}, ending_policy.LEASE_LOST),
         ({"is_aborted": True, **RESTING}, ending_policy.ABORTED),
-        (RESTING, "the run is pausing"),
+        (RESTING, "the run is paused"),
         ({"end_of_run": lambda: "a limit is reached", **TOO_OLD}, "a limit is reached"),
         (TOO_OLD, ending_policy.LONGEST),
         ({"is_surplus": True}, ending_policy.SURPLUS),

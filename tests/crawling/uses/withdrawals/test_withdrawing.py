@@ -317,7 +317,7 @@ def test_what_a_living_shift_may_still_refer_to_is_waited_for(site, run):
     withdrawal.refresh_from_db()
     assert (withdrawal.state, withdrawal.trouble) == (
         "withdrawn",
-        "A shift that began before may still refer to these pages.",
+        "A work session that began before may still refer to these pages.",
     )
 
 

@@ -219,16 +219,15 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         return _beyond_pool(BankVerdict.WAIT_UNAVAILABLE, "Needs", request, units, parties.measures)
     holders = [party for i, party in enumerate(parties.rows) if i != process]
     blockers = _blockers([*holders, *parties.kept], parties.measures, short)
+    own = parties.rows[process].allocation
     parts = [
-        f"{measure.amount(request[j])}, {_free(measure, state.available[j])}: "
-        f"{measure.number(lack)} short"
-        for j, lack in short.items()
-        for measure in [parties.measures[j]]
+        _beside_free(parties.measures[j], request[j], state.available[j], units[j] + own[j])
+        for j in short
     ]
     missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(
         BankVerdict.WAIT_UNAVAILABLE,
-        f"Needs {'; and '.join(parts)}.",
+        f"Waits for {' and '.join(parts)}.",
         blockers,
         lambda: (
             f"Ends with the release of {missing}"
@@ -238,10 +237,11 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     )
 
 
-def _free(measure: UnitWords, units: int) -> str:
-    if not units:
-        return "none is free"
-    return f"{measure.number(units)} {'is' if units == 1 or measure.symbol else 'are'} free"
+def _beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
+    """`1 worker (0 of 2 free)`; amounts that round to the same words differ by what is short."""
+    looks_equal = measure.number(wanted) == measure.number(free)
+    short = f", {measure.number(wanted - free)} short" if looks_equal else ""
+    return f"{measure.amount(wanted)} ({measure.part(free, units)} free{short})"
 
 
 def _others(parties: Parties, process: int) -> list[HoldingParty]:

@@ -138,8 +138,9 @@ class WaitRow:
 
     @property
     def kind_of_wait(self) -> str:
+        """What beside too few free units makes it wait; empty: nothing does."""
         return {
-            "wait_unavailable": "unavailable",
+            "wait_unavailable": "",
             "wait_unsafe": "unsafe",
             "wait_turn": "out of turn",
             "wait_reserved": "reserved",

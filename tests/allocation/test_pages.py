@@ -134,10 +134,23 @@ def test_big_numbers_are_grouped_and_named_with_their_unit(viewer):
     card = text(page_of(viewer, pool).find("ol", class_="waits"))
 
     assert (
-        "Needs 60 MB/s of bandwidth, 40 MB/s is free: 20 MB/s short. library 60 MB/s "
+        "Waits for 60 MB/s of bandwidth (40 of 100 MB/s free). library 60 MB/s "
         "of bandwidth · taken" in card
     )
     assert "Ends with the release of 20 MB/s of bandwidth by library." in card
+
+
+def test_amounts_that_look_equal_are_told_with_what_is_short(viewer):
+    pool = create_pool(name="real", classes=[NewClass("bandwidth", "KiB/s", "Rate.", 102_400)])
+    for label, wanted in (("library", 51_232), ("shop", 51_200)):
+        process = register_process(
+            pool=pool.pk, label=label, run_ref="", maximum={"bandwidth": wanted}
+        )
+        request_resources(process=process.pk, amounts={"bandwidth": wanted}, request_id=uuid4())
+
+    card = text(page_of(viewer, pool).find("ol", class_="waits"))
+
+    assert "Waits for 50 MB/s of bandwidth (50 of 100 MB/s free, 32 KB/s short)." in card
 
 
 def test_reservations_stand_by_themselves(viewer, make_pool, make_process):

@@ -56,7 +56,7 @@ def test_view_explains_a_wait_for_what_is_not_there(contended):
     assert wait.verdict is BankVerdict.WAIT_UNAVAILABLE
     since = f"since {wait.blockers[0].since:%H:%M} UTC"
     assert wait.reason == (
-        "Needs 5 a, 4 are free: 1 short; and 5 b, 4 are free: 1 short. Held by a (4 a "
+        "Waits for 5 a (4 of 10 free) and 5 b (4 of 5 free). Held by a (4 a "
         f"{since}) and b (2 a and 1 b {since})."
     )
     assert [(blocker.label, blocker.key, blocker.units) for blocker in wait.blockers] == [

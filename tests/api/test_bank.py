@@ -61,7 +61,7 @@ def test_a_pool_shows_its_matrices_the_proof_and_why_somebody_waits(
         "wait_unavailable",
         "holder",
     )
-    assert "19.5 MB/s short" in wait["reason"]
+    assert "(39.1 of 97.7 MB/s free)" in wait["reason"]
 
 
 def test_more_capacity_serves_those_who_wait_and_is_audited(

@@ -56,7 +56,7 @@ def test_who_waits_is_told_why_by_name(what_if, bank):
     status, answer = what_if(process=waiter["id"], request=[0, 0, 60_000, 0, 0, 0])
 
     assert (status, answer["verdict"]) == (200, "wait_unavailable")
-    assert "20,000 short. Held by holder" in answer["reason"]
+    assert "(40,000 of 100,000 free). Held by holder" in answer["reason"]
 
 
 def test_more_than_declared_is_an_error_after_which_one_may_ask_again(what_if, bank):

@@ -77,7 +77,7 @@ def test_request_over_available_waits_and_names_class_units_and_holder(make_pool
     outcome = ask(process, (3,))
 
     assert outcome.verdict is BankVerdict.WAIT_UNAVAILABLE
-    assert outcome.reason == "Needs 3 a, 1 is free: 2 short. Held by greedy (9 a)."
+    assert outcome.reason == "Waits for 3 a (1 of 10 free). Held by greedy (9 a)."
     assert held(process) == (0,)
 
 

@@ -102,7 +102,7 @@ def what_it_keeps_is_reserved_until_it_is_resumed(page: Page, crawl: CrawlJob) -
     page.goto(f"/crawls/{crawl.pk}/")
     click(page, "Resume")
     sees(page, "running", why="Fetching.")
-    expect(held_by(page, "Library")).to_contain_text("holding")
+    expect(held_by(page, "Library")).to_contain_text("in use")
     expect(page.get_by_role("region", name="Reservations")).to_have_count(0)
     granted = Process.objects.get().grants.values_list("pk", flat=True)
     assert set(granted) >= set(kept.grants.filter(released_at=None).values_list("pk", flat=True))

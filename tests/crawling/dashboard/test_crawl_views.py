@@ -48,7 +48,7 @@ def test_a_run_that_waits_names_what_is_short_and_who_holds_it(order):
     view = crawl_view(CrawlJob.objects.get(name="second"))
 
     assert view.state == "waiting"
-    assert ": 20,000 short" in view.reason
+    assert "(39.1 of 97.7 MB/s free)" in view.reason
     assert "first" in view.reason
 
 

@@ -31,7 +31,11 @@ RESTING = NextHost("a.test", 90)
             {"quiet_seconds": 10, "lease_seconds": -5, "is_scheduler_there": False},
             "no scheduler to take its units back",
         ),
-        (StallCause.GRANT, {"wait": "Needs 1 worker", "wait_ends": "a release"}, "Needs 1 worker"),
+        (
+            StallCause.GRANT,
+            {"wait": "Waits for 1 worker", "wait_ends": "a release"},
+            "Waits for 1 worker",
+        ),
         (StallCause.STARTING, {"granted_seconds": 3}, "Starting …"),
         (StallCause.NO_WORKER, {"granted_seconds": 3, "workers": 0}, "no worker to start"),
         (

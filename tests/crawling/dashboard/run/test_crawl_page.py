@@ -146,7 +146,7 @@ def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visi
     seen(
         page,
         "state-waiting",
-        "Waits for 1 worker",
+        "Requested 1 worker",
         "58.6 MB/s of bandwidth",
         "since <time",
         reverse("allocation:pool", args=[1])[:6],
@@ -156,11 +156,11 @@ def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visi
     found.select_one(".log").decompose()
     line = found.select_one("#wait > p")
     assert " ".join(line.get_text().split()) == (
-        "Needs 58.6 MB/s of bandwidth, 39.1 MB/s is free: 19.5 MB/s short. Held by holder. "
+        "Waits for 58.6 MB/s of bandwidth (39.1 of 97.7 MB/s free). Held by holder. "
         "No estimate yet."
     )
     assert line.select_one("a")["href"] == reverse("crawling:crawl", args=[holder.pk])
-    assert found.get_text().count("19.5 MB/s short") == 1
+    assert found.get_text().count("39.1 of 97.7 MB/s free") == 1
     assert not found.select("summary a, summary button")  # of two controls in one neither is sure
 
 

@@ -13,11 +13,13 @@ import re
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import Group, User
+from django.core import signing
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
 from allocation.services import create_pool
+from crawling.dashboard.base.undo import SALT
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.kinds import job_kinds
 from crawling.models import (
@@ -29,6 +31,7 @@ from crawling.models import (
     OrderTemplate,
     Run,
     RunState,
+    Schedule,
     Team,
     TeamRule,
 )
@@ -62,6 +65,13 @@ BELOW = "names crawls in its body or by an item: has a test below"
 #: closed to viewers
 ELSEWHERE = {
     "POST crawls/bulk/": BELOW,
+    "GET crawls/schedules/many/": QUESTION,
+    "POST crawls/schedules/many/": BELOW,
+    "POST crawls/undo/": BELOW,
+    "POST crawls/new/for/": QUESTION,
+    "POST attention/read/": OWN,
+    "POST api/v1/news/mark-read": OWN,
+    "POST api/v1/bulk-actions/export": QUESTION,
     "POST crawls/jobs/<int:pk>/cancel/": BELOW,
     "POST crawls/jobs/<int:pk>/run-again/": BELOW,
     "POST crawls/imports/": NEW,
@@ -508,6 +518,26 @@ def test_an_action_on_all_that_a_filter_finds_takes_those_one_may_act_on(teams, 
     assert (told["chosen"], told["changed"], told["refused"]) == (1, 1, [])
     assert Run.objects.get(crawl=crawl).aborted_at is None
     assert Run.objects.get(crawl=own).aborted_at is not None
+
+
+def test_schedules_of_many_crawls_and_what_takes_them_back_leave_others_alone(teams, crawl):
+    own = create_crawl({"name": "Own", "seeds": [SEED]}, by=teams["ben"])
+    form = {"repeat": "day", "at": "03:00", "is_on": "on", "save": "1", "crawl": [crawl.pk]}
+    undone = signing.dumps(
+        [teams["ben"].pk, [{"action": "unschedule", "crawls": [crawl.pk]}]], salt=SALT
+    )
+    set_schedule(crawl, {"every_minutes": 60}, by=teams["ada"])
+
+    client = client_of(teams["ben"])
+    client.post("/crawls/schedules/many/", form)
+    client.post("/crawls/undo/", {"acts": undone})
+
+    assert Schedule.objects.get().timing["every_minutes"] == 60
+    client.post("/crawls/schedules/many/", {**form, "crawl": [crawl.pk, own.pk]})
+    assert {one.crawl: one.timing["every_minutes"] for one in Schedule.objects.all()} == {
+        crawl: 60,
+        own: None,
+    }
 
 
 def deleted_things(crawl: CrawlJob, ada: User) -> list[tuple[str, int, str]]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from ninja import Body, Query, Router, Status
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, may_view
 from crawling.dashboard.base.requests import get_crawl
@@ -29,6 +29,7 @@ class NewsPage(Schema):
 
 
 class NewsRead(Schema):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"until": "2026-11-30T08:00:00Z"}]})
     until: AwareDatetime = Field(description="news that were found until then are read")
 
 

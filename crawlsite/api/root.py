@@ -17,6 +17,7 @@ from pydantic import Field
 from allocation.api import banker, pools
 from crawling.base.errors import BadOrder
 from crawling.base.use import offered
+from crawling.dashboard.base.api_parameters import may_view
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_cancelling import inquiries, run_jobs
@@ -143,8 +144,9 @@ class Index(Schema):
     lists: dict[str, str] = Field(description="the lists to begin with: address and summary")
 
 
-@api.get("", response=Index, summary="Show the addresses to begin with", tags=["overview"])
-def show_index(request: AuthenticatedRequest) -> dict[str, Any]:
+@api.get("", response=Index, summary="Get the addresses to begin with", tags=["overview"])
+@may_view
+def get_index(request: AuthenticatedRequest) -> dict[str, Any]:
     paths = api.get_openapi_schema()["paths"]
     return {
         "version": api.version,

@@ -36,6 +36,8 @@ ENDS = {
     "clone",
     "compute",
     "flush",
+    "install",
+    "mark-read",
     "pause",
     "preview",
     "renew",
@@ -81,10 +83,12 @@ SINGLE = {
     "owner",
     "page-cache",
     "password",
+    "replay",
     "retention",
     "schedule",
     "search",
     "structured-data",
+    "trend",
     "url-history",
     "wacz",
     "warc",
@@ -100,6 +104,7 @@ PARAMETERS = {
     "cursor",
     "everyone",
     "format",
+    "hand_to",
     "host",
     "hours",
     "keep_seconds",
@@ -108,6 +113,7 @@ PARAMETERS = {
     "level",
     "limit",
     "machine",
+    "mark",
     "month",
     "name",
     "names",
@@ -198,6 +204,8 @@ def test_an_operation_is_named_by_a_verb_that_fits_its_method():
 
 def is_made_of_nouns(method, path, operation):
     *nouns, end = path.removeprefix("/api/v1/").split("/")
+    if not end:
+        return method == "get"  # the index
     if method == "post" and end in ENDS:
         end = nouns.pop()
     return all(

@@ -2,8 +2,10 @@
 
 import os
 import re
+from contextlib import suppress
 
 from django.conf import settings
+from django.core.cache import caches
 
 from crawlsite import env
 
@@ -14,6 +16,9 @@ def take_database(number: int) -> None:
     os.environ["REDIS_URL"] = own = database_of(number, shared)
     for named in (*settings.RQ_QUEUES.values(), *settings.CACHES.values()):
         named.update({key: own for key, value in named.items() if value == shared})
+    for alias in settings.CACHES:
+        with suppress(AttributeError):  # nothing has asked for it
+            del caches[alias]
 
 
 def database_of(number: int, redis_url: str) -> str:

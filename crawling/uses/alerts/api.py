@@ -49,7 +49,7 @@ ORDER = {
             "description": "format of a webhook's body: facts as JSON, or a chat message",
         },
         "crawl": {
-            "type": ["integer", "null"],
+            "anyOf": [{"type": "integer"}, {"type": "null"}],
             "default": None,
             "description": "id of the only crawl that it is about; null: of all, and of pools",
         },

@@ -242,7 +242,7 @@ def fixes(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 def _fixes(run: Run) -> dict[str, Any]:
-    """What to mend, by page, and what is not known yet."""
+    """Links to mend, by page, and what is not known yet."""
     here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS)}
     try:
         pages, is_more = fixes_by_page(run)

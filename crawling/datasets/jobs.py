@@ -115,7 +115,7 @@ LINKS = JobKind(
 )
 SECOND_READING = JobKind(
     name="second-reading",
-    label="second reading of pages",
+    label="indexing of pages",
     done="read",
     work=_read_again,
     effects=OF_ROWS,

@@ -61,7 +61,7 @@ def limit_reached(run: Run) -> str:
     its end. The others may be passed by what is being fetched when they are reached."""
     crawl = run.crawl
     reached = _reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds)
-    return f"The limit of {reached} is reached; the frontier holds more." if reached else ""
+    return f"The limit of {reached} is reached; more URLs are queued." if reached else ""
 
 
 def soft_limit_reached(run: Run) -> str:

@@ -26,7 +26,7 @@ class StallCause(StrEnum):
     RESTING = "crawl delay"
     RETRYING = "retrying after a failure"
     THROTTLED = "throttled by the site"
-    EMPTY = "empty frontier"
+    EMPTY = "empty queue"
     GRANT = "waiting for a grant"
     HOST_TAKEN = "waiting for a host"
     HOST_DOWN = "host unavailable"

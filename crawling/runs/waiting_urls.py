@@ -64,8 +64,8 @@ DONE = {
     UrlAction.FIRST: "sent ahead of all others of the host",
     UrlAction.USUAL: "left to the crawl's order again",
     UrlAction.LAST: "sent behind all others of the host",
-    UrlAction.TAKE_OUT: "taken out of the frontier",
-    UrlAction.PUT_BACK: "put back into the frontier",
+    UrlAction.TAKE_OUT: "removed from the queue",
+    UrlAction.PUT_BACK: "put back into the queue",
 }
 
 

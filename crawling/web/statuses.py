@@ -106,7 +106,7 @@ SENTENCES = {
     FetchStatus.HOST_BUDGET: "The crawl's limit on each host was reached before this page's turn.",
     FetchStatus.DOMAIN_BUDGET: "The crawl's limit of pages on each domain was reached before this "
     "page's turn.",
-    FetchStatus.TAKEN_OUT: "An operator took this address out of the frontier.",
+    FetchStatus.TAKEN_OUT: "An operator removed this URL from the queue.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the "
     "crawl's log.",
 }

@@ -70,7 +70,7 @@ LIST_DEPTH = 3
 GROUPS = {
     "overview": "Running and waiting crawls, what needs attention, and news.",
     "crawls": "Crawls and their orders, runs, templates, schedules and saved views.",
-    "control": "Start, pause, stop, retry; the frontier, seeds, tags and many crawls at once.",
+    "control": "Start, pause, stop, retry; the queue, start URLs, tags and many crawls at once.",
     "results": "Findings of runs: pages, files, failures, changes, duplicates, the log.",
     "scope": "Rules of a crawl, edits of its order, robots.txt exceptions, the blocklist.",
     "checkpoints": "Saved states of runs.",

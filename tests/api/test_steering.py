@@ -141,7 +141,7 @@ def test_a_retry_under_a_limit_that_is_reached_says_to_raise_it(operator, broken
 
     assert status == 409
     assert (
-        "The limit of 1 pages is reached; the frontier holds more. Raise that limit"
+        "The limit of 1 pages is reached; more URLs are queued. Raise that limit"
         in problem["detail"]
     )
     assert Url.objects.filter(state="f").count() == 3
@@ -192,7 +192,7 @@ def test_a_shift_at_work_obeys_a_new_limit_and_a_new_depth(make_site, order, wor
 
     run = work_off(start_run(create_crawl(order(f"{site.url}/", batch_size=5, delay_seconds=0.01))))
 
-    assert run.reason == "The limit of 40 pages is reached; the frontier holds more."
+    assert run.reason == "The limit of 40 pages is reached; more URLs are queued."
     assert len(site.paths) == 40
     assert Url.objects.filter(depth=2).count() < 30
     assert run.processes.get().shifts.count() == 1

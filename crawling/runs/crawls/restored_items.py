@@ -62,7 +62,7 @@ def remove_item(kind: str, item_id: int, *, name: str, by: User | None) -> None:
     """Delete it for good. Raises NotFound, and WrongState unless its name is given."""
     item = find_item(kind, item_id, by=by)
     if name != item.name:
-        raise WrongState(f"To delete it for good, give its name: {item.name}")
+        raise WrongState(f"To delete it permanently, give its name: {item.name}")
     item.delete()
 
 

@@ -198,7 +198,7 @@ def revert_edit(
     if ADDED_SEEDS in edit.changes:
         raise WrongState(
             f"Revision {number} added seeds, which are queued already; take what they brought "
-            "out on the page Frontier."
+            "out on the page Queue."
         )
     return edit_crawl(
         crawl,

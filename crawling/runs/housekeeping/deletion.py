@@ -124,7 +124,7 @@ def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
         _check_name(name, crawl.name)
         Run.all_objects.filter(crawl=crawl).update(restorable_until=None)
         CrawlJob.all_objects.filter(pk=crawl.pk).update(restorable_until=None)
-        note(by, crawl, "deleted for good")
+        note(by, crawl, "deleted permanently")
     remove_rows()
 
 
@@ -141,7 +141,7 @@ def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
                 "that one for good first."
             )
         Run.all_objects.filter(pk=run.pk).update(restorable_until=None)
-        note(by, run.crawl, "deleted a run for good", {"run": (run.number, None)})
+        note(by, run.crawl, "deleted a run permanently", {"run": (run.number, None)})
     remove_rows()
 
 
@@ -172,7 +172,7 @@ def _deleted_run(run_id: int) -> Run:
 
 def _check_name(given: str, name: str) -> None:
     if given != name:
-        raise WrongState(f"To delete it for good, give its name: {name}")
+        raise WrongState(f"To delete it permanently, give its name: {name}")
 
 
 def _mark_latest(crawl: CrawlJob) -> None:

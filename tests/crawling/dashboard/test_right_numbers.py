@@ -209,7 +209,7 @@ def test_a_limit_is_told_with_separators_like_every_number(order, db):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/", max_pages=2000)))
     RunTotal.objects.filter(run=run).update(fetched=2000)
 
-    assert limit_reached(run) == "The limit of 2,000 pages is reached; the frontier holds more."
+    assert limit_reached(run) == "The limit of 2,000 pages is reached; more URLs are queued."
 
 
 def test_a_run_without_a_single_success_is_failed_and_found_among_the_failed(

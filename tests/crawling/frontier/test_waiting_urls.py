@@ -73,7 +73,7 @@ def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
         )
 
     assert frontier.run.urls.filter(state=UrlState.EXCLUDED).count() == 2
-    assert LogLine.objects.latest("pk").message.startswith("2 URLs taken out of the frontier")
+    assert LogLine.objects.latest("pk").message.startswith("2 URLs removed from the queue")
     assert '"frontier: take out"' in LogEntry.objects.latest("pk").change_message
 
 
@@ -142,7 +142,7 @@ def test_all_that_is_found_is_changed_and_the_log_tells_who_asked(frontier, djan
     assert listed(frontier.run) == ["b.test/1", "b.test/News"]
     assert (
         LogLine.objects.get(run=frontier.run).message
-        == "3 URLs taken out of the frontier, asked for by ada."
+        == "3 URLs removed from the queue, asked for by ada."
     )
 
 
@@ -172,9 +172,9 @@ def test_an_operator_does_it_on_the_page_and_all_that_is_found_is_asked_about_fi
 
     form = {"place": "waiting", "deed": "take_out", "which": "all", "host": "a.test"}
     asked = soup(operator.post(address, form))
-    assert "3 addresses waiting in" in asked.main.get_text(" ", strip=True)
+    assert "3 URLs waiting in" in asked.main.get_text(" ", strip=True)
     assert "on a.test" in asked.main.get_text(" ", strip=True)
-    assert asked.select_one("[name=deed]").get_text() == "Take out: 3"
+    assert asked.select_one("[name=deed]").get_text() == "Remove: 3"
     assert frontier.states() == {UrlState.QUEUED: 5}
     operator.post(address, form | {"confirmed": "yes"})
     assert frontier.states() == {UrlState.QUEUED: 2, UrlState.EXCLUDED: 3}

@@ -37,7 +37,7 @@ def test_a_run_ends_after_so_many_seconds(make_site, crawl_to_the_end, monkeypat
 
     run = crawl_to_the_end(f"{site.url}/", max_seconds=1, delay_seconds=0.05)
 
-    assert run.reason == "The limit of 1 seconds is reached; the frontier holds more."
+    assert run.reason == "The limit of 1 seconds is reached; more URLs are queued."
     assert 1 <= len(site.paths) < 100
 
 

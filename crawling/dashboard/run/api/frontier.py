@@ -44,7 +44,7 @@ from serving.schemas import Schema
 
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]
-InPlace = Annotated[Place, Query(description="which part of the frontier")]
+InPlace = Annotated[Place, Query(description="which part of the queue")]
 Host = Annotated[
     str,
     Query(
@@ -155,7 +155,7 @@ class ChangedUrlsOut(Schema):
 @frontier.get(
     "/{crawl_id}/frontier",
     response=FrontierOut,
-    summary="List URLs of the frontier, by host in the order of visits, or those outside of it",
+    summary="List queued URLs, by host in the order of visits, or those outside of the queue",
 )
 @may_view
 def list_frontier_urls(

@@ -38,17 +38,17 @@ SHOWN = 100
 #: the actions for the URLs of each place, and the words on their buttons
 DEEDS = {
     WAITING: {
-        UrlAction.FIRST: "Fetch first",
-        UrlAction.USUAL: "In its order",
-        UrlAction.LAST: "Fetch last",
-        UrlAction.TAKE_OUT: "Take out",
+        UrlAction.FIRST: "Move to front",
+        UrlAction.USUAL: "Default order",
+        UrlAction.LAST: "Move to end",
+        UrlAction.TAKE_OUT: "Remove",
     },
     TAKEN_OUT: {UrlAction.PUT_BACK: "Put back"},
 }
 LONGEST_PATH = 2000
 
 
-@of_run("it has no frontier yet", methods=("GET", "HEAD", "POST"))
+@of_run("it has no queue yet", methods=("GET", "HEAD", "POST"))
 def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`,
     after the URL `?after=`.
@@ -73,7 +73,7 @@ def frontier(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return render(request, "crawling/frontier.html", here)
 
 
-@of_run("it has no frontier yet")
+@of_run("it has no queue yet")
 def text(request: AuthenticatedRequest, run: Run) -> StreamingHttpResponse:
     """All that the page would list, an address a line."""
     lines = as_text(run, FrontierFilter.read(request.GET))

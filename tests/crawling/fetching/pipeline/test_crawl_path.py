@@ -104,7 +104,7 @@ def test_the_page_limit_is_exact(make_site, crawl_to_the_end, batch_size):
     run = crawl_to_the_end(f"{site.url}/", max_pages=10, batch_size=batch_size)
 
     assert len(site.paths) == 10
-    assert run.reason == "The limit of 10 pages is reached; the frontier holds more."
+    assert run.reason == "The limit of 10 pages is reached; more URLs are queued."
 
 
 def test_robots_txt_is_asked_for_once_and_obeyed(make_site, crawl_to_the_end):

@@ -281,7 +281,7 @@ def test_programs_and_the_command_line_do_the_same(two, capsys):
 
     assert (put["keep_runs"], [run["sentence"] for run in put["runs"]]) == (
         5,
-        ["Stays: it is the latest.", "Stays."],
+        ["Kept (latest).", "Stays."],
     )
     assert (wrong.status_code, list(wrong.json()["errors"])) == (422, ["keep_runs"])
     assert (gone.status_code, operator.delete(f"{root}/runs/1").status_code) == (204, 404)

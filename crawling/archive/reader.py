@@ -257,8 +257,8 @@ def check_not_withdrawn(rows: Collection[ArchiveFile]) -> None:
     first = WithdrawalFile.objects.filter(file__in=rows, done_at=None).first()
     if first:
         raise ArchiveTrouble(
-            f"{first.file.name} may have records of withdrawn pages, and is given out once it is "
-            f"rewritten: see withdrawal {first.withdrawal_id} of the crawl."
+            f"{first.file.name} may have records of pages that were taken down, and is given "
+            f"out once it is rewritten: see withdrawal {first.withdrawal_id} of the crawl."
         )
 
 

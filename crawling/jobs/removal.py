@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 #: errors that keep the remains of a job from being removed for now
 LEAVING = (OSError, ArchiveTrouble, AllocationError, WrongState)
-CHANGED = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
+CHANGED = "Archive files were rewritten, runs deleted or pages taken down since it was made."
 
 
 def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:

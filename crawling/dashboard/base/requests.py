@@ -59,7 +59,7 @@ def get_page(crawl_id: int, page_id: int) -> Page:
         gone = WithdrawnPage.objects.select_related("withdrawal", "url")
         if found := gone.filter(url=page_id, run__crawl=crawl_id).order_by("-pk").first():
             raise Withdrawn(
-                f"{found.url.url} was withdrawn on {found.withdrawal.asked_at:%d %B %Y}."
+                f"{found.url.url} was taken down on {found.withdrawal.asked_at:%d %B %Y}."
             )
         raise NotFound(f"Crawl {crawl_id} has no page {page_id}.")
     return page

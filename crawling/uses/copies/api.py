@@ -37,7 +37,7 @@ PageId = Annotated[int, Path(ge=1, le=LARGEST, description="as in the list of pa
 TextId = Annotated[int, Path(ge=1, le=LARGEST, description="of the supplied text")]
 OtherRun = Annotated[
     int | None,
-    Query(ge=1, le=LARGEST, description="the number of another run, pages of which are copies"),
+    Query(ge=1, le=LARGEST, description="the number of another run, pages of which are duplicates"),
 ]
 OtherCrawl = Annotated[
     int | None, Query(ge=1, le=LARGEST, description="its crawl, by its id; default: this one")
@@ -67,7 +67,7 @@ class SuppliedText(Schema):
 @copies.get(
     "/{crawl_id}/copies",
     response={200: ClusterPage, 202: InquiryOut},
-    summary="Clusters of copies in a run, or in two",
+    summary="Clusters of duplicates in a run, or in two",
 )
 @may_view
 def list_copies(

@@ -50,8 +50,8 @@ def _passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_passages(question)
 
 
-COPIES = question_kind("copies", "search for copies", _clusters)
-TEXT_COPIES = question_kind("text_copies", "search for copies of a text", _pages)
+COPIES = question_kind("copies", "search for duplicates", _clusters)
+TEXT_COPIES = question_kind("text_copies", "search for duplicates of a text", _pages)
 PASSAGES = question_kind("passages", "comparison of passages", _passages)
 KINDS = (COPIES, TEXT_COPIES, PASSAGES)
 

@@ -86,7 +86,7 @@ def export_file(state: ExportState) -> Download:
     file = state.file
     if file is None:
         whose = "crawl" if state.kind.is_of_crawl else "run"
-        missing = f"The {state.kind.label} of this {whose} has not been made yet."
+        missing = f"The {state.kind.label} of this {whose} is not created yet."
         raise ArchiveTrouble(state.trouble or missing)
     return Download(state.name, TYPES[state.kind.name], read(file, 0, file.bytes), file.bytes)
 

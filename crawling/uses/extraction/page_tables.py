@@ -47,7 +47,7 @@ def answer_tables(question: Mapping[str, Any]) -> dict[str, Any]:
     stored = Page.objects.select_related("url", "run__crawl", "archive_file")
     page = stored.filter(pk=question["page"]).first()
     if page is None:
-        raise ArchiveTrouble("The page was deleted or withdrawn meanwhile.")
+        raise ArchiveTrouble("The page was deleted or taken down meanwhile.")
     return asdict(tables_of(page))
 
 

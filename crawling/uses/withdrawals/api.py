@@ -76,7 +76,7 @@ class WithdrawalRow:
     withdrawals,
     "/{crawl_id}/withdrawals",
     QueryList(WithdrawalRow),
-    summary="List withdrawals, latest first",
+    summary="List what was taken down (withdrawals), latest first",
 )
 @may_view
 def list_withdrawals(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[Withdrawal]:
@@ -86,7 +86,7 @@ def list_withdrawals(request: AuthenticatedRequest, crawl_id: CrawlId) -> QueryS
 @withdrawals.post(
     "/{crawl_id}/withdrawals/preview",
     response=WithdrawalPreview,
-    summary="Preview which stored pages a withdrawal concerns; nothing is withdrawn",
+    summary="Preview which stored pages would be taken down; nothing is",
 )
 @may_withdraw
 def preview_withdrawal(
@@ -100,7 +100,7 @@ def preview_withdrawal(
 @withdrawals.post(
     "/{crawl_id}/withdrawals",
     response={201: WithdrawalRow},
-    summary="Withdraw stored pages: a page, a pattern or a host",
+    summary="Take down stored pages: a page, a pattern or a host",
 )
 @may_withdraw
 def create_withdrawal(

@@ -44,7 +44,7 @@ def request_removal_of(withdrawal: Withdrawal) -> None:
 
 WITHDRAWAL = JobKind(
     name="withdrawal",
-    label="removal of withdrawn records",
+    label="removal of records that were taken down",
     done="removed",
     work=_work,
     effects=OF_ROWS,

@@ -218,7 +218,7 @@ def test_a_withdrawn_page_is_shown_in_no_frame(run):
     withdraw(run.crawl, None, kind="page", text=page.url.url, reason="asked for", by=None)
 
     answer = Client().get(reverse("stored-page", args=[token_of(run), page.pk]))
-    assert (answer.status_code, "was withdrawn on" in answer.content.decode()) == (404, True)
+    assert (answer.status_code, "was taken down on" in answer.content.decode()) == (404, True)
 
 
 def test_the_lines_above_a_frame_are_of_its_user(run):

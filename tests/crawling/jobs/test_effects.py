@@ -98,7 +98,7 @@ def test_what_quotes_a_page_is_gone_as_soon_as_the_page_is_withdrawn(run, name):
     quotes = job_kinds()[name].effects[JobEvent.WITHDRAWN] is not JobEffect.KEEP
     assert (job.result is None) == quotes
     if quotes and name in EXPORTS:
-        assert "withdrawn" in job.trouble
+        assert "taken down" in job.trouble
         assert files_of(job) == []
 
 

@@ -335,7 +335,7 @@ def _withdrawn_ranges(file: ArchiveFile) -> list[tuple[int, int]]:
     ranges = joined(found)
     if len(ranges) > MOST_GAPS:
         raise ArchiveTrouble(
-            f"{file.name} has {len(ranges):,} records of withdrawn pages; it is given out once it "
-            "is rewritten."
+            f"{file.name} has {len(ranges):,} records of pages that were taken down; it is "
+            "given out once it is rewritten."
         )
     return ranges

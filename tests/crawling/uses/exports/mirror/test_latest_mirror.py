@@ -125,7 +125,7 @@ def test_one_with_pages_that_were_withdrawn_or_deleted_is_not_given_out(runs):
     run_job(request_export(latest, LATEST_MIRROR).pk)
     assert readable_export(latest, LATEST_MIRROR) is not None
     withdraw(first.crawl, None, kind="pattern", text="/gone$", reason="x", by=None)
-    assert "withdrawn since" in state_of(latest, LATEST_MIRROR).trouble
+    assert "taken down since" in state_of(latest, LATEST_MIRROR).trouble
     run_job(request_export(latest, LATEST_MIRROR).pk)
     row = readable_export(latest, LATEST_MIRROR)
     assert row.pages == 3

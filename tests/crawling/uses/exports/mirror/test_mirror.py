@@ -151,7 +151,7 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
     place = reverse("crawling:mirror", args=[run.crawl_id])
     api = f"/api/v1/crawls/{run.crawl_id}/mirror"
     operator, viewer = browser("operator"), browser("viewer")
-    assert "not been made" in soup(operator.get(place)).get_text()
+    assert "Not created." in soup(operator.get(place)).get_text()
     assert operator.get(f"{api}/export").status_code == 404
     assert viewer.post(place).status_code == 403
     operator.post(place)
@@ -167,7 +167,7 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
     withdraw(run.crawl, None, kind="pattern", text="/docs/b$", reason="x", by=None)
 
     assert operator.get(f"{api}/export").status_code == 404
-    assert "withdrawn since" in soup(operator.get(place)).get_text()
+    assert "taken down since" in soup(operator.get(place)).get_text()
     run_job(request_export(run, MIRROR).pk)
     content = b"".join(operator.get(place.replace("mirror/", "mirror.zip")).streaming_content)
     assert not any(name.endswith("docs/b.html") for name in ZipFile(BytesIO(content)).namelist())

@@ -86,7 +86,7 @@ def test_a_button_installs_the_player_and_it_is_served_at_once(registry, stored)
 
     shown = administrator.get(PLACE).content.decode()
     assert "ReplayWeb.page 1.2.3 is installed." in shown
-    assert "Make the WACZ file for a replay" in operator.get(stored).content.decode()
+    assert "Create the WACZ file for a replay" in operator.get(stored).content.decode()
     told = administrator.get("/api/v1/replay").json()
     assert (told["is_installed"], told["trouble"]) == (True, "")
 

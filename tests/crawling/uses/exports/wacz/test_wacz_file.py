@@ -175,7 +175,7 @@ def test_what_is_withdrawn_is_in_none_at_once_and_back_after_undoing(run):
     withdrawal = withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
 
     assert readable_export(run, WACZ) is None
-    assert "withdrawn since" in state_of(run, WACZ).trouble
+    assert "taken down since" in state_of(run, WACZ).trouble
     without = opened(made(run))
     assert SECRET.encode() not in records_of(without)
     assert SECRET not in str(listed(without, "extraPages"))
@@ -236,7 +236,7 @@ def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
         f"/api/v1/crawls/{run.crawl_id}/wacz",
     )
     operator, viewer = browser("operator"), browser("viewer")
-    assert "not been made" in soup(operator.get(place)).get_text()
+    assert "Not created." in soup(operator.get(place)).get_text()
     assert operator.get(f"{api}/export").status_code == 404
     assert viewer.post(place).status_code == 403
 
@@ -314,7 +314,7 @@ def test_a_file_that_another_machine_has_goes_with_the_records(run):
     remove_records(run.crawl.withdrawals.get().pk)
 
     assert not path.exists()
-    assert "pages withdrawn" in state_of(run, WACZ).trouble
+    assert "pages taken down since" in state_of(run, WACZ).trouble
 
 
 def test_one_without_withdrawn_pages_goes_as_well_once_the_files_are_rewritten(run):
@@ -344,5 +344,5 @@ def test_a_withdrawal_deletes_the_file_and_says_why(run):
     withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
 
     assert storage().size(row.name) is None
-    assert "pages withdrawn" in state_of(run, WACZ).trouble
+    assert "pages taken down since" in state_of(run, WACZ).trouble
     assert readable_export(run, WACZ) is None

@@ -24,6 +24,8 @@ from serving.paging import BoundedCount
 register = template.Library()
 #: addresses that are kept: those of a hundred long lists
 ADDRESSES = 10_000
+#: from here on a distance is told in whole days
+NEARLY_A_DAY = timedelta(hours=23, minutes=30)
 
 
 @register.simple_tag
@@ -41,13 +43,15 @@ def time_ago(at: datetime | None) -> SafeString | str:
 
 
 def _in_words(at: datetime) -> str:
-    """Days ahead are rounded, and have their date: what was just set to end in a week is not six
-    days and 23 hours away.
+    """Days are rounded, and have their date: what was just set to end in a week is not six days and
+    23 hours away.
     """
-    days = round((at - timezone.now()) / timedelta(days=1))
-    if days < 1:
+    ahead = at - timezone.now()
+    if abs(ahead) < NEARLY_A_DAY:
         return str(humanize.naturaltime(at))
-    return f"{days} day{'s' if days > 1 else ''} from now, {timezone.localdate(at):%Y-%m-%d}"
+    days = round(ahead / timedelta(days=1))
+    count = f"{abs(days)} day{'s' if abs(days) > 1 else ''}"
+    return f"{count} {'from now' if days > 0 else 'ago'}, {timezone.localdate(at):%Y-%m-%d}"
 
 
 @register.filter(is_safe=True)

@@ -83,7 +83,7 @@ def test_times_of_a_crawl_page_are_in_the_zone_of_the_account_which_it_names(run
     page = page_of(operator, "crawling:crawl", run.crawl_id)
 
     speed = page.find(id="speed").parent
-    assert "13:00:00 at most 72 pages in a minute 13:00:40 CET" in words_of(speed)
+    assert "13:00:00 peak 72 pages/min 13:00:40 CET" in words_of(speed)
     assert speed.select_one("table tbody th").get_text() == "13:00:00"
     assert words_of(page.find(id="log")) in ("Log CET", "Log CEST")
 
@@ -117,7 +117,7 @@ def test_the_bars_of_a_run_of_seconds_sum_seconds_and_end_with_the_run(make_site
     page = page_of(browser("viewer"), "crawling:crawl", run.crawl_id)
     speed = words_of(page.find(id="speed").parent)
     assert speed.startswith("Pages by 2 seconds")
-    assert "at most 7 pages in 2 seconds" in speed
+    assert "peak 7 pages in 2 seconds" in speed
 
 
 def test_hosts_of_a_paused_crawl_are_not_due(order):
@@ -184,10 +184,13 @@ def test_a_message_tells_what_was_asked_and_not_a_state_that_changes(order):
         (timedelta(days=7), "7 days from now, "),
         (timedelta(days=90), "90 days from now, "),
         (timedelta(days=1, seconds=5), "1 day from now, "),
-        (timedelta(hours=5, seconds=5), "5 hours from now"),
+        (timedelta(hours=13, seconds=5), "13 hours from now"),
+        (timedelta(hours=-13), "13 hours ago"),
+        (timedelta(days=-1), "1 day ago, "),
+        (timedelta(days=-9), "9 days ago, "),
     ],
 )
-def test_days_ahead_are_whole_and_have_their_date(ahead, words):
+def test_days_are_whole_and_have_their_date(ahead, words):
     at = timezone.now() + ahead - timedelta(seconds=1)
 
     said = Template("{% time_ago at %}").render(Context({"at": at}))

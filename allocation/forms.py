@@ -340,7 +340,7 @@ class NewPoolForm(forms.Form):
     """The name of a pool, and its units of each class of the oldest pool."""
 
     CAPACITY = "capacity."
-    name = forms.CharField(max_length=100, help_text="Crawls choose it by this name, for good.")
+    name = forms.CharField(max_length=100, help_text="Crawls choose it by this name, permanently.")
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data)

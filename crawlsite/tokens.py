@@ -92,7 +92,7 @@ def issue_token(user: User, name: str, days: str, *, reads_only: bool = False) -
             note(
                 user,
                 user,
-                "made a token",
+                "created a token",
                 {
                     "token": (None, name),
                     "days": (None, days or "no end"),

@@ -114,11 +114,11 @@ def allow(row: AccessRule, *, by: User | None) -> None:
     with transaction.atomic():
         row.full_clean()
         row.save(force_insert=True)
-        note(by, row, "allowed")
+        note(by, row, f"added the {row._meta.verbose_name}")
 
 
 def disallow(row: AccessRule, *, by: User | None) -> None:
     """Remove a rule of access: from the next fetch on it holds no more."""
     with transaction.atomic():
-        note(by, row, "no longer allowed")
+        note(by, row, f"removed the {row._meta.verbose_name}")
         row.delete()

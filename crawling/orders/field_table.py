@@ -42,7 +42,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
         "limit fetching\nends.",
     ),
     (
-        "Thresholds and alerts",
+        "Stop conditions and alerts",
         ThresholdsPart,
         "At a threshold the run pauses or stops by itself, and says why.",
     ),

@@ -100,9 +100,9 @@ def _fate(
     rules: Retention, run: RetainedRun, place: int, total: int, staying: set[int], now: datetime
 ) -> RunFate:
     if run.ended_at is None:
-        return RunFate(run.number, None, "Stays: it has not ended.")
+        return RunFate(run.number, None, "Kept (not ended).")
     if place == 0:
-        return RunFate(run.number, None, "Stays: it is the latest.")
+        return RunFate(run.number, None, "Kept (latest).")
     last_day = run.ended_at + timedelta(days=rules.keep_days) if rules.keep_days else None
     reason = _reason(rules, place, total, last_day, now)
     if reason and (needing := staying & set(run.needed_by)):

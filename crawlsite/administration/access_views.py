@@ -36,7 +36,7 @@ class IdentityForm(forms.ModelForm):
         model = Identity
         fields = ("product_token", "contact_url", "purpose", "addresses")
         labels = {
-            "product_token": "Product token",
+            "product_token": "Crawler name",
             "contact_url": "Contact",
             "purpose": "Purpose",
             "addresses": "IP ranges",

@@ -213,7 +213,7 @@ def update_user(
     return _user(accounts().get(pk=user.pk))
 
 
-@users.delete("/{user_id}", response={204: None}, summary="Delete a user for good")
+@users.delete("/{user_id}", response={204: None}, summary="Delete a user permanently")
 @may_see_users
 def delete_user(
     request: AuthenticatedRequest,

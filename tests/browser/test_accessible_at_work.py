@@ -117,6 +117,6 @@ def test_what_the_first_urls_answer(page, make_web, background_worker):
     page.goto("/crawls/new/")
     page.get_by_label("Start URLs").fill(f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/")
     page.get_by_role("button", name="Test fetch").click()
-    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("404")
+    expect(page.get_by_role("region", name="Test result")).to_contain_text("404")
 
     is_fit(page)

@@ -33,7 +33,7 @@ def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, backgr
     page.get_by_role("button", name="Test fetch").click()
     wait_until(lambda: Inquiry.objects.exclude(ended_at=None).exists(), seconds=90)
     # the page asks again by itself
-    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("Page 0")
+    expect(page.get_by_role("region", name="Test result")).to_contain_text("Page 0")
     press(page.get_by_role("button", name="Save and start"))
 
     crawl = CrawlJob.objects.get(name="Library")

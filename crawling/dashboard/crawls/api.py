@@ -184,7 +184,9 @@ def restore_deleted_item(
     return {"kind": kind, "name": restore(kind, item_id, by=request.user)}
 
 
-@deleted.delete("/{kind}/{item_id}", response={204: None}, summary="Delete a deleted item for good")
+@deleted.delete(
+    "/{kind}/{item_id}", response={204: None}, summary="Delete a deleted item permanently"
+)
 @may_view
 def delete_deleted_item(
     request: AuthenticatedRequest,

@@ -125,7 +125,7 @@ def remove_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpRes
         row = find_deleted(kind, pk, request.user)
         if request.method == "POST":
             remove_for_good(kind, pk, name=typed, by=request.user)
-            messages.success(request, f"{row.name} is deleted for good.")
+            messages.success(request, f"{row.name} is deleted permanently.")
             return redirect("crawling:deleted")
     except NotFound as missing:
         raise Http404(str(missing)) from missing

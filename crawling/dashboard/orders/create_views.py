@@ -373,8 +373,8 @@ def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
 
 
 def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
-    named = some([f"{one.address} port {one.port}" for one in closed])
-    return f"no crawl may fetch from these addresses yet: {named}; allow them below"
+    named = some([f"{one.address}:{one.port}" for one in closed])
+    return f"not allowed yet: {named}; allow them below"
 
 
 def _say_who(form: CrawlForm, by: User) -> dict[str, str]:

@@ -40,8 +40,8 @@ class DuplicateSearchTookTooLong(CrawlError):
 class SimilarityKind(TextChoices):
     """Kinds of duplicates."""
 
-    EXACT = "exact", "Exact copies"
-    NEAR = "near", "Near copies"
+    EXACT = "exact", "Exact duplicates"
+    NEAR = "near", "Near duplicates"
     CANONICAL = "canonical", "Other canonical URL"
 
 

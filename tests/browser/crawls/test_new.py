@@ -118,7 +118,7 @@ def test_a_try_shows_what_the_seeds_answer_and_keeps_the_form(form, web, backgro
     seeds(form).fill(f"{web.url}\n{web.url}missing")
     form.get_by_role("button", name="Test fetch").click()
 
-    tried = form.get_by_role("region", name="What the first URLs answer")
+    tried = form.get_by_role("region", name="Test result")
     expect(tried).to_contain_text("Page 0")
     expect(tried).to_contain_text("404")
     expect(seeds(form)).to_have_value(f"{web.url}\n{web.url}missing")
@@ -152,15 +152,15 @@ def test_a_deleted_crawl_is_restored(operator, web):
 def test_a_crawl_is_deleted_for_good_only_when_its_name_is_typed(operator, web):
     delete_crawl(make_crawl("Library", web.url), by=None)
     operator.goto("/crawls/deleted/")
-    operator.get_by_role("link", name="Delete crawl Library for good").click()
+    operator.get_by_role("link", name="Delete crawl Library permanently").click()
 
     operator.get_by_label("Type the name").fill("library")
-    operator.get_by_role("button", name="Delete for good").click()
+    operator.get_by_role("button", name="Delete permanently").click()
     expect(operator.get_by_role("alert")).to_contain_text("give its name: Library")
 
     operator.get_by_label("Type the name").fill("Library")
-    operator.get_by_role("button", name="Delete for good").click()
-    expect(operator.locator(".message").first).to_contain_text("deleted for good")
+    operator.get_by_role("button", name="Delete permanently").click()
+    expect(operator.locator(".message").first).to_contain_text("deleted permanently")
     assert not CrawlJob.all_objects.exists()
 
 

@@ -73,7 +73,7 @@ class CrawlForm(OrderForm):
         help_text="Words for filters, separated by commas.",
     )
     product_token = forms.CharField(
-        label="Product token",
+        label="Crawler name",
         required=False,
         initial="crawlsite",
         help_text="Letters, - and _ only; site owners use it in robots.txt.",

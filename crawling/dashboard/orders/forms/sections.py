@@ -56,8 +56,8 @@ SECTIONS = (
     FormSection("budget", "Limits on each host, and soft limits", "None.", _inputs(BudgetPart)),
     FormSection(
         "thresholds",
-        "Thresholds and alerts",
-        "Continues on errors; alerts after 10 minutes of waiting.",
+        "Stop conditions and alerts",
+        "Stop conditions: none; alerts after 10 minutes of waiting.",
         _inputs(ThresholdsPart),
     ),
     FormSection(

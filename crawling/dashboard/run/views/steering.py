@@ -74,7 +74,7 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
         )
         messages.success(
             request,
-            f"{job.name}: up to {job.claim['fetch_slots']} fetches at a time for each worker.",
+            f"{job.name}: {job.claim['fetch_slots']} connections for each worker.",
         )
     return back(request)
 

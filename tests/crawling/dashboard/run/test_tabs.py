@@ -100,7 +100,7 @@ def test_each_page_below_pages_leads_to_five_tabs_and_says_where_one_is(crawl, r
         ),
         (
             {"duplicates": 0, "copies": 3},
-            ["Exact copies", "Near copies", "Other canonical URL", "Clusters"],
+            ["Exact duplicates", "Near duplicates", "Other canonical URL", "Clusters"],
         ),
     ],
 )

@@ -5,6 +5,7 @@ Part of the program `snapshot_program`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -15,6 +16,9 @@ from tinycss2.ast import AtKeywordToken, FunctionBlock, Node, StringToken, URLTo
 NOTHING = "data:,"
 #: without one of these a sheet names nothing; an escape may spell any of them
 MARKS = ("url", "@import", "image-set", "\\")
+#: around a sheet: for old browsers, and for readers of XML
+HIDING = re.compile(r"<!--|-->|<!\[CDATA\[|\]\]>")
+MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 IMAGE_SETS = ("image-set", "-webkit-image-set")
 #: signs that an address cannot have where a style sheet quotes it
 QUOTED = str.maketrans({'"': "%22", "\\": "%5C", "\n": "%0A", "\r": "%0D", "\f": "%0C"})
@@ -31,16 +35,22 @@ class StyleContent(Protocol):
 def edit_sheet(css: str, loads: StyleContent) -> str:
     """A sheet, or the declarations of one element, of any quality.
 
-    It can stand within an element: `</` is written by an escape.
+    It can stand within an element: there is no markup in it, since a browser that meets the element
+    in a drawing, or in a list of choices, reads the sheet as markup.
     """
     if not names_something(css):
-        return css
+        return _without_markup(css)
     try:
         nodes = tinycss2.parse_component_value_list(css)
         _edit(nodes, loads)
-        return str(tinycss2.serialize(nodes)).replace("</", "<\\/")
+        return _without_markup(str(tinycss2.serialize(nodes)))
     except RecursionError:
         return ""
+
+
+def _without_markup(css: str) -> str:
+    """Write the sign that begins markup by an escape; what only hides a sheet goes."""
+    return MARKUP.sub(r"\\3c ", HIDING.sub("", css))
 
 
 def names_something(css: str) -> bool:

@@ -22,6 +22,11 @@ LOADERS = {
     *("animate", "applet", "base", "embed", "frame", "iframe", "link", "meta", "portal"),
     *("script", "set"),
 }
+#: elements whose text is no markup, and is not shown; in a drawing, or in a list of choices, a
+#: browser reads that text as markup
+UNSEEN = {"noembed", "noframes"}
+#: likewise elements whose text is shown: with entities in it, and without
+ESCAPED, RAW = {"textarea", "title"}, {"plaintext", "xmp"}
 #: elements whose content is shown without them
 WRAPPERS = {"form", "object"}
 #: attributes with the address of something to load, to send to or to open, and one that a browser
@@ -44,6 +49,8 @@ STYLES = {
     *("style", "clip-path", "cursor", "fill", "filter", "marker-end", "marker-mid", "marker-start"),
     *("mask", "stroke"),
 }
+#: in the place of `<` in a text that may be read as markup after all
+LESS_THAN = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
 INLINE = "data:"
 INLINE_IMAGE = "data:image/"
 #: of a sheet that is not the page's usual one
@@ -90,7 +97,7 @@ class _SnapshotEdit:
         self._last = element.tag
         if element.tag == "link":
             self._edit_sheet_link(element)
-        elif element.tag in LOADERS:
+        elif element.tag in LOADERS or element.tag in UNSEEN:
             element.remove()
         else:
             self._edit_attributes(element)
@@ -98,10 +105,17 @@ class _SnapshotEdit:
                 element.remove_and_keep_content()
 
     def text(self, text: Element) -> None:
+        written = text.text or ""
         if self._last == "style":
-            text.set_text(edit_sheet(text.text or "", self._loads))
-        elif self._last == "noscript" and not self._is_nested:
-            text.set_text(edit_page(text.text or "", self._loads, is_nested=True))
+            text.set_text(edit_sheet(written, self._loads))
+        elif self._last == "noscript":
+            nested = "" if self._is_nested else edit_page(written, self._loads, is_nested=True)
+            text.set_text(nested)
+        elif self._last in ESCAPED:
+            text.set_text(written)
+            return  # there is a piece for each entity
+        elif self._last in RAW:
+            text.set_text(written.replace("<", LESS_THAN))
         self._last = ""
 
     def _edit_sheet_link(self, element: Element) -> None:

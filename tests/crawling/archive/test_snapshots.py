@@ -75,7 +75,10 @@ def test_what_is_archived_stands_in_the_page(stored, seen):
         ('<a href="javascript:go()" title="C">c</a>', '<a title="C">c</a>'),
         ("<a href='#part'>part</a>", "<a href='#part'>part</a>"),
         ("<noscript><img src=b>no scripts</noscript>", "<noscript><img>no scripts</noscript>"),
-        ("<!-- <img src=a> --><textarea><img src=a></textarea>", None),
+        (
+            "<!-- <img src=a> --><textarea><img src=a></textarea>",
+            "<!-- <img src=a> --><textarea>&lt;img src=a&gt;</textarea>",
+        ),
         ("<p class='a &amp; b'>caf&eacute; <br/></P>", None),
     ],
 )
@@ -96,7 +99,7 @@ def test_what_would_load_run_or_send_is_gone_and_the_rest_stays(stored, seen):
         ("@namespace x url(http://x/);", "@namespace x url(http://x/);"),
         (
             'p{content:"\\3c/style>"} q{color:url(b)}',
-            'p{content:"<\\/style>"} q{color:url("data:,")}',
+            'p{content:"\\3c /style>"} q{color:url("data:,")}',
         ),
         (
             "@font-face{src:url(f.woff),url(a.png)}",
@@ -125,8 +128,28 @@ def test_addresses_start_from_the_first_base():
     assert base_of("<base href='javascript:go()'>", "http://x.test/c") == "http://x.test/c"
 
 
+@pytest.mark.parametrize("around", ["<svg>{}", "<math>{}", "<select>{}</select>", "{}"])
+@pytest.mark.parametrize(
+    "raw", ["title", "textarea", "xmp", "plaintext", "noembed", "noframes", "style", "noscript"]
+)
+def test_text_that_a_browser_may_read_as_markup_has_none(around, raw):
+    hostile = "<meta http-equiv=refresh content='0;//x'><a href=//x>x</a><link rel=preconnect>"
+    seen = shown(around.format(f"<{raw}>{hostile}</{raw}>"))
+    assert not any(begin in seen for begin in ("<meta", "<a href", "<link")), seen
+    twice = shown(around.format(f"<noscript><{raw}>{hostile}</{raw}></noscript>"))
+    assert not any(begin in twice for begin in ("<meta", "<a href", "<link")), twice
+
+
+def test_sheets_hidden_from_old_browsers_and_from_readers_of_xml_are_styles_still():
+    assert shown("<style><!-- p{color:red} --></style>") == "<style> p{color:red} </style>"
+    drawing = "<svg><style><![CDATA[a{fill:red}]]></style></svg>"
+    assert shown(drawing) == "<svg><style>a{fill:red}</style></svg>"
+    narrow = "<style>@media (200px <= width <600px) {p{color:red}}</style>"
+    assert shown(narrow) == narrow
+
+
 def test_markup_within_markup_and_blocks_within_blocks_are_read_once():
     nested = "<noscript>" * 50_000
-    assert shown(nested) == nested
+    assert shown(nested) == "<noscript><noscript>"
     assert edit_sheet("url(" + "(" * 100_000, StyleContent()) is not None
     assert edit_sheet("a{b:url(x);c:" + "(" * 100_000, StyleContent()) == ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import BoundedSemaphore
 from typing import Any
 
 from crawling.archive.reader import content_of, packed_record
@@ -21,8 +23,13 @@ MIB = 1024 * 1024
 LIMITS = SandboxLimits(memory_bytes=768 * MIB, cpu_seconds=8, seconds=15.0, output_bytes=64 * MIB)
 #: of the files of one page together, and of one; the smallest come first
 MOST_BYTES, MOST_OF_ONE = 16 * MIB, 8 * MIB
-#: after this long no more files are read
-SECONDS = 12.0
+#: after this long no more files are read, and after this long the page is given up
+SECONDS, MOST_SECONDS = 12.0, 20.0
+#: pages that a web process puts together at once: each may take its limits of memory, and a thread
+PLACES = BoundedSemaphore(2)
+#: others wait for a place, and then are not shown for now
+WAIT_SECONDS = 5.0
+BUSY = "Other stored pages are being put together; open this one again in a moment."
 TOO_MUCH = "The page could not be put together within its limits of time and memory."
 
 
@@ -44,14 +51,30 @@ def snapshot_of(page: Page, charset: str, address_of: Callable[[Page], str]) -> 
 
     address_of: where a link to a stored page leads. Raises ArchiveTrouble.
     """
-    with _Program(PROGRAM, limits=LIMITS) as program:
+    with _place(), _Program(PROGRAM, limits=LIMITS) as program:
         return _PageParts(page, program).put_together(charset, address_of)
 
 
+@contextmanager
+def _place() -> Iterator[None]:
+    """Raises ArchiveTrouble."""
+    if not PLACES.acquire(timeout=WAIT_SECONDS):
+        raise ArchiveTrouble(BUSY)
+    try:
+        yield
+    finally:
+        PLACES.release()
+
+
 class _Program(TaskSandbox):
+    def __init__(self, module: str, *, limits: SandboxLimits) -> None:
+        super().__init__(module, limits=limits)
+        self._given_up_at = time.monotonic() + MOST_SECONDS
+
     def ask(self, do: str, content: Iterable[bytes], size: int, **about: str) -> bytes:
         """Raises ArchiveTrouble."""
         task: dict[str, Any] = {"do": do, "size": size, **about}
+        self._seconds = max(0.0, min(LIMITS.seconds, self._given_up_at - time.monotonic()))
         answer = self.answer(task, content)
         if answer is None:
             raise ArchiveTrouble(TOO_MUCH)
@@ -98,17 +121,19 @@ class _PageParts:
     def _give_sheets(self, urls: Collection[str]) -> None:
         known = set[str]()
         for _ in range(MOST_NESTED):
-            fresh = set(urls) - known
-            known |= fresh
+            fresh = list(dict.fromkeys(url for url in urls if url not in known))
+            some = fresh[: MOST_FILES - len(known)]
+            self.told.left_out += len(fresh) - len(some)
+            known |= set(some)
             urls = []
-            found = self._found(fresh)
-            for url, page in found.items():
-                if page.content_type in SHEETS and len(known) <= MOST_FILES:
+            for url, page in self._found(some).items():
+                if page.content_type in SHEETS:
                     about = {"base": page.url.url, "charset": page.charset}
                     if answer := self._given(SHEET, url, page, about):
                         noted = json.loads(answer)
                         self._note(noted)
-                        urls = [*urls, *noted["sheets"]]
+                        # so many more are enough to tell that some are left out
+                        urls = [*urls, *noted["sheets"]][: 2 * MOST_FILES]
 
     def _give_files(self) -> None:
         left = MOST_BYTES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from tempfile import TemporaryFile
@@ -16,7 +17,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
+from crawling.archive import snapshot_view
 from crawling.archive import viewer as looking
+from crawling.archive.snapshot_view import snapshot_of
+from crawling.archive.stored_pages import StoredPages
 from crawling.archive.unpacker import MOST_SHOWN
 from crawling.dashboard.pages import stored_view
 from crawling.dashboard.pages.stored_view import ViewToken
@@ -207,6 +211,55 @@ def test_a_link_in_a_frame_expires(run, monkeypatch):
     monkeypatch.setattr(stored_view, "LASTS", timedelta(0))
 
     assert "expired" in followed(run, "/evil").content.decode()
+
+
+def test_few_pages_are_put_together_at_once_and_others_are_told(run, monkeypatch):
+    monkeypatch.setattr(snapshot_view, "WAIT_SECONDS", 0.01)
+    viewer = browser("viewer")
+    with ExitStack() as full:
+        while snapshot_view.PLACES.acquire(blocking=False):
+            full.callback(snapshot_view.PLACES.release)
+        refused = viewer.get(address(run, "/evil", "page-content"))
+        assert refused.status_code == 404
+        assert "open this one again" in followed(run, "/evil").content.decode()
+
+    for _ in range(3):  # each gives its place back
+        assert viewer.get(address(run, "/evil", "page-content")).status_code == 200
+        assert viewer.get(address(run, "/program", "page-content")).status_code == 404
+
+
+def test_a_page_that_takes_long_in_all_its_parts_is_given_up(run, monkeypatch):
+    browser("viewer")
+    monkeypatch.setattr(snapshot_view, "MOST_SECONDS", 0)
+
+    assert followed(run, "/evil").content.decode() == snapshot_view.TOO_MUCH
+
+
+def sheet(number):
+    """One that imports four that there are not."""
+    imports = "".join(f"@import '/{number}{other}.css';" for other in range(4))
+    return (200, {"Content-Type": "text/css"}, imports.encode())
+
+
+def test_sheets_that_name_very_many_sheets_are_looked_up_in_part(
+    make_site, crawl_to_the_end, monkeypatch
+):
+    sheets = {f"/{number}.css": sheet(number) for number in (1, 2)}
+    links_of = "".join(f"<link rel=stylesheet href={path}>" for path in sheets)
+    site = make_site({"/": links_of, **sheets})
+    run = crawl_to_the_end(f"{site.url}/", requisites=True)
+    asked = list[int]()
+    looked_up = StoredPages.of
+    monkeypatch.setattr(
+        StoredPages, "of", lambda self, urls: asked.append(len(urls)) or looked_up(self, urls)
+    )
+    monkeypatch.setattr(snapshot_view, "MOST_FILES", 5)
+    page = Page.objects.get(run=run, content_type="text/html")
+
+    shown = snapshot_of(page, "utf-8", lambda to: "")
+
+    assert (max(asked), shown.files) == (3, 2)
+    assert (shown.missing, shown.left_out) == (3, 5)
 
 
 def test_a_withdrawn_page_is_shown_in_no_frame(run):

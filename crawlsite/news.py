@@ -16,6 +16,7 @@ from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
@@ -56,7 +57,10 @@ def _times() -> list[float]:
 
 
 def mark_read(user: User, until: datetime) -> None:
-    """Let all news that were found until then be read; none becomes unread."""
+    """Let all news that were found until then be read; none becomes unread, and none is read that
+    is still to come.
+    """
+    until = min(until, timezone.now())
     if until > unread_since(user):
         Preference.objects.update_or_create(user=user, defaults={"news_read_until": until})
 

@@ -93,10 +93,26 @@ def test_each_user_marks_news_as_read(operator, crawl):
     WatchEvent.objects.update(found_at=timezone.now() + timedelta(seconds=1))
     cache.delete(news.KEPT)
     assert (operator.get(COUNT).json()["news"], viewer.get(COUNT).json()["news"]) == (1, 1)
-    until = (timezone.now() + timedelta(seconds=2)).isoformat()
+    WatchEvent.objects.update(found_at=timezone.now())
+    cache.delete(news.KEPT)
+    until = timezone.now().isoformat()
     asked = {"data": {"until": until}, "content_type": "application/json"}
     assert viewer.post("/api/v1/news/mark-read", **asked).status_code == 204
     assert (operator.get(COUNT).json()["news"], viewer.get(COUNT).json()["news"]) == (1, 0)
+
+
+@pytest.mark.parametrize("until", ["2999-01-01T00:00+00:00", "9999-12-31T23:59:59-23:59"])
+def test_news_of_the_future_are_not_read(operator, crawl, until):
+    asked = {"data": {"until": until}, "content_type": "application/json"}
+    operator.post(reverse("news-read"), {"until": until})
+    assert operator.post("/api/v1/news/mark-read", **asked).status_code == 204
+    assert operator.get(COUNT).json()["news"] == 0
+
+    WatchEvent.objects.update(found_at=timezone.now() + timedelta(seconds=1))
+    cache.delete(news.KEPT)
+
+    assert operator.get(COUNT).json()["news"] == 1
+    assert operator.get(LIST).status_code == 200
 
 
 def test_a_feed_reader_gets_the_news_until_the_address_is_renewed(operator, crawl, settings):

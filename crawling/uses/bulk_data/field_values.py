@@ -6,6 +6,7 @@ To be called by a background job or a command: the texts are foreign.
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
 from datetime import date, datetime
@@ -25,11 +26,16 @@ KEPT = 20_000
 
 def as_number(text: str) -> float | None:
     if PLAIN.fullmatch(text):
-        return float(text)
+        return _finite(float(text))
     if len(text) > MOST_NUMBER or not any(map(str.isdigit, text)):
         return None
-    amount = Price.fromstring(text).amount_float
+    amount = _finite(Price.fromstring(text).amount_float)
     return -amount if amount is not None and SIGNED.match(text) else amount
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON has no number for what is too large."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def as_price(text: str) -> tuple[float | None, str | None]:
@@ -37,7 +43,7 @@ def as_price(text: str) -> tuple[float | None, str | None]:
     if len(text) > MOST_NUMBER or not any(map(str.isdigit, text)):
         return None, None
     price = Price.fromstring(text)
-    return price.amount_float, price.currency
+    return _finite(price.amount_float), price.currency
 
 
 def as_date(text: str, *, on: datetime, language: str) -> str | None:

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
+from crawling.base.errors import NotFound
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.job_tables import JobTables
 from crawling.models import Run
@@ -23,16 +24,24 @@ from serving.row_lines import csv_lines
 #: which spreadsheets take for the sign of UTF-8
 MARK = "\ufeff"
 ZIP = "application/zip"
+#: a ZIP file is written with the list of its files in memory
+MOST_ZIPPED = 50_000
+TOO_MANY_TABLES = (
+    f"A ZIP file has a file for each table, {MOST_ZIPPED:,} at the most, and the run has more "
+    "tables. CSV, JSON Lines and Parquet have all of them."
+)
 OF_A_CELL = ("page_id", "url", "table", "caption", "row", "column", "text")
 
 
 def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = False) -> Download:
     """All data of a kind; with_mark: CSV begins with a byte order mark. Raises NotFound where a job
-    is to make it first, ArchiveTrouble.
+    is to make it first, or a ZIP file would have too many files, ArchiveTrouble.
     """
     name = f"crawl-{run.crawl_id}-run-{run.number}-{table.name}.{ending}"
     if ending == "parquet":
         return _parquet(made_of(run, table), name)
+    if ending == "zip" and made_of(run, table).counts["tables"] > MOST_ZIPPED:
+        raise NotFound(TOO_MANY_TABLES)
     found = _rows(run, table)
     if ending == "zip":
         return Download(name, ZIP, zip_pieces(found.rows))

@@ -19,6 +19,8 @@ from crawling.datasets.second_reading import read_again
 from crawling.jobs.removal import remove_forgotten
 from crawling.models import BackgroundJob, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
+from crawling.uses.bulk_data import files
+from crawling.uses.bulk_data.field_values import as_number
 from crawling.uses.bulk_data.tables import TABLES
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
@@ -151,6 +153,22 @@ def test_tables_come_with_their_cells_and_are_safe_in_spreadsheets(run, operator
     listed = list(csv.DictReader(io.StringIO(packed.read("tables.csv").decode())))
     first = next(one for one in listed if one["caption"] == "Sizes")
     assert packed.read(first["file"]).decode().splitlines() == ["Edge,mm", "long,'=5+5"]
+
+
+def test_very_many_tables_are_no_zip_file(run, operator, background, monkeypatch):
+    make(operator, run, background, "tables")
+    monkeypatch.setattr(files, "MOST_ZIPPED", 2)
+
+    refused = operator.get(f"/crawls/{run.crawl_id}/download/tables.zip", follow=True)
+    assert "CSV, JSON Lines and Parquet have all" in refused.content.decode()
+    place = f"/api/v1/crawls/{run.crawl_id}/downloads/tables/export?format=zip"
+    assert operator.get(place).status_code == 404
+    assert body(operator, run, "tables.csv")
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999"])
+def test_a_number_that_is_too_large_for_json_is_none(text):
+    assert (as_number(text), as_number("-1e9")) == (None, -1e9)
 
 
 def test_fields_are_wide_and_converted_with_the_text_beside(run, operator, background, tmp_path):

@@ -44,14 +44,15 @@ def request_reading(run: Run, *, by: User | None) -> int:
 
 def put_first(run: Run) -> None:
     """Let the jobs that derive data of a run come before those of other runs, since a user looks at
-    it. A view costs a question to the cache; once in LOOKED_AT_SECONDS jobs are asked for.
+    it. A view costs a question to the cache; once in LOOKED_AT_SECONDS jobs are asked for, but none
+    that has failed just now, which a view would let fail again and again.
     """
     with suppress(RedisError):  # then they come in their order
         if not cache.add(f"looked-at/{run.pk}", True, timeout=LOOKED_AT_SECONDS):
             return
-        if collected_parts().filter(run=run).exists():
-            request_job(LINKS, run, by=None)
-        request_reading(run, by=None)
+        for kind, parts in ((LINKS, collected_parts()), (SECOND_READING, unread_parts(run))):
+            if parts.filter(run=run).exists():
+                ask_unless_taken(kind, DueJob(f"run {run.pk}", run.pk), rest=SOON)
         for job in open_jobs().filter(run=run).order_by("-pk"):
             if kind_of(job).queue == IDLE:
                 kind_of(job).job.put_first(job.pk)

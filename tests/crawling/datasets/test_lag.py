@@ -14,6 +14,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.jobs import LINKS, SECOND_READING, write_links_of_ended_runs
 from crawling.datasets.lag import Derived, lag_of
 from crawling.jobs.enqueue import open_job
+from crawling.jobs.job_rows import end_job
 from crawling.jobs.rq_jobs import IDLE, does_first_wait
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
@@ -199,6 +200,18 @@ def test_a_view_asks_for_nothing_again_within_seconds(run, viewer, queue):
     viewer.get(f"/api/v1/crawls/{run.crawl_id}/structured-data")
 
     assert not BackgroundJob.objects.exists()
+
+
+def test_a_view_does_not_repeat_a_job_that_has_failed_just_now(run, viewer, queue):
+    for kind in (LINKS, SECOND_READING):
+        end_job(open_job(kind, run, by=None), trouble="The disk is full.")
+
+    viewer.get(f"/api/v1/crawls/{run.crawl_id}/datasets")
+    cache.clear()
+    viewer.get(f"/crawls/{run.crawl_id}/links/")
+
+    kinds = (LINKS.name, SECOND_READING.name)
+    assert not BackgroundJob.objects.filter(ended_at=None, run=run, kind__in=kinds).exists()
 
 
 def test_links_of_a_run_that_has_ended_are_written_at_once(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from contextlib import ExitStack
 from io import StringIO
 
 import pytest
@@ -13,6 +14,7 @@ from crawling.datasets.second_reading import read_again
 from crawling.models import Run, Url
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.web.statuses import explain
+from crawlsite import shared_report
 from tests.crawling.pages import browser, soup
 
 PAGES = {
@@ -86,6 +88,25 @@ def test_the_same_is_a_table_of_which_pages_come_one_after_the_other(run, strang
     assert {row["text"] for row in rows} >= {"Prices & more", "Top", "A map"}
     old = next(row for row in rows if row["target"].endswith("/old"))
     assert old["new_target"].endswith("/new")
+
+
+def test_strangers_leave_threads_and_places_for_downloads_to_users(run, stranger):
+    address, file = shared(run), f"/crawls/{run.crawl_id}/fixes.csv"
+    with ExitStack() as full:
+        while shared_report.PAGES.acquire(blocking=False):
+            full.callback(shared_report.PAGES.release)
+        refused = stranger.get(f"{address}?fixes=all")
+        assert (refused.status_code, refused["Retry-After"]) == (503, "10")
+        assert stranger.get(address).status_code == 200
+    for _ in range(3):  # each gives its place back
+        assert stranger.get(f"{address}?fixes=all").status_code == 200
+
+    slow = stranger.get(f"{address}?file=fixes")
+    assert slow.status_code == 200
+    assert stranger.get(f"{address}?file=fixes").status_code == 503
+    assert b"".join(browser("viewer").get(file).streaming_content)
+    slow.close()
+    assert stranger.get(f"{address}?file=fixes").status_code == 200
 
 
 def test_the_report_says_what_is_not_counted_yet(make_site, crawl_to_the_end, stranger):

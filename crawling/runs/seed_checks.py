@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from urllib.parse import unquote_to_bytes
 
+from django.contrib.auth.models import User
+
+from allocation.wording import whole_number
 from crawling.installation.identity import (
+    allow,
     allowed_directories,
     allowed_networks,
     dial_policy,
     identity,
 )
+from crawling.models import AllowedNetwork
 from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import in_short
 from crawling.web.addresses import Address, BadUrl, read_address
@@ -33,6 +38,8 @@ NO_CONTACT = (
 MOST_NAMES = 100
 #: seconds for which what a name server has said is good enough for a warning
 KNOWN_FOR = 3600.0
+#: the note of a rule of access that was made beside the seeds
+ALLOWED_HERE = "allowed on the form of a new crawl"
 
 
 def seed_errors(order: CrawlOrder) -> dict[str, str]:
@@ -163,3 +170,14 @@ def may_be_allowed(address: str, port: int) -> bool:
     policy, rule = dial_policy(), AllowedRange(ip_network(address), port, port)
     is_closed = not policy.vet([address], port).permitted
     return is_closed and bool(policy.plus([rule]).vet([address], port).permitted)
+
+
+def allow_port(asked: str, *, by: User) -> str:
+    """Let crawls fetch from an address and a port, like `127.0.0.1 80`; returns what is allowed.
+    Raises ValidationError.
+    """
+    address, _, port = asked.rpartition(" ")
+    number = whole_number(port) or 0
+    rule = AllowedNetwork(network=address, port_from=number, port_to=number, note=ALLOWED_HERE)
+    allow(rule, by=by)
+    return str(rule)

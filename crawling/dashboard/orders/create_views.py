@@ -36,10 +36,10 @@ from crawling.dashboard.orders.forms.purposes import (
 from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.dashboard.orders.schedule_views import foreseen
-from crawling.installation.identity import allow, identity, set_identity
+from crawling.installation.identity import identity, set_identity
 from crawling.installation.permissions import require_act
 from crawling.installation.pools import capacity_of, default_pool, pool_named
-from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
+from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import Figure
 from crawling.orders.estimates import figures as figures_of
 from crawling.orders.order import CrawlOrder
@@ -52,15 +52,13 @@ from crawling.runs.crawls.creation import check_order, create_crawl, order_of
 from crawling.runs.crawls.schedules import set_schedule
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.crawls.templates import as_crawl
-from crawling.runs.seed_checks import ClosedAddress, closed_addresses
+from crawling.runs.seed_checks import ClosedAddress, allow_port, closed_addresses
 from crawling.runs.start import start_run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
 
 #: the templates that are offered
 TEMPLATES = 50
-#: the note of a rule of access that was made beside the seeds
-ALLOWED_HERE = "allowed on the form of a new crawl"
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -140,19 +138,21 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.add_allowednetwork", methods=("POST",))
 @needs_pool
 def allow_address(request: AuthenticatedRequest) -> HttpResponse:
-    """Allow crawls the `address` on the `port` that a seed of the form names; the form comes back
-    as it was filled in.
+    """Allow crawls the addresses and ports of seeds, `127.0.0.1 80` each; then the crawl is saved
+    and started if the button said so, and otherwise the form comes back as it was filled in.
     """
     form = form_of(request)
-    address, _, port = request.POST.get("allow", "").rpartition(" ")
-    number = whole_number(port) or 0
-    rule = AllowedNetwork(network=address, port_from=number, port_to=number, note=ALLOWED_HERE)
+    asked = request.GET.getlist("allow") or [request.POST.get("allow", "")]
     try:
-        allow(rule, by=request.user)
+        with transaction.atomic():
+            rules = [allow_port(one, by=request.user) for one in asked]
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, f"{rule} is allowed from the next fetch on.")
+        be = "is" if len(rules) == 1 else "are"
+        messages.success(request, f"{listed(rules)} {be} allowed from the next fetch on.")
+        if "start" in request.POST:
+            return redirect("crawling:new", preserve_request=True)
     return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity))
 
 

@@ -46,6 +46,22 @@ def test_an_administrator_allows_an_address_beside_the_seeds(administrator):
     assert page.find(attrs={"name": "name"})["value"] == "Intranet"
 
 
+def test_all_addresses_are_allowed_and_the_crawl_started_by_one_button(administrator):
+    refused = soup(administrator.post(reverse("crawling:new"), {**FORM, "start": "1"}))
+    [button] = refused.select("#closed-addresses button[name=start]")
+
+    page = administrator.post(button["formaction"], {**FORM, "start": "1"}, follow=True)
+
+    crawl = CrawlJob.objects.get()
+    assert " ".join(button.get_text().split()) == "Allow all 2 and start"
+    assert page.request["PATH_INFO"] == reverse("crawling:crawl", args=[crawl.pk])
+    assert crawl.runs.count() == 1
+    assert {(rule.network, rule.port_from) for rule in AllowedNetwork.objects.all()} == {
+        ("127.0.0.1", 8900),
+        ("10.0.0.7", 443),
+    }
+
+
 def test_what_is_no_address_is_not_allowed(administrator):
     page = soup(administrator.post(reverse(ALLOW), {**FORM, "allow": "everything 0"}))
 

@@ -138,7 +138,7 @@ class WaitRow:
 
     @property
     def kind_of_wait(self) -> str:
-        """What beside too few free units makes it wait; empty: nothing does."""
+        """The reason why it waits beside too few free units; empty for none."""
         return {
             "wait_unavailable": "",
             "wait_unsafe": "unsafe",

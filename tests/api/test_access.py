@@ -70,6 +70,7 @@ SPECIAL = {
     ("put", "/api/v1/hosts/{host_id}/block"): "crawling.add_blocklistentry",
     ("delete", "/api/v1/hosts/{host_id}/block"): "crawling.delete_blocklistentry",
     ("put", "/api/v1/identity"): "crawling.change_identity",
+    ("post", "/api/v1/replay/install"): "crawling.add_allowednetwork",
     **dict.fromkeys(
         (("post", "/api/v1/tokens"), ("delete", "/api/v1/tokens/{token_id}")),
         "crawling.view_crawljob",
@@ -119,6 +120,7 @@ APPS = {
         ("bulk-actions", "templates", "identity", "tokens", "views", "preferences"),
         "crawling.{}_crawljob",
     ),
+    **dict.fromkeys(("", "news", "replay"), "crawling.view_crawljob"),
     "alerts": "alerts.{}_listener",
     "access-rules": "crawling.change_allowednetwork",
     "users": "auth.change_user",
@@ -254,7 +256,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 52
+    assert len(bodies) == 54
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -143,7 +143,7 @@ PARAMETERS = {
     "url",
     "user",
 }
-IDENTIFIER = re.compile(r"\{(\w+_(id|number)|action|key|kind|name|version)\}")
+IDENTIFIER = re.compile(r"\{(\w+_(id|number)|action|data|key|kind|name|version)\}")
 #: they answer with the most that matter, and have nothing behind those
 WHOLE = {
     "list_crawl_directories",

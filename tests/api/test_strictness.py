@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.models import User
+
 from crawling.installation.pools import default_pool
 from crawling.runs.crawls.creation import create_crawl
+from crawling.uses.alerts.listeners import save_listener
 from crawlsite.api.root import api
 from tests.api.conftest import SEED
 
@@ -32,7 +35,10 @@ def test_no_body_takes_a_truth_value_for_a_number(programs, settings, order):
         "crawl_id": create_crawl(order(SEED)).pk,
         "pool_id": default_pool().pk,
         "process_id": 1,
-        "listener_id": 1,
+        "alert_id": save_listener(
+            {"name": "a", "url": "https://example.org/", "events": ["failed"]},
+            by=User.objects.create_superuser("alerter"),
+        ).pk,
         "name": "192.0.2.53:53",
     }
     description = api.get_openapi_schema()

@@ -69,7 +69,7 @@ class BulkIn(Schema):
     filter: CrawlSearchIn | None = Field(None, description="used if no ids are given")
     tags: list[Word] = Field([], max_length=20, description="for tag and untag")
     schedule: Wish | None = Field(None, description="for schedule")
-    over_minutes: Annotated[int, Field(ge=0, le=LONGEST_SPREAD)] = Field(
+    over_minutes: Annotated[int, Field(ge=0, le=LONGEST_SPREAD, strict=True)] = Field(
         0, description="for schedule: minutes over which the starts are spread"
     )
 

@@ -156,7 +156,7 @@ class ListenerOrder(BaseModel):
     url: Annotated[str, Field(max_length=2000)]
     events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
     #: id of the only crawl of which it is told; None: it is told of all, and of pools
-    crawl: int | None = None
+    crawl: Annotated[int, Field(ge=1, strict=True)] | None = None
     #: the format of a webhook; a mailbox is sent a letter
     message_format: MessageFormat = MessageFormat.JSON
     is_on: bool = True

@@ -101,22 +101,22 @@ def list_downloads(
 
 
 @bulk.post(
-    "/{crawl_id}/downloads/{kind}",
+    "/{crawl_id}/downloads/{data}",
     response={202: BulkDataOut},
     summary="Have the Parquet file of a kind of data made by a background job",
 )
 @may_change
 def create_download(
-    request: AuthenticatedRequest, crawl_id: CrawlId, kind: Data, run: RunNumber = None
+    request: AuthenticatedRequest, crawl_id: CrawlId, data: Data, run: RunNumber = None
 ) -> Status[dict[str, Any]]:
     """Files of tables, and of extracted fields with a type, are made of it, too."""
-    one, table = get_run(crawl_id, run), BY_NAME[kind]
+    one, table = get_run(crawl_id, run), BY_NAME[data]
     request_file(one, table, by=request.user)
     return Status(202, _told(offer_of(one, table)))
 
 
 @bulk.get(
-    "/{crawl_id}/downloads/{kind}/export",
+    "/{crawl_id}/downloads/{data}/export",
     openapi_extra=FILES,
     summary="Export all data of a kind that a run has",
 )
@@ -124,13 +124,13 @@ def create_download(
 def export_download(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
-    kind: Data,
+    data: Data,
     run: RunNumber = None,
     form: Ending = "jsonl",
     mark: Mark = False,
 ) -> StreamingHttpResponse:
     """404 until a job has made it, if one has to."""
-    one, table = get_run(crawl_id, run), BY_NAME[kind]
+    one, table = get_run(crawl_id, run), BY_NAME[data]
     if form == "zip" and form not in table.other_endings:
         raise Http404(f"There is no ZIP file of {table.label.lower()}.")
     try:

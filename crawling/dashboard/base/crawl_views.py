@@ -4,7 +4,7 @@ number of crawls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -158,20 +158,19 @@ def run_view(
 
 
 def crawl_views(
-    crawls: Sequence[CrawlJob], *, idle: Mapping[int, WaitReason] | None = None
+    crawls: Sequence[CrawlJob],
+    *,
+    idle: Mapping[int, WaitReason] | None = None,
+    latest: Iterable[Run] | None = None,
 ) -> list[CrawlView]:
     """Views in the order given.
 
-    `idle`: what `wait_reasons` has said already of all their runs at work.
+    `idle`: what `wait_reasons` has said already of all their runs at work. latest: their latest
+    runs, if the caller has read them already.
     """
     by_id = {crawl.pk: crawl for crawl in crawls}
-    latest = (
-        Run.objects.filter(crawl__in=list(by_id))
-        .values("crawl")
-        .annotate(latest=Max("pk"))
-        .values("latest")
-    )
-    runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
+    latest = _latest_runs(by_id) if latest is None else latest
+    runs = {run.crawl_id: run for run in latest}
     for run in runs.values():
         run.crawl = by_id[run.crawl_id]  # not read a second time: it has twenty JSON fields
     counts = counts_of([run.pk for run in runs.values()])
@@ -180,6 +179,16 @@ def crawl_views(
     owners, texts = _owners(crawls), schedule_texts(by_id)
     views = [_view(crawl, runs.get(crawl.pk), counts, idle, owners) for crawl in crawls]
     return [replace(view, schedule_text=texts.get(view.id, "")) for view in views]
+
+
+def _latest_runs(crawls: Collection[int]) -> Iterable[Run]:
+    latest = (
+        Run.objects.filter(crawl__in=list(crawls))
+        .values("crawl")
+        .annotate(latest=Max("pk"))
+        .values("latest")
+    )
+    return Run.objects.filter(pk__in=latest)
 
 
 def _owners(crawls: Sequence[CrawlJob]) -> dict[int | None, str]:

@@ -90,7 +90,7 @@ def crawls_now() -> CrawlsOverview:
     busy = [runs[pk] for pk in fastest if pk in runs]
     idle = [runs[pk] for pk in first if pk in runs]
     idle += _resting({*waiting, *working}, SOME - len(idle))
-    views = crawl_views([run.crawl for run in busy])
+    views = crawl_views([run.crawl for run in busy], latest=busy)
     reasons = wait_reasons(idle)
     worries = crawl_problems()
     return CrawlsOverview(

@@ -38,6 +38,9 @@ def test_hosts_places_and_actions_are_found_too(palette):
 
     palette.keyboard.type(host.name)
     expect(dialog.get_by_role("link", name=f"{host.name} Host")).to_be_visible()
+    pages = dialog.get_by_role("link").filter(has_text="Page · ")
+    expect(pages.first).to_contain_text(f"Page · {host.name}")
+    assert not [told for told in pages.all_inner_texts() if "undefined" in told]
     palette.keyboard.press("Control+a")
     palette.keyboard.type("resour")
     expect(dialog.get_by_role("link", name="Resources Place")).to_be_visible()

@@ -91,6 +91,7 @@ class HostDetailOut(HostSummaryOut):
 @dataclass(frozen=True)
 class FoundPage:
     crawl: Annotated[int, Column(of="run.crawl_id")]
+    crawl_name: Annotated[str, Column(of="run.crawl.name")]
     run: Annotated[int, Column(of="run.number")]
     page: Annotated[int, Column(of="url_id")]
     url: Annotated[str, Column(of="final_url")]

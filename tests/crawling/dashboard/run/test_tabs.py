@@ -119,7 +119,8 @@ def test_the_files_of_pages_are_in_one_menu_and_are_those_of_the_filter(crawl):
     page = soup(operator.get(reverse("crawling:pages", args=[crawl.pk]), {"type": "pdf"}))
     files = {link.get_text(): link["href"] for link in page.select("#downloads a")}
 
-    assert list(files) == ["CSV", "JSON Lines", "WARC", "Archive files", "WACZ", "Mirror"]
+    rows, archive = ["CSV", "JSON Lines", "WARC"], ["WACZ", "Replay, new WACZ", "Mirror"]
+    assert list(files) == [*rows, "Archive files", "All data", *archive]
     assert files["CSV"].endswith("/pages.csv?type=pdf&run=1")
     other = soup(operator.get(reverse("crawling:freshness", args=[crawl.pk])))
     assert other.select_one("#downloads a")["href"].endswith("/pages.csv?run=1")

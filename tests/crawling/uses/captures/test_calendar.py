@@ -74,7 +74,7 @@ def test_the_pages_lead_from_a_capture_to_the_calendar_and_its_differences(captu
     viewer, page = browser("viewer"), captured[3]
     shown = soup(viewer.get(reverse("crawling:page", args=[page.run.crawl_id, page.pk])))
     captures = shown.find("nav", attrs={"aria-label": "Captures"})
-    assert "Capture 3 of 3 in this crawl" in captures.text
+    assert "3 of 3 in this crawl" in captures.text
 
     calendar = soup(viewer.get(captures.find("a", string="calendar")["href"]))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
@@ -62,9 +63,16 @@ class CrawlWeek:
         return "; ".join(filter(None, (runs, self.pages_words, nothing)))
 
 
-def week_of(crawl: CrawlJob) -> CrawlWeek | None:
-    """The last seven days of a crawl; None: no run of it has ended in them."""
-    return next(iter(weeks(timezone.now(), crawl=crawl, most=1)[0]), None)
+def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
+    """The last seven days of a crawl; None: none of its latest runs, `runs`, has ended in them."""
+    until = timezone.now()
+    since = until - WEEK
+    if not any(
+        run.state in ENDED_STATES and run.finished_at and run.finished_at >= since for run in runs
+    ):
+        return None
+    news, _ = latest_news(since=since, until=until, crawl=crawl, most=MOST_NEWS)
+    return _told({crawl.pk: crawl.name}, {crawl.pk: news}, since, until)[0]
 
 
 def weeks(
@@ -74,30 +82,33 @@ def weeks(
     most news first; and how many others there are.
     """
     since = until - WEEK
-    ended = Run.objects.filter(
-        state__in=ENDED_STATES, finished_at__gte=since, finished_at__lt=until
-    )
-    ended = ended.filter(removal_asked_at=None, crawl__removal_asked_at=None)
-    ended = ended.filter(crawl=crawl) if crawl else ended
-    runs = dict(ended.order_by().values_list("crawl").annotate(runs=Count("pk")))
-    names = dict(CrawlJob.objects.filter(pk__in=runs).values_list("pk", "name"))
+    ended = Exists(_ended(since, until).filter(crawl=OuterRef("pk")))
+    crawls = CrawlJob.objects.filter(ended)
+    crawls = crawls.filter(pk=crawl.pk) if crawl else crawls
+    names = dict(crawls.values_list("pk", "name"))
     news, _ = latest_news(since=since, until=until, crawl=crawl, most=MOST_NEWS)
-    by_crawl: dict[int, list[NewsItem]] = {pk: [] for pk in runs}
+    by_crawl: dict[int, list[NewsItem]] = {pk: [] for pk in names}
     for item in news:
         names[item.crawl] = item.name
         by_crawl.setdefault(item.crawl, []).append(item)
-    order = sorted(by_crawl, key=lambda pk: (-len(by_crawl[pk]), names.get(pk, "")))
-    shown = [
-        CrawlWeek(
-            pk,
-            names.get(pk, ""),
-            runs.get(pk, 0),
-            _changes(by_crawl[pk]),
-            *_pages(pk, since, until),
-        )
-        for pk in order[:most]
-    ]
+    order = sorted(by_crawl, key=lambda pk: (-len(by_crawl[pk]), names[pk]))
+    shown = _told({pk: names[pk] for pk in order[:most]}, by_crawl, since, until)
     return shown, len(order) - len(shown)
+
+
+def _told(
+    names: Mapping[int, str],
+    news: Mapping[int, Sequence[NewsItem]],
+    since: datetime,
+    until: datetime,
+) -> list[CrawlWeek]:
+    """The weeks of the crawls that have names, in their order."""
+    facts = _facts(names, since, until)
+    return [
+        CrawlWeek(pk, name, runs, _changes(news[pk]), now, before)
+        for pk, name in names.items()
+        for runs, now, before in [facts.get(pk, (0, None, None))]
+    ]
 
 
 def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
@@ -110,10 +121,30 @@ def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
     return [WeekChange(kind, counts[kind], latest[kind]) for kind in WORDS if counts[kind]]
 
 
-def _pages(crawl: int, since: datetime, until: datetime) -> tuple[int | None, int | None]:
-    totals = RunTotal.objects.filter(run__crawl=crawl, run__state__in=ENDED_STATES)
+def _facts(
+    crawls: Iterable[int], since: datetime, until: datetime
+) -> dict[int, tuple[int, int | None, int | None]]:
+    """Of each crawl its runs of the week, the pages of the latest of them, and those of the latest
+    before. One query.
+    """
+    runs = _ended(since, until).filter(crawl=OuterRef("pk")).order_by().values("crawl")
+    totals = RunTotal.objects.filter(run__crawl=OuterRef("pk"), run__state__in=ENDED_STATES)
     totals = totals.filter(run__removal_asked_at=None).order_by("-run__number")
-    of: Mapping[str, datetime] = {"run__finished_at__gte": since, "run__finished_at__lt": until}
-    now = totals.filter(**of).values_list("fetched", flat=True).first()
-    before = totals.filter(run__finished_at__lt=since).values_list("fetched", flat=True).first()
-    return now, before
+    now = totals.filter(run__finished_at__gte=since, run__finished_at__lt=until)
+    before = totals.filter(run__finished_at__lt=since)
+    rows = CrawlJob.objects.filter(pk__in=crawls).annotate(
+        runs_of_week=Coalesce(Subquery(runs.annotate(n=Count("pk")).values("n")), 0),
+        pages=Subquery(now.values("fetched")[:1]),
+        pages_before=Subquery(before.values("fetched")[:1]),
+    )
+    found = rows.values_list("pk", "runs_of_week", "pages", "pages_before")
+    return {pk: (runs, pages, pages_before) for pk, runs, pages, pages_before in found}
+
+
+def _ended(since: datetime, until: datetime) -> QuerySet[Run]:
+    return Run.objects.filter(
+        state__in=ENDED_STATES,
+        finished_at__gte=since,
+        finished_at__lt=until,
+        removal_asked_at=None,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -180,9 +180,9 @@ def crawl_link(crawl: CrawlJob) -> SafeString:
 
 
 @register.simple_tag(name="week_of")
-def week(crawl: CrawlJob) -> CrawlWeek | None:
-    """The changes of the last week; None: no run has ended."""
-    return week_of(crawl)
+def week(crawl: CrawlJob, runs: Sequence[Run]) -> CrawlWeek | None:
+    """The changes of the last week; None: none of the latest runs has ended in it."""
+    return week_of(crawl, runs)
 
 
 @register.inclusion_tag("crawling/_crawl_top.html", takes_context=True)

@@ -355,7 +355,8 @@ def _shared(problem: LinkProblem) -> LinkProblem:
 
 def _trend(run: Run) -> Mapping[str, Any]:
     """The trend of the crawl's latest runs; empty while no run has ended."""
-    rows = list(trend_of(run.crawl)[:MOST_RUNS])
+    is_first = run.number == 1 and run.state not in ENDED_STATES
+    rows = [] if is_first else list(trend_of(run.crawl)[:MOST_RUNS])
     return {"trend": rows, "bars": trend_bars(rows)}
 
 

@@ -172,10 +172,11 @@ def test_a_message_tells_what_was_asked_and_not_a_state_that_changes(order):
     crawl = create_crawl(order("http://127.0.0.1:8900/", name="Atlas"))
     operator = browser("operator")
 
-    for verb in ("start", "pause"):
+    for verb, buttons in (("start", []), ("pause", ["Undo"])):
         page = soup(operator.post(f"/crawls/{crawl.pk}/{verb}/", follow=True))
-        flash = words_of(page.select_one(".message.success"))
-        assert flash == f"{verb.capitalize()} of Atlas requested."
+        flash = page.select_one(".message.success")
+        assert [words_of(button.extract()) for button in flash.select("button")] == buttons
+        assert words_of(flash) == f"{verb.capitalize()} of Atlas requested."
 
 
 @pytest.mark.parametrize(

@@ -120,14 +120,14 @@ def test_who_may_more_or_less_gets_his_own(shared, house):
 def test_who_chose_other_columns_or_another_zone_gets_his_own(shared, house):
     Run.objects.create(crawl=house, number=1, state="finished", started_at=timezone.now())
     plain, other, far = (browser(name, "viewer") for name in ("plain", "other", "far"))
-    hidden = {"refresh_seconds": 2, "hidden_columns": {"crawls": ["excluded"]}}
+    hidden = {"refresh_seconds": 2, "hidden_columns": {"crawls": ["queued"]}}
     other.put("/api/v1/preferences", hidden, content_type="application/json")
     zone = {"refresh_seconds": 2, "time_zone": "Asia/Tokyo"}
     far.put("/api/v1/preferences", zone, content_type="application/json")
 
     pages = [one.get("/crawls/", headers=REFRESH).text for one in (plain, other, far)]
 
-    assert ["Excluded" in page for page in pages] == [True, False, True]
+    assert ["Queued" in page for page in pages] == [True, False, True]
     assert ["JST" in page for page in pages] == [False, False, True]
 
 

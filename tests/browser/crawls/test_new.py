@@ -98,7 +98,7 @@ def test_a_real_site_is_not_crawled_before_we_say_who_we_are(web, browse):
     form.get_by_role("button", name="Save", exact=True).click()
 
     expect(form.get_by_role("alert")).to_be_visible()
-    expect(form.get_by_text("Not saved.")).to_be_visible()
+    expect(form.get_by_text("Not saved: 1 field needs correction")).to_be_visible()
     form.get_by_label("Contact", exact=True).fill("https://crawls.example.org/about")
     form.get_by_role("button", name="Save", exact=True).click()
 
@@ -128,7 +128,7 @@ def test_a_try_shows_what_the_seeds_answer_and_keeps_the_form(form, web, backgro
 def test_a_clone_begins_with_the_answers_of_the_first(operator, web):
     make_crawl("Library", web.url, max_depth=3)
     operator.goto("/crawls/")
-    operator.get_by_role("link", name="Clone Library").click()
+    operator.get_by_role("link", name="Clone: Library").click()
 
     expect(seeds(operator)).to_have_value(web.url)
     expect(operator.get_by_label("Depth", exact=True)).to_have_value("3")
@@ -139,7 +139,7 @@ def test_a_clone_begins_with_the_answers_of_the_first(operator, web):
 def test_a_deleted_crawl_is_restored(operator, web):
     make_crawl("Library", web.url)
     operator.goto("/crawls/")
-    operator.get_by_role("link", name="Delete Library").click()
+    operator.get_by_role("link", name="Delete: Library").click()
     operator.get_by_role("button", name="Delete", exact=True).click()
     expect(operator.locator(".message").first).to_contain_text("Library is deleted")
 

@@ -26,7 +26,8 @@ def make(page: Page, name: str, seed: str) -> None:
 
 
 def row(page: Page, name: str) -> Locator:
-    return page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
+    """Of a crawl: its numbers, and below them why it waits and what can be done."""
+    return page.locator("tbody").filter(has=page.get_by_role("rowheader", name=name))
 
 
 def sees(page: Page, name: str, state: str, *, why: str = "") -> None:

@@ -71,7 +71,7 @@ def test_a_form_tells_mistakes_sums_and_an_estimate_as_it_is_filled_in(operator,
     answer(operator, "Pages", "120")
     expect(pages).not_to_have_attribute("aria-invalid", "true")
     expect(operator.locator("#estimate")).to_contain_text(
-        re.compile("about 120 requests, which takes at least 2 minutes.*reserves at most 1 worker")
+        re.compile("Minimum duration.*2 minutes.*120 pages.*Reserves at most.*8 connections", re.S)
     )
 
     section = operator.locator("[data-section=budget]")

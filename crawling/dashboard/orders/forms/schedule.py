@@ -117,7 +117,9 @@ class ScheduleForm(forms.Form):
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
         error_messages={"invalid": "Must be a time of the day, like 03:00."},
     )
-    every_minutes = number_field(label="Minutes", help_text="1440 = 24 h, ignores daylight saving.")
+    every_minutes = number_field(
+        label="Interval, in minutes", help_text="1440 = 24 h, ignores daylight saving."
+    )
     fastest_minutes = number_field(
         label="Shortest interval, in minutes",
         help_text="Empty: always the same. Otherwise it is halved after a run with 5 % of pages "

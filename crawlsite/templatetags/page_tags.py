@@ -31,14 +31,18 @@ NEARLY_A_DAY = timedelta(hours=23, minutes=30)
 @register.simple_tag
 def time_ago(at: datetime | None) -> SafeString | str:
     """A moment, as long ago, exact on hover and for programs; None is a dash."""
-    if not at:
-        return "–"
+    return time_at(at, _in_words(at)) if at else "–"
+
+
+@register.simple_tag
+def time_at(at: datetime, words: str) -> SafeString:
+    """A moment in these words, exact on hover and for programs."""
     local = timezone.localtime(at)
     iso = local.isoformat()
     # no more than letters, digits and signs of a time zone
     return mark_safe(  # noqa: S308
         f'<time datetime="{iso}"\n  title="{iso[:10]} {iso[11:19]} '
-        f'{escape(local.tzname() or "")}">{_in_words(at)}</time>'
+        f'{escape(local.tzname() or "")}">{escape(words)}</time>'
     )
 
 

@@ -62,6 +62,7 @@ NO_PAGES = {
     "crawls/<int:pk>/replay/",
     "attention/count/",
     "crawls/<int:pk>/lag/",
+    "crawls/schedules/dates/",
     "login/",
     "shared/<slug:token>/",
     "watches/<str:token>/feed.atom",

@@ -23,7 +23,9 @@ class CrawlEvent(Generic[P]):
         self._receivers: list[Callable[P, object]] = []
 
     def connect(self, receiver: Callable[P, object]) -> None:
-        self._receivers.append(receiver)
+        # Django makes an app ready anew wherever the list of installed ones changes
+        if receiver not in self._receivers:
+            self._receivers.append(receiver)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
         for receiver in self._receivers:

@@ -16,6 +16,7 @@ from django.urls import URLResolver, get_resolver
 
 from allocation.services import create_pool
 from crawling.base.use import uses
+from crawling.installation.events import CrawlEvent
 from crawling.models import AllowedNetwork
 from crawlsite.env import BASE_DIR
 from crawlsite.replay import origin
@@ -66,6 +67,16 @@ def test_the_server_of_the_replay_answers_without_the_exports(settings, monkeypa
 
     assert told == ["404 Not Found"]
     assert b"the exports of this installation are taken out" in body
+
+
+def test_a_use_whose_app_is_made_ready_again_receives_each_event_once():
+    event, received = CrawlEvent(), []
+    event.connect(received.append)
+    event.connect(received.append)
+
+    event("an alert")
+
+    assert received == ["an alert"]
 
 
 def test_every_page_of_the_crawler_is_there_without_any_use(pages):

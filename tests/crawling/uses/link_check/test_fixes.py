@@ -115,9 +115,9 @@ def test_the_report_says_what_is_not_counted_yet(make_site, crawl_to_the_end, st
     address = shared(run)
 
     report = soup(stranger.get(address)).main.get_text(" ", strip=True)
-    assert "pages are not counted yet" in report
+    assert "pages are not read yet" in report
     assert "not counted yet –" in report
-    assert "are not counted yet" in soup(stranger.get(f"{address}?fixes=all")).get_text(" ")
+    assert "pages are not read yet" in soup(stranger.get(f"{address}?fixes=all")).get_text(" ")
 
 
 def test_what_strangers_wrote_is_escaped(make_site, crawl_to_the_end, stranger):

@@ -60,8 +60,9 @@ def test_each_kind_is_counted_once_pages_are_read_and_shown_on_its_tab(runs, que
     _, run, _ = runs
     page = f"/crawls/{run.crawl_id}/links/?run=1"
     viewer = browser("viewer")
-    uncounted = soup(viewer.get(page)).select("nav[aria-label='Kinds of problem'] .count")
-    assert [count.text for count in uncounted] == ["–"] * len(ProblemKind)
+    uncounted = soup(viewer.get(page)).select("nav[aria-label='Kinds of problem'] .number")
+    told = [count.get_text(" ", strip=True) for count in uncounted]
+    assert told == ["not counted yet –"] * len(ProblemKind)
 
     read_again(run.pk)
     asked = BackgroundJob.objects.get(kind=PROBLEM_COUNTS.name, run=run)

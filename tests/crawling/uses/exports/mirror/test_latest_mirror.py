@@ -82,7 +82,8 @@ def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_o
     assert viewer.post(place).status_code == 403
     operator.post(f"{place}?run=1")
     assert operator.post(api).json()["is_under_way"]
-    (asked,) = BackgroundJob.objects.all()
+    of_mirrors = BackgroundJob.objects.filter(kind=LATEST_MIRROR.name)
+    (asked,) = of_mirrors
     assert asked.run == latest
     run_job(asked.pk)
 
@@ -100,8 +101,8 @@ def test_page_and_json_make_one_for_the_crawl_and_give_it_out(runs, site, work_o
     shown = soup(operator.get(place)).get_text()
     assert "the crawl has archived more since" in " ".join(shown.split())
     operator.post(place)
-    run_job(BackgroundJob.objects.latest("pk").pk)
-    (row,) = BackgroundJob.objects.all()  # the one before is removed
+    run_job(of_mirrors.latest("pk").pk)
+    (row,) = of_mirrors.all()  # the one before is removed
     got = operator.get(place.replace("mirror/", "mirror.zip")).streaming_content
     assert "third" in files(b"".join(got))["kept.html"]
     assert row.run.number == 3

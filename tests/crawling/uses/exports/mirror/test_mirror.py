@@ -76,7 +76,8 @@ def test_a_command_that_is_interrupted_leaves_no_mirror_that_is_being_made(
         signal.raise_signal(signal.SIGINT)  # as Ctrl-C
 
     open_export(run, MIRROR)
-    BackgroundJob.objects.update(machine="another", name=f"mirror{run.pk}/{'0' * 32}")
+    of_mirror = BackgroundJob.objects.filter(kind=MIRROR.name)
+    of_mirror.update(machine="another", name=f"mirror{run.pk}/{'0' * 32}")
     monkeypatch.setattr(packing.MirrorPackage, "_add_page", pressed)
     with pytest.raises(KeyboardInterrupt):
         call_command("crawl", "mirror", str(run.crawl_id), "--output", str(tmp_path / "mirror"))
@@ -157,7 +158,7 @@ def test_page_and_json_make_it_and_give_it_out_without_withdrawn_pages(run):
     operator.post(place)
     assert operator.post(api).json()["is_under_way"]
     assert "waits for a background" in soup(operator.get(place)).get_text()
-    run_job(BackgroundJob.objects.get().pk)
+    run_job(BackgroundJob.objects.get(kind=MIRROR.name).pk)
     content = b"".join(operator.get(f"{api}/export").streaming_content)
     names = ZipFile(BytesIO(content)).namelist()
     assert any(name.endswith("docs/b.html") for name in names)

@@ -57,10 +57,10 @@ def test_a_page_is_watched_by_one_button_and_then_says_so(operator, crawl, site)
 
     assert (watch.kind, watch.text) == ("page", f"{site.url}/prices")
     page = Page.objects.filter(url__url=watch.text).latest("pk")
-    shown = soup(operator.get(f"/crawls/{crawl.pk}/pages/{page.pk}/")).main.get_text(
-        " ", strip=True
-    )
-    assert "Watched since" in shown
+    shown = soup(operator.get(f"/crawls/{crawl.pk}/pages/{page.pk}/")).main
+    [link] = [one for one in shown.select("a") if one.get_text(strip=True) == "Watched"]
+    assert f"{site.url}/prices" in soup(operator.get(link["href"])).main.text
+    assert not [one for one in shown.select("button") if one.get_text(strip=True) == "Watch"]
 
 
 def test_news_reach_the_overview_the_page_of_the_crawl_and_the_bell(operator, crawl):

@@ -83,7 +83,8 @@ def test_page_json_files_and_command_tell_the_same(
     ]
     lamp = Page.objects.get(run=run, url__url__endswith="/lamp")
     stored = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/{lamp.pk}/"))
-    assert "Metadata 2, JSON-LD 1." in " ".join(stored.select_one("main").text.split())
+    [known] = [one.parent.dd for one in stored.select("dt") if one.text == "Structured data"]
+    assert " ".join(known.text.split()) == "Metadata 2, JSON-LD 1"
     call_command("crawl", "structured-data", str(run.crawl_id), "--type", "Product")
     assert capsys.readouterr().out.startswith(f"{site.url}/lamp  json-ld  Product  Lamp  {{")
     file = tmp_path / "all.parquet"

@@ -97,7 +97,7 @@ def parquet(client, run, name, tmp_path):
 
 
 def test_the_page_says_what_there_is_and_a_click_has_the_text_of_all_pages(run, operator, site):
-    page = soup(operator.get(f"/crawls/{run.crawl_id}/pages/")).find("a", string="Download")
+    page = soup(operator.get(f"/crawls/{run.crawl_id}/pages/")).find("a", string="All data")
     shown = soup(operator.get(page["href"]))
 
     rows = {row.th.contents[0].strip(): row.td.text for row in shown.select("#files tbody tr")}

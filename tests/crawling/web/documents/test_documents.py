@@ -228,7 +228,7 @@ def test_extraction_rules_bring_rows(make_site, crawl_to_the_end):
     ("fields", "field", "sentence"),
     [
         ({"extract": {"x": "a["}}, "extract", "is no CSS selector"),
-        ({"extract": {"x": ""}}, "extract.x", "must not be empty"),
+        ({"extract": {"x": ""}}, "extract", "“x” has no “=”; write a name"),
         ({"extract": {"x": "a\0b"}}, "extract.x", "one line"),
         ({"extract": {str(n): "a" for n in range(51)}}, "extract", "at most 50"),
         ({"extract": ["a"]}, "extract", "must be a table"),

@@ -71,6 +71,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "keep_checkpoints",
         "keep_to_rules",
         "keep_wait_counts",
+        "leave_summaries",
         "measure_disk",
         "raise_ongoing_alerts",
         "rank_anew",

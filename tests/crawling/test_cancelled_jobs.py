@@ -191,7 +191,7 @@ def test_a_job_that_waits_ends_at_once_and_its_page_says_who_cancelled_it(place,
     assert jobs_in_redis() == []
     shown = page(ada, run, kind)
     assert "Cancelled by operator, " in shown.replace("\n", " ")
-    assert not soup(ada.get(f"/crawls/{run.crawl_id}/{ASKED[kind][2]}/")).select(".error")
+    assert not soup(ada.get(f"/crawls/{run.crawl_id}/{ASKED[kind][2]}/")).select(".message.error")
     entry = LogEntry.objects.latest("pk")
     assert (entry.user.username, entry.object_id) == ("operator", str(run.crawl_id))
     assert f"cancelled: {job_kinds()[kind].label}" in entry.change_message

@@ -223,11 +223,13 @@ def test_a_worker_whose_work_process_lost_its_server_blames_no_page(
     claim_urls(begin_shift(process, epoch=1, worker="w"), {run.queues.get().pk: 1})
     queue = django_rq.get_queue(SHIFTS)
     job = queue.enqueue_call(RUN_SHIFT, args=(process.bank_process_id, 1))
+    worker = ShiftWorker([queue], name="w")
+    worker.make_ready()  # as before each job: a thread of another test may be at a page
 
     try:
         raise error
     except DatabaseError:
-        ShiftWorker([queue], name="w").handle_job_failure(job, queue)
+        worker.handle_job_failure(job, queue)
 
     assert list(run.urls.values_list("state", "losses")) == [("q", losses)]
     assert run.log.filter(message__contains=SERVER_GONE if losses == 0 else DIED).exists()

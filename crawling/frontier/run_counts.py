@@ -243,7 +243,9 @@ class RunCounts(FetchCounts):
 
 
 def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
-    """The counts of each of these runs, in one query."""
+    """The counts of each of these runs, in one query at most."""
+    if not run_ids:
+        return {}
     with connection.cursor() as cursor:
         cursor.execute(COUNTS, {"runs": list(run_ids)})
         rows = cursor.fetchall()

@@ -192,8 +192,13 @@ def _latest_runs(crawls: Collection[int]) -> Iterable[Run]:
 
 
 def _owners(crawls: Sequence[CrawlJob]) -> dict[int | None, str]:
-    ids = {crawl.created_by_id for crawl in crawls if crawl.created_by_id is not None}
-    return dict(User.objects.filter(pk__in=ids).values_list("pk", "username")) if ids else {}
+    by = CrawlJob._meta.get_field("created_by")
+    known = [crawl.created_by for crawl in crawls if by.is_cached(crawl) and crawl.created_by]
+    names: dict[int | None, str] = {user.pk: user.get_username() for user in known}
+    ids = {pk for crawl in crawls if (pk := crawl.created_by_id) is not None and pk not in names}
+    if ids:
+        names |= User.objects.filter(pk__in=ids).values_list("pk", "username")
+    return names
 
 
 def _view(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypeVar
 
 from django.db.models import Model, QuerySet
@@ -128,9 +128,10 @@ def _place(after: str) -> tuple[datetime, str] | None:
     at, _, kind = after.partition(" ")
     try:
         until = datetime.fromisoformat(at)
-    except ValueError:
+        # with its offset it may be a time that the database does not have
+        return (until.astimezone(UTC), kind) if until.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return (until, kind) if until.tzinfo else None
 
 
 def of_shown_runs(found: QuerySet[M], crawl: CrawlJob | None) -> QuerySet[M]:

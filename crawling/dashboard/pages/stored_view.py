@@ -66,8 +66,7 @@ def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 
     ?viewer= is the name of the frame that it is for.
     """
-    viewer = request.GET.get("viewer", "")
-    token = ViewToken(request.user.pk, pk, viewer if VIEWER.fullmatch(viewer) else "")
+    token = ViewToken(request.user.pk, pk, _viewer(request))
     try:
         return _answer(wanted_page(pk, url), token)
     except ArchiveTrouble as trouble:
@@ -95,12 +94,17 @@ def stored(request: HttpRequest, token: str, number: int) -> HttpResponse:
 def shown(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """The lines about the page that the frame `?viewer=` shows now."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    token = ViewToken(request.user.pk, pk, request.GET.get("viewer", "")[:40])
+    token = ViewToken(request.user.pk, pk, _viewer(request))
     seen = cache.get(token.key)
     if seen is None:
         return HttpResponse(status=204)  # its page is being put together
     here = {"crawl": crawl, "shown": get_page(pk, seen["page"]), "told": seen}
     return render(request, "crawling/_shown.html", here)
+
+
+def _viewer(request: HttpRequest) -> str:
+    named = request.GET.get("viewer", "")
+    return named if VIEWER.fullmatch(named) else ""
 
 
 def _answer(page: Page, token: ViewToken) -> HttpResponse:

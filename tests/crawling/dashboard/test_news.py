@@ -150,6 +150,7 @@ def test_news_come_by_pages_that_neither_repeat_nor_miss_any(operator, crawl):
     )
     WatchEvent.objects.update(found_at=at)  # of one moment
 
+    assert operator.get("/api/v1/news?cursor=9999-12-31T23:59:59-23:59 x").status_code == 200
     found, cursor = [], ""
     while cursor is not None:
         page = operator.get("/api/v1/news", {"limit": 1, "cursor": cursor}).json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 
 from django.db.models import Q
 from django.utils import timezone
@@ -41,6 +41,8 @@ def _moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text.strip())
         aware = moment if moment.tzinfo else timezone.make_aware(moment)
-        return aware.astimezone(UTC)
+        inside = aware.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    # lists reckon from it, and in zones: there has to be a time before and behind it
+    return inside if MINYEAR < inside.year < MAXYEAR else None

@@ -214,6 +214,8 @@ def test_the_lines_of_a_span_of_time_are_had_from_anywhere_in_a_long_log(
     assert (
         viewer.get(address, {"since": "2027-01-01"}).status_code
         == viewer.get(address, {"since": "nonsense"}).status_code
+        == viewer.get(address, {"since": "0001-01-01T00:00"}).status_code
+        == viewer.get(address, {"until": "9999-12-31T23:59"}).status_code
         == 200
     )
 

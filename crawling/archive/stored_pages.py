@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Abs, Extract
 
 from crawling.models import Page, Run
 from crawling.web.addresses import fingerprint, signed
@@ -50,14 +51,10 @@ class StoredPages:
         """The pages of canonical URLs; a redirect is one, too."""
         found = {page.url.url: page for page in _pages([self._near.run_id], urls)}
         if missing := set(urls) - found.keys():
-            for page in _pages(self._other_runs(), missing):
-                rival = found.get(page.url.url)
-                if rival is None or self._distance(page) < self._distance(rival):
-                    found[page.url.url] = page
+            away = Abs(Extract(F("fetched_at") - self._near.fetched_at, "epoch"))
+            for page in _pages(self._other_runs(), missing, nearest_by=away):
+                found[page.url.url] = page
         return found
-
-    def _distance(self, page: Page) -> float:
-        return abs((page.fetched_at - self._near.fetched_at).total_seconds())
 
     def _other_runs(self) -> list[int]:
         if self._others is None:
@@ -68,11 +65,19 @@ class StoredPages:
         return self._others
 
 
-def _pages(runs: Collection[int], urls: Collection[str]) -> Iterable[Page]:
+def _pages(
+    runs: Collection[int], urls: Collection[str], *, nearest_by: Abs | None = None
+) -> Iterable[Page]:
+    """nearest_by: of each address only the page with the least of it, since twenty runs may each
+    have thousands of them.
+    """
     marks = [signed(fingerprint(url)) for url in urls]
     if not (runs and marks):
         return []
     found = Page.objects.filter(HAS_DOCUMENT, url__run__in=runs, url__fingerprint__in=marks)
+    if nearest_by is not None:
+        one = ("url__fingerprint", "url__url")
+        found = found.order_by(*one, nearest_by, "pk").distinct(*one)
     wanted = set(urls)
     joined = found.select_related("url", "archive_file", "run__crawl")
     return (page for page in joined if page.url.url in wanted)

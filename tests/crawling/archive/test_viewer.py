@@ -13,7 +13,9 @@ from tempfile import TemporaryFile
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.timezone import now
 
@@ -26,6 +28,7 @@ from crawling.dashboard.pages import stored_view
 from crawling.dashboard.pages.stored_view import ViewToken
 from crawling.machine.sandbox import ProgramSandbox
 from crawling.models import Page, Run
+from crawling.runs.start import start_run
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.archive.judging import files_of
 from tests.crawling.fetching.pipeline.test_crawl_path import links
@@ -260,6 +263,26 @@ def test_sheets_that_name_very_many_sheets_are_looked_up_in_part(
 
     assert (max(asked), shown.files) == (3, 2)
     assert (shown.missing, shown.left_out) == (3, 5)
+
+
+def test_of_many_captures_the_nearest_alone_is_read(make_site, crawl_to_the_end, work_off):
+    site = make_site({"/": links("/a"), "/a": "first"})
+    first = crawl_to_the_end(f"{site.url}/")
+    runs = [first, *(work_off(start_run(first.crawl)) for _ in range(3))]
+    pages = [run.pages.get(url__url=f"{site.url}/a") for run in runs]
+    near = runs[2].pages.get(url__url=f"{site.url}/")
+    Page.objects.filter(pk=pages[2].pk).delete()
+    for page, away in zip(pages, (30, -20, 0, 25), strict=True):
+        at = near.fetched_at + timedelta(seconds=away)
+        Page.objects.filter(pk=page.pk).update(fetched_at=at)
+
+    stored = StoredPages(near)
+    found = stored.first([f"{site.url}/a", f"{site.url}/"])
+
+    assert {page.pk for page in found.values()} == {near.pk, pages[1].pk}
+    with CaptureQueriesContext(connection) as asked:
+        stored.first([f"{site.url}/a"])
+    assert "DISTINCT ON" in asked[-1]["sql"]
 
 
 def test_a_withdrawn_page_is_shown_in_no_frame(run):

@@ -5,6 +5,7 @@ rule, and beside a number, price or date the text that it was read from.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ KINDS = {"number": FRACTION, "price": FRACTION, "list": TEXTS}
 BESIDE = {"number": ("raw",), "price": ("currency", "raw"), "date": ("raw",)}
 #: types that libraries convert
 CONVERTED = tuple(BESIDE)
+#: of a processor, for the dates of one file: a million that are dates take as much. Those behind
+#: are told as not converted, with their text beside.
+MOST_DATE_SECONDS = 1200.0
 
 
 @dataclass(frozen=True)
@@ -94,17 +98,21 @@ def field_rows(run: Run) -> BulkRows:
 
 
 def _rows(run: Run, wanted: list[Field], failed: Counter[str]) -> Iterator[tuple[Any, ...]]:
-    pages = in_time(Page.objects.filter(run=run))
+    pages, dates = in_time(Page.objects.filter(run=run)), DateReader()
     while some := list(islice(pages, PAGES_AT_A_TIME)):
         found = fields_of(run, [page.pk for page in some])
         for page in some:
             if page.pk in found:
-                cells = [cell for one in wanted for cell in _cells(one, found, page, failed)]
+                cells = [cell for one in wanted for cell in _cells(one, found, page, failed, dates)]
                 yield (page.pk, page.url.url, page.fetched_at, *cells)
 
 
 def _cells(
-    field: Field, found: Mapping[int, Mapping[str, list[str]]], page: Page, failed: Counter[str]
+    field: Field,
+    found: Mapping[int, Mapping[str, list[str]]],
+    page: Page,
+    failed: Counter[str],
+    dates: DateReader,
 ) -> tuple[Any, ...]:
     values = found[page.pk].get(field.name, [])
     if field.type == "list":
@@ -116,17 +124,38 @@ def _cells(
         return (text,)
     if text is None:
         return (None,) * len(field.columns)
-    cells = _converted(field.type, text, page)
+    cells = _converted(field.type, text, page, dates)
     failed[f"failed.{field.name}"] += cells[0] is None
     return (*cells, text)
 
 
-def _converted(kind: str, text: str, page: Page) -> tuple[Any, ...]:
+class DateReader:
+    """Reads the dates of one file while it has time for them. They are of strangers, who write what
+    takes a library half a second for each page.
+    """
+
+    def __init__(self) -> None:
+        self._left = MOST_DATE_SECONDS
+
+    def read(self, text: str, page: Page) -> str | None:
+        # it takes time to import
+        from crawling.uses.bulk_data.field_values import as_date
+
+        if self._left <= 0:
+            return None
+        began = time.thread_time()
+        language = page.language.partition("-")[0].lower()
+        found = as_date(text, on=page.fetched_at, language=language)
+        self._left -= time.thread_time() - began
+        return found
+
+
+def _converted(kind: str, text: str, page: Page, dates: DateReader) -> tuple[Any, ...]:
     # they take time to import
-    from crawling.uses.bulk_data.field_values import as_date, as_number, as_price
+    from crawling.uses.bulk_data.field_values import as_number, as_price
 
     if kind == "number":
         return (as_number(text),)
     if kind == "price":
         return as_price(text)
-    return (as_date(text, on=page.fetched_at, language=page.language.partition("-")[0].lower()),)
+    return (dates.read(text, page),)

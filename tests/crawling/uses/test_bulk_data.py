@@ -19,7 +19,7 @@ from crawling.datasets.second_reading import read_again
 from crawling.jobs.removal import remove_forgotten
 from crawling.models import BackgroundJob, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
-from crawling.uses.bulk_data import files
+from crawling.uses.bulk_data import field_rows, files
 from crawling.uses.bulk_data.field_values import as_number
 from crawling.uses.bulk_data.tables import TABLES
 from crawling.uses.withdrawals.withdrawing import withdraw
@@ -190,6 +190,19 @@ def test_fields_are_wide_and_converted_with_the_text_beside(run, operator, backg
     assert told["fields"]["failed"] == {"due": 1}
     shown = " ".join(soup(operator.get(f"/crawls/{run.crawl_id}/download/")).text.split())
     assert "due: 1 value could not be converted; the text is in due_raw." in shown
+
+
+def test_dates_are_converted_while_there_is_time_and_then_told_as_text(
+    run, operator, background, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(field_rows, "MOST_DATE_SECONDS", 0.0)
+    make(operator, run, background, "fields")
+
+    part = next(row for row in parquet(operator, run, "fields", tmp_path) if row["price"])
+    assert (part["made"], part["made_raw"]) == (None, "2 January 2026")
+    told = operator.get(f"/api/v1/crawls/{run.crawl_id}/downloads").json()["items"]
+    failed = next(one["failed"] for one in told if one["name"] == "fields")
+    assert failed == {"due": 1, "made": 1}
 
 
 def test_links_have_the_status_of_their_target(run, operator, site):

@@ -19,8 +19,9 @@ from serving.listing.columns import Column
 KINDS = (ProblemKind.BROKEN, ProblemKind.FRAGMENT, ProblemKind.REDIRECTED)
 #: links on a page of them; files have all
 MOST_SHOWN = 2_000
-#: rows of a file that are put in order; a longer file has them as they are found
-MOST_SORTED = 100_000
+#: rows of a file that are put in order, and their characters, since addresses may be long; a longer
+#: file has them as they are found
+MOST_SORTED, MOST_CHARACTERS = 100_000, 32 * 1024 * 1024
 FORBIDDEN, NOT_THERE = (401, 403, 407), (404, 410)
 
 
@@ -70,13 +71,15 @@ def fixes_by_page(run: Run) -> tuple[list[PageFixes], bool]:
 
 def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
     """All of them, by page unless they are too many. Raises LinkSearchTookTooLong."""
-    found = each_fix(run)
-    some = list(islice(found, MOST_SORTED))
-    further = next(found, None)
-    if further is None:
-        yield from map(vars, sorted(some, key=_place))
+    found, some, characters = each_fix(run), list[LinkFix](), 0
+    for fix in found:
+        some.append(fix)
+        characters += sum(map(len, vars(fix).values()))
+        if len(some) > MOST_SORTED or characters > MOST_CHARACTERS:
+            break
     else:
-        yield from map(vars, chain(some, [further], found))
+        some.sort(key=_place)
+    yield from map(vars, chain(some, found))
 
 
 def _place(fix: LinkFix) -> tuple[bool, str, str]:

@@ -13,6 +13,8 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run, Url
 from crawling.runs.crawls.share_links import create_share_link
+from crawling.uses.link_check import fixes
+from crawling.uses.link_check.fixes import each_fix, fix_rows
 from crawling.web.statuses import explain
 from crawlsite import shared_report
 from tests.crawling.pages import browser, soup
@@ -88,6 +90,17 @@ def test_the_same_is_a_table_of_which_pages_come_one_after_the_other(run, strang
     assert {row["text"] for row in rows} >= {"Prices & more", "Top", "A map"}
     old = next(row for row in rows if row["target"].endswith("/old"))
     assert old["new_target"].endswith("/new")
+
+
+@pytest.mark.parametrize("limit", ["MOST_SORTED", "MOST_CHARACTERS"])
+def test_a_longer_table_has_all_rows_as_they_are_found(run, monkeypatch, limit):
+    in_order = list(fix_rows(run))
+    monkeypatch.setattr(fixes, limit, 2)
+
+    found = list(fix_rows(run))
+
+    assert found == [vars(fix) for fix in each_fix(run)] != in_order
+    assert sorted(map(str, found)) == sorted(map(str, in_order))
 
 
 def test_strangers_leave_threads_and_places_for_downloads_to_users(run, stranger):

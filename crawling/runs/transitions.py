@@ -69,8 +69,9 @@ def told_before(word: str, *, queued: int, in_hand: int) -> str:
 def told_before_start(*, number: int, queued: int) -> str:
     """The losses of a run that was stopped by a new run."""
     return (
-        f"A new run begins with the seeds. All pages of run {number} are kept, but it cannot be "
-        f"resumed any more, and its {_urls(queued)} {'is' if queued == 1 else 'are'} not fetched "
+        f"A new run begins with the start URLs. All pages of run {number} are kept, but it "
+        "cannot be resumed any more, "
+        f"and its {_urls(queued)} {'is' if queued == 1 else 'are'} not fetched "
         "unless the new run finds them."
     )
 

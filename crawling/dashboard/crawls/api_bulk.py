@@ -292,7 +292,7 @@ class ClosedAddressOut(Schema):
     address: str
     port: int
     sentence: str = Field(description="why crawls may not use it")
-    name: str = Field(description="which resolves to it; empty: a seed has the address itself")
+    name: str = Field(description="which resolves to it; empty: a start URL has the address itself")
 
 
 class FigureOut(Schema):
@@ -310,10 +310,10 @@ class SeedChecksOut(Schema):
     )
     figures: list[FigureOut] = Field(description="the same as label, value and note")
     closed: list[ClosedAddressOut] = Field(
-        description="addresses of seeds that need an administrator's permission"
+        description="addresses of start URLs that need an administrator's permission"
     )
     is_resolving: bool = Field(
-        description="names of seeds are being looked up: ask again for their addresses"
+        description="names of start URLs are being looked up: ask again for their addresses"
     )
 
 
@@ -342,7 +342,7 @@ def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) 
 @drafts.post(
     "/test-fetches",
     response={202: InquiryOut},
-    summary="Test-fetch the first ten seeds of an order in the background",
+    summary="Test-fetch the first ten start URLs of an order in the background",
 )
 @may_add
 def create_test_fetch(

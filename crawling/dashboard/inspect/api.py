@@ -35,7 +35,7 @@ class UrlFetchOut(Schema):
     depth: int
     attempts: int
     found_on: str | None = Field(
-        description="page or redirect on which it was found; null for a seed"
+        description="page or redirect on which it was found; null for a start URL"
     )
     final_url: str | None
     title: str | None

@@ -33,7 +33,9 @@ def add_bulk_arguments(parser: ArgumentParser) -> None:
         "crawls", nargs="*", metavar="CRAWL", help="names or numbers; default: all that match"
     )
     parser.add_argument("--state", choices=STATES, default="", help="only crawls in this state")
-    parser.add_argument("--search", default="", metavar="TEXT", help="part of a name or a seed")
+    parser.add_argument(
+        "--search", default="", metavar="TEXT", help="part of a name or a start URL"
+    )
     parser.add_argument("--tag", default="", help="only crawls with this tag")
     parser.add_argument("--owner", default="", help="only those that this user made")
     parser.add_argument("--team", default="", help="only those of this team")

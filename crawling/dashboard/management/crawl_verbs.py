@@ -119,9 +119,9 @@ def restore_by_name(typed: str) -> str:
 
 
 def add_seeds_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("seeds", nargs="+", metavar="URL", help="seeds to add")
+    parser.add_argument("seeds", nargs="+", metavar="URL", help="start URLs to add")
     parser.add_argument(
-        "--widen", action="store_true", help="extend the scope to seeds outside of it"
+        "--widen", action="store_true", help="extend the scope to start URLs outside of it"
     )
     parser.add_argument(
         "--resume", action="store_true", help="resume the latest run for them if it has ended"

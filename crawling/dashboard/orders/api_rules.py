@@ -62,7 +62,7 @@ class RuleCheckIn(Schema):
         list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)
     ]
     depth: Annotated[int, Field(ge=0, le=10_000, strict=True)] = Field(
-        1, description="links from a seed"
+        1, description="links from a start URL"
     )
 
 

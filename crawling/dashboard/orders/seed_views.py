@@ -55,7 +55,7 @@ def seeds_page(
 def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
     if added.added:
         count = (
-            f"{len(added.added):,} seed{'s are' if len(added.added) > 1 else ' is'} added by "
+            f"{len(added.added):,} start URL{'s are' if len(added.added) > 1 else ' is'} added by "
             f"revision {added.revision}"
         )
         queued = (
@@ -65,7 +65,7 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
         )
         messages.success(request, f"{count}; {queued}.")
     else:
-        messages.info(request, "Nothing was added: all of them are seeds already.")
+        messages.info(request, "Nothing was added: all of them are start URLs already.")
     if added.known:
         known = [f"{url} ({what})" for url, what in added.known.items()]
         messages.info(request, f"Known: {beginning(known, NAMED, between='; ')}.")

@@ -55,7 +55,7 @@ class NotFetched:
     url: str
     sentence: str
     depth: int
-    found_on: Annotated[str, Column("first page with a link to it; empty for a seed")]
+    found_on: Annotated[str, Column("first page with a link to it; empty for a start URL")]
 
 
 class _Row(NamedTuple):

@@ -117,15 +117,15 @@ class Scope:
         """A sentence's part for an address that is not admitted; empty for one that is."""
         if not self.reaches(address):
             return {
-                Reach.HOST: lambda: f"{address.host_key} is no host of a seed",
-                Reach.PATH: lambda: f"{_directory(address)} is in no directory of a seed",
+                Reach.HOST: lambda: f"{address.host_key} is no host of a start URL",
+                Reach.PATH: lambda: f"{_directory(address)} is in no directory of a start URL",
                 Reach.DOMAIN: lambda: self.why_off_site(address),
             }[self.reach]()
         return "" if self.admits_depth(depth) else self.why_not_so_deep()
 
     def why_off_site(self, address: Address) -> str:
         """A sentence's part for an address on no domain of a seed."""
-        return f"{_root(Reach.DOMAIN, address)} is no domain of a seed"
+        return f"{_root(Reach.DOMAIN, address)} is no domain of a start URL"
 
     def why_not_so_deep(self) -> str:
         return f"the depth is limited to {DEEPEST if self.max_depth is None else self.max_depth}"

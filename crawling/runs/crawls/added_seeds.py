@@ -75,7 +75,7 @@ def add_to_seeds(
         crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
         run = crawl.runs.first()
         new = _checked(crawl, run, addresses, mistakes, widen=widen)
-        known = {address.url: "a seed already" for address in addresses if address not in new}
+        known = {address.url: "a start URL already" for address in addresses if address not in new}
         if run is None or run.state == RunState.STOPPING:
             return _record(crawl, None, new, known, None, by)
         with locked_run(run.pk) as locked:
@@ -111,7 +111,7 @@ def _checked(
     mistakes = mistakes + [sentence for address in new if (sentence := _blocked(filters, address))]
     if len(seeds) + len(new) > MAX_SEEDS:
         mistakes.append(
-            f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are accepted; "
+            f"{crawl.name} has {len(seeds):,} start URLs, and at most {MAX_SEEDS:,} are accepted; "
             f"create another crawl for the rest"
         )
     outside = (
@@ -159,7 +159,7 @@ def _record(
     note(
         by,
         crawl,
-        "added seeds",
+        "added start URLs",
         {
             "seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)),
             "first": (None, added[0]),
@@ -169,7 +169,7 @@ def _record(
     if run is not None:
         if not is_wider:  # then what waits need not be judged again
             Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
-        count = f"{len(added):,} seed{'s' if len(added) > 1 else ''}"
+        count = f"{len(added):,} start URL{'s' if len(added) > 1 else ''}"
         write(
             run.pk,
             f"{count} added by {by or 'the command line'}: {queued:,} queued. The first: "

@@ -211,8 +211,8 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
     if order.login_url is None or read_address(order.login_url).origin in hosts:
         return {}
     return {
-        "login_url": f"must be on the site of a seed ({', '.join(sorted(hosts)[:3])}): a login "
-        "counts for its own site only"
+        "login_url": f"must be on the site of a start URL ({', '.join(sorted(hosts)[:3])}): a "
+        "login counts for its own site only"
     }
 
 

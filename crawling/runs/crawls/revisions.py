@@ -197,7 +197,7 @@ def revert_edit(
         )
     if ADDED_SEEDS in edit.changes:
         raise WrongState(
-            f"Revision {number} added seeds, which are queued already; take what they brought "
+            f"Revision {number} added start URLs, which are queued already; take what they brought "
             "out on the page Queue."
         )
     return edit_crawl(

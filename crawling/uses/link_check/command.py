@@ -113,7 +113,9 @@ def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
         if known is None:
             crawl = create_crawl(fields)
         elif known.seeds != fields["seeds"]:
-            raise CommandError(f"The crawl {known.name} has other seeds: choose another --name.")
+            raise CommandError(
+                f"The crawl {known.name} has other start URLs: choose another --name."
+            )
         else:
             changes = {name: value for name, value in fields.items() if name in EDITABLE}
             crawl = edit_crawl(known, changes)

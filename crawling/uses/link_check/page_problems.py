@@ -158,7 +158,7 @@ def _orphans(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     linked = {page_id for (page_id,) in each_row(run, LINKED, wanted)}
     for page in pages:
         if page.pk not in linked and canonical_address(page.url.url).target != "/":
-            told = "No page links to it: it was found by a seed or a sitemap."
+            told = "No page links to it: it was found by a start URL or a sitemap."
             yield page, LinkProblem(ProblemKind.ORPHAN, page.url.url, told, page.status)
 
 

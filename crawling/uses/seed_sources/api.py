@@ -40,7 +40,8 @@ class SeedSourceIn(Schema):
     resume: bool = Field(
         True,
         strict=True,
-        description="resume the latest run for new seeds if it has finished, unless it was stopped",
+        description="resume the latest run for new start URLs if it has finished, unless it was "
+        "stopped",
     )
 
 
@@ -55,7 +56,7 @@ class SeedSourceOut(Schema):
     created_at: datetime
     read_at: datetime | None = Field(description="the latest reading")
     next_at: datetime
-    added: int = Field(description="seeds, by all readings")
+    added: int = Field(description="start URLs, by all readings")
     note: str = Field(description="what was wrong with the latest reading, a sentence")
 
 
@@ -64,7 +65,7 @@ class SeedSourceList(Schema):
 
 
 @seed_sources.get(
-    "/{crawl_id}/seed-sources", response=SeedSourceList, summary="List the sources of seeds"
+    "/{crawl_id}/seed-sources", response=SeedSourceList, summary="List the sources of start URLs"
 )
 @may_view
 def list_seed_sources(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def list_seed_sources(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[
 @seed_sources.post(
     "/{crawl_id}/seed-sources",
     response={201: SeedSourceOut},
-    summary="Read a folder or a feed at intervals, and add what it names as seeds",
+    summary="Read a folder or a feed at intervals, and add what it names as start URLs",
 )
 @may_change
 def create_seed_source(
@@ -89,7 +90,7 @@ def create_seed_source(
 @seed_sources.delete(
     "/{crawl_id}/seed-sources/{source_id}",
     response={204: None},
-    summary="Remove a source; its seeds stay",
+    summary="Remove a source; its start URLs stay",
 )
 @may_change
 def delete_seed_source(

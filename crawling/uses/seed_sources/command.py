@@ -19,7 +19,7 @@ from crawling.uses.seed_sources.sources import SeedSourceFields, create_source, 
 Options = dict[str, Any]
 
 
-WORDS = "read seeds from a folder or a feed at intervals"
+WORDS = "read start URLs from a folder or a feed at intervals"
 
 
 def add_seed_source_arguments(parser: ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def seed_sources(crawl: CrawlJob, options: Options) -> str:
     """Do what the options say and return what to print; without any, list. Raises CrawlError."""
     if options["remove"] is not None:
         remove_source(crawl, options["remove"], by=None)
-        return _told({"removed": options["remove"]}, "It is removed; its seeds stay.", options)
+        return _told({"removed": options["remove"]}, "It is removed; its start URLs stay.", options)
     if options["folder"] or options["feed"]:
         kind = SeedSourceKind.FOLDER if options["folder"] else SeedSourceKind.FEED
         fields = SeedSourceFields(
@@ -61,10 +61,10 @@ def seed_sources(crawl: CrawlJob, options: Options) -> str:
 def _listed(rows: list[dict[str, Any]], options: Options) -> str:
     lines = [
         f"{row['id']}  {row['kind']} {row['url'] or row['folder']}  every {row['minutes']:,} min"
-        f"  {row['added']:,} seeds added" + (f"\n  {row['note']}" if row["note"] else "")
+        f"  {row['added']:,} start URLs added" + (f"\n  {row['note']}" if row["note"] else "")
         for row in rows
     ]
-    return _told(rows, "\n".join(lines) or "It has no sources of seeds.", options)
+    return _told(rows, "\n".join(lines) or "It has no sources of start URLs.", options)
 
 
 def _told(as_json: Any, text: str, options: Options) -> str:

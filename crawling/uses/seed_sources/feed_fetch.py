@@ -65,7 +65,7 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
     if not found:
         raise SeedsUnreadable(f"{fetched.sentence.rstrip('.')}, without a document.")
     if isinstance(found[0], BadFeed):
-        raise SeedsUnreadable(f"No seeds: {found[0]}.")
+        raise SeedsUnreadable(f"No start URLs: {found[0]}.")
     return found[0]
 
 

@@ -26,7 +26,7 @@ def _due() -> Iterator[DueJob]:
 
 SEED_SOURCE = JobKind(
     name="seed-source",
-    label="reading of a seed source",
+    label="reading of a source of start URLs",
     done="read",
     work=_work,
     effects=OF_ROWS,  # what it adds are seeds of a crawl

@@ -53,7 +53,7 @@ def remove_seed_source(request: AuthenticatedRequest, pk: int, number: int) -> H
     """The seeds and files of the source stay."""
     with errors_told(request, CrawlError):
         remove_source(get_object_or_404(CrawlJob, pk=pk), number, by=request.user)
-        messages.success(request, "The source is removed; its seeds stay.")
+        messages.success(request, "The source is removed; its start URLs stay.")
     return redirect("crawling:seeds", pk)
 
 

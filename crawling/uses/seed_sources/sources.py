@@ -54,7 +54,7 @@ def remove_source(crawl: CrawlJob, number: int, *, by: User | None) -> None:
     with transaction.atomic():
         source = SeedSource.objects.filter(crawl=crawl, pk=number).first()
         if source is None:
-            raise NotFound(f"Crawl {crawl.pk} has no seed source {number}.")
+            raise NotFound(f"Crawl {crawl.pk} has no such source {number}.")
         note(by, crawl, f"removed {source}")
         source.delete()
 

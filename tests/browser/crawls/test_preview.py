@@ -44,9 +44,9 @@ def test_what_saving_removes_is_shown_in_place_and_what_was_typed_stays(browse, 
 @pytest.mark.parametrize("screen", ONE_SCREEN)
 def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, screen):
     page = browse("operator", f"/crawls/{crawl.pk}/frontier/", **SCREENS[screen])
-    page.get_by_role("link", name="Add seeds").click()
+    page.get_by_role("link", name="Add start URLs").click()
     page.get_by_label("Addresses").fill("nonsense\nhttp://b.test/")
-    page.get_by_role("button", name="Add seeds").click()
+    page.get_by_role("button", name="Add start URLs").click()
 
     expect(page.get_by_role("alert")).to_contain_text("'nonsense' is not a URL")
     assert page.get_by_label("Addresses").input_value() == "nonsense\nhttp://b.test/"
@@ -55,7 +55,7 @@ def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, scree
 
     page.get_by_label("Addresses").fill("http://b.test/")
     page.get_by_label("Widen the scope").check()
-    page.get_by_role("button", name="Add seeds").click()
+    page.get_by_role("button", name="Add start URLs").click()
     expect(
-        page.get_by_text("1 seed is added by revision 2; 1 queued in the active run.")
+        page.get_by_text("1 start URL is added by revision 2; 1 queued in the active run.")
     ).to_be_visible()

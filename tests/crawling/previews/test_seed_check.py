@@ -79,7 +79,7 @@ def test_a_page_is_described_with_its_links_and_why_some_are_left_out(attempt, m
     assert fetch.robots == "there is no robots.txt: allowed"
     assert [(verdict.url, verdict.why_not) for verdict in fetch.verdicts] == [
         (f"{site.url}/a", ""),
-        ("http://other.example/b", "other.example is no host of a seed"),
+        ("http://other.example/b", "other.example is no host of a start URL"),
     ]
 
 

@@ -109,7 +109,7 @@ class Command(BaseCommand):
             crawl_verbs.add_arguments(name, command)
         bulk.add_bulk_arguments(add("bulk", bulk.WORDS, self._bulk, has_crawl=False))
         add_log_arguments(add("log", "print the log of a run", self._log))
-        add_seeds_arguments(add("add", "add seeds to a crawl", self._add))
+        add_seeds_arguments(add("add", "add start URLs to a crawl", self._add))
         edit = add("edit", "change the order of a crawl", self._edit)
         add_order_arguments(edit)
         edit.add_argument("--revision", type=int, help="refuse if this revision is not the latest")

@@ -135,15 +135,17 @@ class MoreSeeds(Schema):
 
 
 class AddedSeeds(Schema):
-    added: list[str] = Field(description="new seeds of the order, in canonical form")
+    added: list[str] = Field(description="new start URLs of the order, in canonical form")
     queued: int | None = Field(
         description="in the active run; null: there is none, and they are used by the next"
     )
-    known: dict[str, str] = Field(description="seeds that were known already, with their results")
+    known: dict[str, str] = Field(
+        description="start URLs that were known already, with their results"
+    )
     revision: int
     without_secrets: list[str] = Field(
-        description="origins of added seeds that get no secret headers, since those were given for "
-        "other sites; give `headers` anew to have them sent there"
+        description="origins of added start URLs that get no secret headers, since those were "
+        "given for other sites; give `headers` anew to have them sent there"
     )
 
 
@@ -229,7 +231,9 @@ def change_frontier_urls(
     return {"changed": changed, "is_more": is_more}
 
 
-@frontier.post("/{crawl_id}/seeds", response=AddedSeeds, summary="Add seeds, even while it runs")
+@frontier.post(
+    "/{crawl_id}/seeds", response=AddedSeeds, summary="Add start URLs, even while it runs"
+)
 @may_change
 def add_crawl_seeds(
     request: AuthenticatedRequest, crawl_id: CrawlId, wanted: MoreSeeds

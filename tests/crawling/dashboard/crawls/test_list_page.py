@@ -246,7 +246,7 @@ def test_nonsense_in_the_address_does_no_harm(operator, three, query):
 def test_nothing_found_says_so_and_leads_out(operator, three):
     page = soup(operator.get(reverse(LIST), {"q": "<b>", "state": "draft"}))
 
-    assert "No crawl is draft and has “<b>” in its name or seeds" in page.select_one(
+    assert "No crawl is draft and has “<b>” in its name or start URLs" in page.select_one(
         ".empty"
     ).get_text(" ", strip=True)
     assert page.select_one(".empty a")["href"] == reverse(LIST)

@@ -93,7 +93,7 @@ def test_a_new_crawls_scope_can_be_tested_before_it_is_made(boss):
 
     page = boss.post("/crawls/test-scope/", order).content.decode()
 
-    assert "is in no directory of a seed" in page
+    assert "is in no directory of a start URL" in page
     assert page.count("state-safe") == 1
 
 

@@ -71,7 +71,7 @@ def test_anywhere_every_site_is_let_in_and_links_off_the_seeds_domains_count_if_
     assert judged(limited, "http://b.test/") == (Rule.SCOPE, True)
     refused = limited.judge(read_address("http://c.test/"), depth=2, hops=1)
     assert refused.sentence == (
-        "c.test is no domain of a seed, and it is 2 links outside, where 1 are allowed"
+        "c.test is no domain of a start URL, and it is 2 links outside, where 1 are allowed"
     )
 
 

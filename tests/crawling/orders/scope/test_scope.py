@@ -154,9 +154,9 @@ def test_a_seed_without_a_slash_stands_for_its_own_directory_once_it_redirects_t
 @pytest.mark.parametrize(
     ("reach", "why"),
     [
-        (Reach.HOST, "www.b.test is no host of a seed"),
-        (Reach.PATH, "www.b.test/c/ is in no directory of a seed"),
-        (Reach.DOMAIN, "b.test is no domain of a seed"),
+        (Reach.HOST, "www.b.test is no host of a start URL"),
+        (Reach.PATH, "www.b.test/c/ is in no directory of a start URL"),
+        (Reach.DOMAIN, "b.test is no domain of a start URL"),
     ],
 )
 def test_what_is_out_of_scope_is_told_why(reach, why):

@@ -72,7 +72,7 @@ def test_new_seeds_are_queued_at_once_and_are_a_revision_of_the_order(
         {"seeds added": [[], added.added]},
     )
     assert LogEntry.objects.latest("pk").user == ada
-    assert "2 seeds added by ada: 2 queued" in LogLine.objects.latest("pk").message
+    assert "2 start URLs added by ada: 2 queued" in LogLine.objects.latest("pk").message
     frontier.check()
 
 
@@ -85,7 +85,7 @@ def test_the_same_request_again_changes_nothing(frontier, crawl):
     assert (again.added, again.queued, again.known) == (
         [],
         0,
-        {"http://a.test/new": "a seed already"},
+        {"http://a.test/new": "a start URL already"},
     )
     assert (frontier.counts(), crawl.revisions.count(), again.revision) == (
         before,
@@ -183,7 +183,7 @@ def test_an_order_takes_no_more_seeds_than_it_can_hold(crawl, monkeypatch):
 def test_a_revision_that_added_seeds_says_why_it_is_not_reverted(crawl):
     add_to_seeds(crawl, ["http://a.test/new"])
 
-    with pytest.raises(WrongState, match="Revision 2 added seeds, which are queued already"):
+    with pytest.raises(WrongState, match="Revision 2 added start URLs, which are queued already"):
         revert_edit(crawl, 2)
 
 
@@ -202,8 +202,8 @@ def test_an_operator_adds_them_on_a_page_that_keeps_what_was_typed(frontier, cra
         follow=True,
     )
     words = soup(said).main.get_text(" ", strip=True)
-    assert "2 seeds are added by revision 2; 2 queued in the active run." in words
-    assert "Known: http://a.test/ (a seed already)." in words
+    assert "2 start URLs are added by revision 2; 2 queued in the active run." in words
+    assert "Known: http://a.test/ (a start URL already)." in words
     assert said.redirect_chain[0][0] == reverse("crawling:frontier", args=[crawl.pk])
     assert (
         "Revision 2: operator"
@@ -219,7 +219,7 @@ def test_programs_and_the_command_line_do_the_same(crawl, capsys):
     assert done == {
         "added": ["http://a.test/new"],
         "queued": 1,
-        "known": {"http://a.test/": "a seed already"},
+        "known": {"http://a.test/": "a start URL already"},
         "revision": 2,
         "without_secrets": [],
     }
@@ -230,7 +230,9 @@ def test_programs_and_the_command_line_do_the_same(crawl, capsys):
     assert "outside the scope" in refused.json()["errors"]["seeds"]
 
     call_command("crawl", "add", str(crawl.pk), "http://a.test/newer", "http://a.test/new")
-    assert capsys.readouterr().out == "1 added; 1 queued.\n  http://a.test/new: a seed already\n"
+    assert (
+        capsys.readouterr().out == "1 added; 1 queued.\n  http://a.test/new: a start URL already\n"
+    )
     call_command("crawl", "add", str(crawl.pk), "http://b.test/", "--widen", "--json")
     assert json.loads(capsys.readouterr().out)["added"] == ["http://b.test/"]
     with pytest.raises(

@@ -67,7 +67,7 @@ def test_a_seed_of_another_site_gets_no_secret_and_the_answer_says_so(crawl, sit
     assert KEY in sent(sites[0])
     assert PASSWORD in sent(sites[0])
     note = json.loads(
-        LogEntry.objects.filter(change_message__contains="added seeds").get().change_message
+        LogEntry.objects.filter(change_message__contains="added start URLs").get().change_message
     )
     assert note["changes"]["without secrets"] == [None, other.url]
 

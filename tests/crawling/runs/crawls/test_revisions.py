@@ -65,7 +65,7 @@ def test_a_secret_that_is_sent_back_masked_stays_and_another_takes_its_place_uns
         (
             {"login_url": "http://b.test/", "login_fields": {"user": "me"}},
             "login_url",
-            "must be on the site of a seed",
+            "must be on the site of a start URL",
         ),
         ({"login_url": HERE}, "login_fields", "belong together"),
         ({"posts": {HERE: "x"}}, "posts", "cannot be edited"),

@@ -104,7 +104,7 @@ def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_hea
         "excluded by rule 5 (exclude), revision 1: expression 1, \\.zip$. First found on: "
         f"{site.url}/" in facts["verdict"]
     )
-    assert "is no host of a seed" in told(run, "http://b.test/")[1]["rule"]
+    assert "is no host of a start URL" in told(run, "http://b.test/")[1]["rule"]
     assert "Rule 8, type" in told(run, f"{site.url}/film")[1]["frontier"]
     assert "allows it" in told(run, f"{site.url}/a")[1]["robots"]
     copies = [told(run, f"{site.url}{path}")[1].get("duplicate") for path in ("/a", "/copy")]
@@ -197,7 +197,7 @@ def test_the_blocklist_is_read_once_for_all_batches_until_it_is_edited(frontier)
 def test_an_edit_lets_in_what_was_kept_out_when_it_was_met(frontier):
     (claimed,) = frontier.claim()
     kept_out = verdicts.Refusal(
-        "http://b.test/x", verdicts.Rule.SCOPE, "b.test is no host of a seed", 1, 0, claimed.id
+        "http://b.test/x", verdicts.Rule.SCOPE, "b.test is no host of a start URL", 1, 0, claimed.id
     )
     frontier.record(outcome(claimed, refusals=[kept_out]))
     assert frontier.urls() == ["a.test/"]

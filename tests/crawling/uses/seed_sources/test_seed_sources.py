@@ -151,7 +151,7 @@ def test_new_entries_of_a_feed_become_seeds_at_its_next_reading(transactional_db
         ((404, {}, "gone"), "404 Not Found."),
         (
             (200, {"Content-Type": "text/html"}, "<p>hello"),
-            "No seeds: the document is neither RSS nor Atom nor a JSON Feed.",
+            "No start URLs: the document is neither RSS nor Atom nor a JSON Feed.",
         ),
         ((301, {"Location": "/moved.json"}, ""), "make that the address of the feed"),
         ((301, {"Location": "/feed.json"}, ""), "It redirects to no other address."),

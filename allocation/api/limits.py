@@ -58,7 +58,7 @@ def create_resource_pool(
 ) -> Status[PoolDetail]:
     """The pool has the classes of the default pool; crawls select it by its name (`pool`)."""
     pool = create_pool_like(name=new.name, capacity=new.capacity)
-    _note(request, pool, "made the pool", {}, {}, None)
+    _note(request, pool, "created the pool", {}, {}, None)
     return Status(201, detail(selectors.bank_view(pool.pk)))
 
 

@@ -126,7 +126,7 @@ def new_pool(request: AuthenticatedRequest) -> HttpResponse:
             form.add_error("name", str(error))
         else:
             LogEntry.objects.log_actions(
-                request.user.pk, [pool], ADDITION, "made the pool", single_object=True
+                request.user.pk, [pool], ADDITION, "created the pool", single_object=True
             )
             messages.success(request, f"The pool {pool.name} is made; crawls can choose it.")
             return redirect(pool)

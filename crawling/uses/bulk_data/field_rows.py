@@ -26,8 +26,8 @@ KINDS = {"number": FRACTION, "price": FRACTION, "list": TEXTS}
 BESIDE = {"number": ("raw",), "price": ("currency", "raw"), "date": ("raw",)}
 #: types that libraries convert
 CONVERTED = tuple(BESIDE)
-#: of a processor, for the dates of one file: a million that are dates take as much. Those behind
-#: are told as not converted, with their text beside.
+#: the time of a processor for the dates of one file, as much as a million usual ones take. Those
+#: behind are told as not converted, with their text beside.
 MOST_DATE_SECONDS = 1200.0
 
 

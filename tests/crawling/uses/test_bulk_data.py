@@ -181,6 +181,8 @@ def test_fields_are_wide_and_converted_with_the_text_beside(run, operator, backg
     assert (part["tags"], part["made"]) == (["red", "blue"], "2026-01-02")
     assert (part["due"], part["due_raw"]) == (None, "soon")
     assert by_title["Parts"]["price"] is None
+    page = soup(operator.get(f"/crawls/{run.crawl_id}/extracted/"))
+    assert page.select_one(f"main a[href='/crawls/{run.crawl_id}/download/fields.csv?run=1']")
     text = next(row for row in table(operator, run, "fields.csv") if row["price"])
     assert (text["price"], text["tags"]) == ("1234.5", '["red", "blue"]')
     told = {

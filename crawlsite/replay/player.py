@@ -6,6 +6,8 @@ licence is the AGPL, version 3 or later; no code of ours contains or imports it.
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -18,6 +20,11 @@ from tempfile import TemporaryDirectory
 #: a package has some megabytes; what is asked of a page has to be answered sooner
 FETCH_SECONDS, ASK_SECONDS = 300, 10
 NO_NPM = "npm is not installed on this server."
+#: variables that npm is given; ours have passwords
+PASSED = re.compile(
+    r"(PATH|HOME|LANG|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|(https?|all|no)_proxy)$|npm_config_",
+    re.IGNORECASE,
+)
 
 
 class NoPackage(Exception):
@@ -87,7 +94,12 @@ def _npm(*words: str, folder: str | None = None, seconds: float = ASK_SECONDS) -
         raise NoPackage(NO_NPM)
     try:
         end = subprocess.run(  # noqa: S603  # arguments of our own
-            [program, *words], cwd=folder, capture_output=True, text=True, timeout=seconds
+            [program, "--ignore-scripts", *words],
+            cwd=folder,
+            env={name: value for name, value in os.environ.items() if PASSED.match(name)},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired as error:
         raise NoPackage(f"npm has not answered within {seconds:.0f} seconds.") from error

@@ -21,7 +21,7 @@ class Purpose(StrEnum):
 #: fields that differ from those in an order without a purpose
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     Purpose.NONE: {},
-    Purpose.ARCHIVE: {"requisites": True},
+    Purpose.ARCHIVE: {"requisites": True, "replay_file": True},
     Purpose.DATA: {},
     Purpose.LINKS: {"check_external": True},
 }

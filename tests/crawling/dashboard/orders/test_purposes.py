@@ -157,6 +157,7 @@ def test_other_doors_take_the_purpose_with_its_fields(order, loopback):
     fields = order(SEED, purpose="archive")
     made = create_crawl(fields)
     assert (made.purpose, made.requisites) == ("archive", True)
+    assert made.order.reuse.replay_file
     assert not create_crawl({**fields, "name": "b", "requisites": False}).requisites
     assert clone_crawl(made).purpose == "archive"
     template = save_template(made, "Archives")

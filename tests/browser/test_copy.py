@@ -31,7 +31,7 @@ def test_a_short_id_is_copied_whole_and_stays_so_after_a_refresh(operator, make_
     operator.goto(f"/crawls/{crawl.pk}/")
     stop_clock(operator)
 
-    row = operator.get_by_role("region", name="Shifts").get_by_role("row").nth(1)
+    row = operator.get_by_role("region", name="Work sessions").get_by_role("row").nth(1)
     expect(row).to_contain_text("01234567…")
     row.get_by_role("button", name=f"Copy {WORKER}").click()
     expect(row.get_by_role("button")).to_have_text("copied")

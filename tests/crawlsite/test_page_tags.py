@@ -62,7 +62,7 @@ def test_a_moment_is_told_in_the_zone_of_the_user_and_exact_for_programs():
         told = time_ago(at)
     assert 'datetime="2020-07-01T14:00:01+02:00"' in told
     assert 'title="2020-07-01 14:00:01 CEST"' in told
-    assert "ago</time>" in told
+    assert "days ago, 2020-07-01</time>" in told
 
 
 def test_no_moment_is_a_dash():

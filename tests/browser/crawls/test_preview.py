@@ -45,15 +45,17 @@ def test_what_saving_removes_is_shown_in_place_and_what_was_typed_stays(browse, 
 def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, screen):
     page = browse("operator", f"/crawls/{crawl.pk}/frontier/", **SCREENS[screen])
     page.get_by_role("link", name="Add start URLs").click()
-    page.get_by_label("Addresses").fill("nonsense\nhttp://b.test/")
+    page.get_by_role("textbox", name="Start URLs").fill("nonsense\nhttp://b.test/")
     page.get_by_role("button", name="Add start URLs").click()
 
     expect(page.get_by_role("alert")).to_contain_text("'nonsense' is not a URL")
-    assert page.get_by_label("Addresses").input_value() == "nonsense\nhttp://b.test/"
+    assert (
+        page.get_by_role("textbox", name="Start URLs").input_value() == "nonsense\nhttp://b.test/"
+    )
     assert violations(page) == []
     assert page.evaluate(TOO_WIDE) == 0
 
-    page.get_by_label("Addresses").fill("http://b.test/")
+    page.get_by_role("textbox", name="Start URLs").fill("http://b.test/")
     page.get_by_label("Widen the scope").check()
     page.get_by_role("button", name="Add start URLs").click()
     expect(

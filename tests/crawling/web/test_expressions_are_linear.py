@@ -202,6 +202,8 @@ PREFIXES = {
     "crawling.orders.scope.trap_patterns:SESSION": ["?sid=", ";jsessionid=", "sessionid"],
     "crawling.orders.scope.trap_patterns:SESSION_NAME": [";", "/("],
     "crawling.orders.scope.trap_patterns:YEAR": ["19"],
+    "crawling.archive.snapshot_styles:HIDING": ["<!", "<!-", "-", "<![CDATA", "]"],
+    "crawling.archive.snapshot_styles:MARKUP": ["<"],
     "crawling.dashboard.crawls.export:PLAIN": [],
     "crawling.dashboard.pages.stored_view:CHARSET": [],
     "crawling.dashboard.pages.stored_view:VIEWER": [],

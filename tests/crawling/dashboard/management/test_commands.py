@@ -221,7 +221,7 @@ def test_a_site_is_checked_with_an_exit_status_for_ci(make_site, workers, tmp_pa
     assert Run.objects.filter(crawl__name="checked").count() == 2
     with pytest.raises(SystemExit):
         printed("check", *options, "--fail-on", "redirected")
-    with pytest.raises(CommandError, match="other seeds") as refused:
+    with pytest.raises(CommandError, match="other start URLs") as refused:
         printed("check", f"{site.url}/else", "--name", "checked")
     assert refused.value.returncode == 2
 

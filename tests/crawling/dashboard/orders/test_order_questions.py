@@ -35,6 +35,7 @@ OTHERWISE = {
     "batch_size": 7,
     "priority": -3,
     "idle_only": True,
+    "replay_file": True,
     "schemes": ["http"],
     "include": ["/manual/", "/faq/"],
     "exclude": [r"\.zip$"],

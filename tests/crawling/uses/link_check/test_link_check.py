@@ -272,7 +272,7 @@ def test_each_kind_of_problem_is_found_and_nothing_else(site, run):
     assert [url for url, told in redirects if "loop" in told] == ["/loop", "/loop2"]
     assert ("/gone", "404 Not Found") in problems(site, run, "broken")
     assert problems(site, run, "orphan") == [
-        ("/lonely", "No page links to it: it was found by a seed or a sitemap.")
+        ("/lonely", "No page links to it: it was found by a start URL or a sitemap.")
     ]
     assert [(url, told.partition(",")[0]) for url, told in problems(site, run, "canonical")] == [
         ("/bare", "Its canonical address"),

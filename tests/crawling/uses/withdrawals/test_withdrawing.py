@@ -341,7 +341,7 @@ def test_mistakes_are_told_by_field(run):
 def test_a_run_goes_with_its_withdrawn_pages(site, crawl_to_the_end, tmp_path):
     run = crawl_to_the_end(f"{site.url}/", **ORDER)
     taken_down(run, f"{site.url}/miller", only=run, at_once=False)
-    with pytest.raises(CheckpointTrouble, match="withdrawn"):
+    with pytest.raises(CheckpointTrouble, match="taken down"):
         take_checkpoint(run, tmp_path / "taken", with_archive=True)
 
     remove_run(run, by=None, for_good=True)

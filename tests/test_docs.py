@@ -349,6 +349,7 @@ def test_no_setting_is_read_behind_the_tables_back():
         named(path) for path in files(".py") if re.search(r"os\.(environ|getenv)", path.read_text())
     }
     ours = {path for path in readers if not path.startswith("tests/") and path not in SERVERS}
+    ours.remove("crawlsite/replay/player.py")  # it reads none, and tells which ones npm gets
 
     assert ours == {"crawlsite/env.py"}
 

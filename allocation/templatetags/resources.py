@@ -86,7 +86,8 @@ def class_cells(amounts: Iterable[int | None], resources: Iterable[Measured]) ->
 def sequence_cells(cells: Iterable[tuple[int, int]], resources: Iterable[Measured]) -> SafeString:
     """The cells of a step of a safe sequence: Need ≤ Work of each class; likewise."""
     pairs = zip(cells, resources, strict=False)
-    return mark_safe("".join(_sequence_cell(*cell, row.measure) for cell, row in pairs))  # noqa: S308
+    shown = "".join(_sequence_cell(*cell, row.measure) for cell, row in pairs)
+    return mark_safe(shown)  # noqa: S308
 
 
 def _sequence_cell(need: int, work: int, measure: UnitWords) -> str:

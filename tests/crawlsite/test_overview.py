@@ -312,7 +312,10 @@ def test_a_day_of_a_new_machine_begins_with_its_first_page(operator, order):  # 
     assert sum(point.fetched for point in points) == 4
 
 
-def test_cards_that_would_be_empty_are_not_there_and_links_say_where_they_lead(operator, order):  # noqa: F811
+def test_cards_that_would_be_empty_are_not_there_and_links_say_where_they_lead(
+    operator,
+    order,  # noqa: F811
+):
     page = soup(operator.get(HOME))
     assert not page.select("#idle, .halves, section.news")
     text = page.main.get_text(" ", strip=True)

@@ -175,6 +175,7 @@ class ReusedProcessWorker(Worker):
             return None
         try:
             return self._read_job(*line.decode().split())
+        # raised again: it ends this process, whose log would otherwise not say why
         except Exception:
             logger.exception("a further job cannot be read")
             raise

@@ -65,7 +65,8 @@ def _rows(run: Run, table: BulkTable) -> BulkRows:
     made.path("rows")
     described = made.ask("SELECT column_name, column_type FROM (DESCRIBE rows)")
     columns = [BulkColumn(*column) for column in described]
-    return BulkRows(columns, made.each(f"SELECT {', '.join(map(_told, columns))} FROM rows"))  # noqa: S608
+    shown = ", ".join(map(_told, columns))
+    return BulkRows(columns, made.each(f"SELECT {shown} FROM rows"))  # noqa: S608
 
 
 def _told(column: BulkColumn) -> str:

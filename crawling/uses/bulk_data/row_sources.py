@@ -141,7 +141,8 @@ def text_sizes(run: Run) -> list[int]:
 
 
 def count_texts(run: Run) -> int:
-    return _number(query_reading(run, f"SELECT count(*) FROM texts WHERE {HAS_TEXT}", {}))  # noqa: S608
+    counted = f"SELECT count(*) FROM texts WHERE {HAS_TEXT}"  # noqa: S608
+    return _number(query_reading(run, counted, {}))
 
 
 def link_rows(run: Run) -> BulkRows:

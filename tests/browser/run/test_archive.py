@@ -167,7 +167,8 @@ STYLED = """<title>Styled</title><link rel="stylesheet" href="/css/a.css"><h1>St
 <img id="one" src="/i.png"><img id="two" srcset="/none.png 1x, /i.png 2x">
 <a href="/b#part">to b</a> <a href="/nowhere">to nowhere</a>"""
 PIXEL = b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 #: Chromium says this of the questions of this test in the frame
 OF_THIS_TEST = "console: Blocked script execution"

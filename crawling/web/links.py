@@ -67,7 +67,8 @@ class Links:
         self._characters = 0
         self._charset = charset
         self._base = _joined(base, url) if base else url
-        self._start = _start(self._base)
+        self._start = _directories.of(self._base)
+        self._known = self._start.known if self._start else {}
         # Each distinct text is joined once: joining is what costs here.
         self.taken = {""} if self._base == url else set()
         self._urls = {url}
@@ -82,12 +83,11 @@ class Links:
         self.add_all((text,))
 
     def add_all(self, texts: Iterable[str]) -> None:
-        """Take up links as `add` does, in a fifth less time."""
-        taken, urls, found = self.taken, self._urls, self.found
-        for text in texts:
-            text = text.strip(BLANKS)
-            if "#" in text:
-                text, _ = split_fragment(text)
+        """Take up links as `add` does. Most lead to places in a few documents."""
+        taken, urls, found, known = self.taken, self._urls, self.found, self._known
+        for text in dict.fromkeys([text.strip(BLANKS).partition("#")[0] for text in texts]):
+            if text[-1:] in UNSEEN_ENDS:  # only in front of a fragment
+                text = _with_quoted_end(text)
             if text in taken:
                 continue
             if len(found) >= MOST_LINKS or self._characters >= MOST_CHARACTERS:
@@ -95,7 +95,7 @@ class Links:
                 return
             self._characters += len(text)
             taken.add(text)
-            address = self._address_of(text)
+            address = known.get(text) or self._address_of(text)
             if not address or address is TOO_LONG:
                 self._has_long = self._has_long or address is TOO_LONG
                 self._reject(text)
@@ -122,7 +122,7 @@ class Links:
         text = text.strip(BLANKS)
         if not text:
             return self._base
-        address = self._address_of(text)
+        address = self._known.get(text) or self._address_of(text)
         return address.url if address else ""
 
     def _address_of(self, text: str) -> Address | None:
@@ -135,7 +135,7 @@ class Links:
             text = _encode_query(text, self._charset)
         if len(text) <= LONGEST_SHARED:
             if self._start and ":" not in text and text[:1] not in BY_DOCUMENT:
-                return _relative(text, self._start.url)
+                return _directories.join(text, self._start)
             scheme, mark, _ = text.partition("://")
             if mark and scheme.isascii() and scheme.isalpha():
                 return _absolute(text)
@@ -186,15 +186,18 @@ def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str
 
 
 def split_fragment(text: str) -> tuple[str, str]:
-    """A link's address and its fragment. Blanks between them belong to the address, where they
-    would be lost by themselves.
+    """A link's address and its fragment."""
+    address, _, fragment = text.partition("#")
+    return _with_quoted_end(address) if address[-1:] in UNSEEN_ENDS else address, fragment
+
+
+def _with_quoted_end(address: str) -> str:
+    """An address that stood in front of a fragment: blanks between them belong to it, and would be
+    lost by themselves.
     """
-    address, mark, fragment = text.partition("#")
-    if mark and address[-1:] in UNSEEN_ENDS:
-        address = address.translate(NEWLINES)
-        ends = len(address.rstrip(BLANKS))
-        address = address[:ends] + quote(address[ends:])
-    return address, fragment
+    address = address.translate(NEWLINES)
+    ends = len(address.rstrip(BLANKS))
+    return address[:ends] + quote(address[ends:])
 
 
 def _address_of(text: str, base: str | None) -> Address | None:
@@ -211,32 +214,71 @@ def _absolute(text: str) -> Address | None:
     return _address_of(text, None)
 
 
-@lru_cache(MOST_SHARED)
-def _relative(text: str, directory: str) -> Address | None:
-    return _plain(text, canonical_address(directory)) or _address_of(text, directory)
+class _Directory:
+    """The directory of a base, from which relative links start."""
+
+    def __init__(self, address: Address) -> None:
+        self._address, self._origin = address, address.origin
+        #: its URL, and those of the directories above it, as far as they were asked for
+        self._urls = [address.url]
+        #: the addresses of its pages' links, by the link as it is written
+        self.known: dict[str, Address] = {}
+
+    def join(self, text: str) -> Address | None:
+        """The address of a link that has no scheme, and neither is empty nor begins with a query.
+
+        A plain path is written behind the directory: a parser would take ten times as long.
+        """
+        level = 0
+        while text.startswith("../", 3 * level):
+            level += 1
+        rest = text[3 * level :]
+        if not PLAIN.fullmatch(rest) or (level and rest[0] == "/"):
+            return _address_of(text, self._address.url)
+        start = self._origin if rest[0] == "/" else self._above(level)
+        return self._address._replace(url=start + rest)
+
+    def _above(self, levels: int) -> str:
+        """The URL of the directory so many levels above it; the root is in itself."""
+        urls = self._urls
+        while len(urls) <= levels:
+            end = urls[-1].rfind("/", 0, -1) + 1
+            urls.append(urls[-1][:end] if end > len(self._origin) else urls[-1])
+        return urls[levels]
 
 
-def _plain(text: str, start: Address) -> Address | None:
-    """The address of a link that needs no parser, which would take ten times as long; None for
-    every other. start: the directory that it is relative to.
-    """
-    directory, origin = start.url, start.origin
-    while text.startswith("../") and text[3:4] != "/":
-        text, end = text[3:], directory.rfind("/", 0, -1) + 1
-        # the root is in itself
-        directory = directory[:end] if end > len(origin) else directory
-    if not PLAIN.fullmatch(text):
-        return None
-    url = (origin if text[0] == "/" else directory) + text
-    return Address(url, start.scheme, start.hostname, start.port)
+class _Directories:
+    """The latest directories, with the addresses of at most MOST_SHARED links in all."""
+
+    def __init__(self) -> None:
+        self._directories: dict[str, _Directory] = {}
+        self._links = 0
+
+    def of(self, base: str) -> _Directory | None:
+        """The directory of a canonical URL; None where its scheme or length takes a parser."""
+        url = base.partition("?")[0].rpartition("/")[0] + "/"
+        if found := self._directories.get(url):
+            return found
+        address = canonical_address(url)
+        if address.scheme not in WEB or len(url) > MAX_URL_LENGTH - LONGEST_SHARED:
+            return None
+        found = self._directories[url] = _Directory(address)
+        return found
+
+    def join(self, text: str, directory: _Directory) -> Address | None:
+        """As the directory does, and remember it."""
+        address = directory.join(text)
+        # a query is written in the document's character set
+        if not address or address is TOO_LONG or ("?" in text and not text.isascii()):
+            return address
+        self._links += 1
+        if self._links > MOST_SHARED:
+            self._directories, self._links = {}, 0
+        directory.known[text] = address
+        return address
 
 
-def _start(base: str) -> Address | None:
-    """The directory that a base is in; None where joining is not writing one behind the other."""
-    address = canonical_address(base)
-    if address.scheme not in WEB or len(address.url) > MAX_URL_LENGTH - LONGEST_SHARED:
-        return None
-    return address._replace(url=address.url.partition("?")[0].rpartition("/")[0] + "/")
+_directories = _Directories()
 
 
 def _joined(base: str, url: str) -> str:

@@ -318,3 +318,23 @@ def test_a_link_is_joined_as_the_standard_says_whichever_way_is_taken(text, base
         assert joined.found == ([expected] if expected and expected.url != base else [])
         return
     assert joined.found == []
+
+
+def test_pages_of_one_directory_write_a_query_each_in_its_own_character_set():
+    found = []
+    for number, charset in enumerate(("windows-1252", "UTF-8", "windows-1252")):
+        page = Links(f"http://a.test/d/{number}", charset=charset)
+        page.add("x?q=ä")
+        found += [address.url for address in page.found]
+    assert found == [f"http://a.test/d/x?q={q}" for q in ("%E4", "%C3%A4", "%E4")]
+
+
+def test_links_of_more_directories_than_are_remembered_stay_right():
+    pages = [Links(f"http://a.test/{number}/") for number in range(200)]
+    for _ in range(2):
+        for page in pages:
+            page.add_all(f"../{number}" for number in range(100))
+    for page in pages:
+        assert {address.url for address in page.found} == {
+            f"http://a.test/{number}" for number in range(100)
+        }

@@ -50,8 +50,7 @@ def links_of(
     """
     is_map = claimed.nesting > 0
     gate = _Gate(claimed, judge)
-    scheme = claimed.url.partition(":")[0]
-    written = [link for link in document.links if may_lead(scheme, link.scheme)]
+    written = _allowed(document.links, claimed.url.partition(":")[0])
     if is_map and document.written and not judge.filters.judge(address, depth=claimed.depth).admits:
         written = []
     depth = claimed.depth if is_map and not document.written else claimed.depth + 1
@@ -75,6 +74,13 @@ def links_of(
     if judge.topic:
         links = with_similarity(links, judge.topic, claimed, address, document)
     return links, gate.refusals
+
+
+def _allowed(links: Sequence[Address], scheme: str) -> Sequence[Address]:
+    """Those to which a document of this scheme may lead: nearly always all."""
+    if all(may_lead(scheme, other) for other in {link.scheme for link in links}):
+        return links
+    return [link for link in links if may_lead(scheme, link.scheme)]
 
 
 def targets_of(

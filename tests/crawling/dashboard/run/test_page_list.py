@@ -10,17 +10,16 @@ from django.urls import reverse
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.page_kinds import PageKind
 from crawling.dashboard.run.pages import SORT_WORDS, page_count, pages_of
-from crawling.models import Page
+from crawling.models import Page, Run
 from serving import paging
-from tests.crawling.conftest import loopback, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
-@pytest.fixture
-def run(make_site, crawl_to_the_end):
-    site = make_site(
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve(
         {
             "/": "<title>Home</title>" + "".join(f"<a href=/{n}>{n}</a>" for n in "abcdef"),
             "/a": f"<title>A page</title>{'long ' * 200}",
@@ -31,7 +30,12 @@ def run(make_site, crawl_to_the_end):
             "/f": "<title></title>no title",
         }
     )
-    return crawl_to_the_end(f"{site.url}/")
+    return crawl_once(f"{site.url}/")
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def paths(pages):

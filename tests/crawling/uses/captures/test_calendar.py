@@ -18,28 +18,37 @@ from crawling.uses.captures.capture_calendar import (
     neighbours_of,
     years_of,
 )
-from tests.crawling.conftest import do_shifts
+from tests.crawling.conftest import do_shifts, order_of
 from tests.crawling.pages import browser, soup
 
 DAYS = [datetime(2024, 2, 29, 12, tzinfo=UTC), datetime(2026, 1, 5, 9, tzinfo=UTC)]
 
 
-@pytest.fixture
-def captured(make_site, crawl_to_the_end):
-    """The address of a page that two runs of a crawl and one of another have; the last changed."""
-    site = make_site({"/": "<title>Home</title><p>one</p>"})
-    first = crawl_to_the_end(f"{site.url}/")
+@pytest.fixture(scope="module")
+def stored(shared, crawl_once):
+    """The pages of two runs of a crawl, of one of another, and of a third, which found a change."""
+    site = shared.serve({"/": "<title>Home</title><p>one</p>"})
+    first = crawl_once(f"{site.url}/")
+    return shared.do(run_again, site, first)
+
+
+def run_again(site, first):
     second = do_shifts(start_run(first.crawl))
     site.pages["/"] = "<title>Home</title><p>two</p>"
-    order = {"name": "Another", "seeds": [f"{site.url}/"]}
-    other = do_shifts(start_run(create_crawl(order)))
+    other = do_shifts(start_run(create_crawl(order_of(f"{site.url}/", name="Another"))))
     third = do_shifts(start_run(first.crawl))
     days = [DAYS[0], DAYS[1], DAYS[1], DAYS[1].replace(hour=10)]
     pages = [Page.objects.get(run=run) for run in (first, second, other, third)]
     for page, at in zip(pages, days, strict=True):
         Page.objects.filter(pk=page.pk).update(fetched_at=at)
-        page.refresh_from_db()
-    return pages
+    return [page.pk for page in pages]
+
+
+@pytest.fixture
+def captured(stored, db):
+    """The page of a crawl's first run, of its second, of another crawl, and of the third."""
+    pages = Page.objects.in_bulk(stored)
+    return [pages[pk] for pk in stored]
 
 
 def test_captures_are_counted_by_years_months_and_days(captured):

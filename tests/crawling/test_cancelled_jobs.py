@@ -453,7 +453,8 @@ def test_a_button_without_scripts_leads_back_to_its_page(place, run, ada):
 
 
 def start_experiment(client: Client) -> Experiment:
-    asked = {"policy": "naive", "requests": 100, "bound_seconds": 60.0}
+    """One that soon locks itself, and has something to tell of as soon as a bound is over."""
+    asked = {"policy": "naive", "requests": 100, "bound_seconds": 0.5}
     made = client.post("/api/v1/experiments", json.dumps(asked), content_type="application/json")
     assert made.status_code == 201, made.content
     return Experiment.objects.get()

@@ -26,6 +26,7 @@ from crawling.runs.crawls import rejudgement
 from crawlsite.api import admission
 from crawlsite.health import report as health
 from crawlsite.middleware import shared_refreshes as refreshes
+from crawlsite.supervisor.preload import import_pages
 from dnscache import resolver
 from tests.databases import kept_connections, rolled_back
 from tests.databases.emptying import empty_database
@@ -104,7 +105,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Imported modules and collected tests stay to the end: no look for garbage needs to go through
     them again. Looks at what tests make took a twentieth of their time.
+
+    Pages are imported and compiled once, and not by each process that is forked.
     """
+    if session.config.option.processes > 1:
+        import_pages()
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()

@@ -15,13 +15,13 @@ from zipfile import ZipFile
 
 from django.core.management.base import CommandError, OutputWrapper
 
+from crawling.archive.packages.reading import read
 from crawling.base.errors import ArchiveTrouble, WrongState
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import run_of
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.running import work_here
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
-from crawling.uses.exports.reading import read
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import ExportState, open_export, state_of
 from serving.listing.command import write_whole

@@ -5,42 +5,26 @@ the program that replays them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from io import StringIO
-from typing import Protocol
 
 from django.core.management import CommandError, call_command
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from crawling.archive.files import deletions_held
+from crawling.archive.packages.stored_package import Package, store_package
 from crawling.base.errors import ArchiveTrouble
-from crawling.base.storage import storage
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
 from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.exports.run_export import Layout, RunExport, result_of, stored_file
+from crawling.uses.exports.run_export import RunExport
 
 #: a run that ended earlier while no scheduler was at work gets no file by itself
 ASKED_WITHIN = timedelta(days=1)
-
-
-class Package(Protocol):
-    """An export in the making: `pieces` returns what has to be stored; then the rest is known."""
-
-    layout: Layout
-    pages: int
-    size: int
-
-    def pieces(self) -> Iterator[bytes]:
-        """Raises ArchiveTrouble and OSError."""
-        ...
-
-
 #: from a run, or the latest run of a crawl, and the time of the request to its package
 PackageOf = Callable[[Run, datetime], Package]
 
@@ -73,18 +57,12 @@ def export_kind(
 
 
 def _work(package_of: PackageOf, job: RunningJob) -> JobResult:
-    package = package_of(job.run, job.row.asked_at)
-    try:
-        with deletions_held():
-            storage().put(stored_file(job.row), package.pieces())
-    except OSError as error:
-        raise ArchiveTrouble(f"The file cannot be written: {error.strerror}.") from error
-    return result_of(package.layout, pages=package.pages, size=package.size)
+    return store_package(package_of(job.run, job.row.asked_at), job.row)
 
 
 def _package(run: Run, at: datetime) -> Package:
     # what reads archive files is imported by those who need it
-    from crawling.uses.exports.wacz.packing import WaczPackage
+    from crawling.archive.packages.wacz import WaczPackage
 
     return WaczPackage(run, at)
 

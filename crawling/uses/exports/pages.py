@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
 
+from crawling.archive.packages.reading import read
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.panels import Link, Panel, Place
 from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
@@ -24,7 +25,6 @@ from crawling.models import Page, Run
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
 from crawling.uses.exports.player import PERMISSION as INSTALL
 from crawling.uses.exports.player import install_player, is_installed, player_state
-from crawling.uses.exports.reading import read
 from crawling.uses.exports.state import (
     ExportState,
     readable_export,

@@ -152,7 +152,7 @@ PREFIXES = {
     "crawling.web.documents.tree:LATE_META": ["<meta ", "<meta charset", "<meta charset ="],
     "crawling.web.documents.text:BARE": ["http://", "https://a"],
     "crawling.frontier.sql_rows:SPECIAL": [],
-    "crawling.uses.exports.wacz.search_index:WWW": ["http://www", "https://www1"],
+    "crawling.archive.packages.wacz_index:WWW": ["http://www", "https://www1"],
     "crawling.web.fetch.adapter:HEADER": ["X-A: ", "X-A:"],
     "crawling.web.fetch.transfer_errors:FINAL_TLS": [],
     "crawling.models.access:CONTACT": ["https://", "mailto:"],

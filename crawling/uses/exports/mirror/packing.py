@@ -20,6 +20,7 @@ from sqlite3 import OperationalError
 from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from crawling.archive.packages.layout import Layout, LayoutWriter, pending_withdrawals
 from crawling.archive.selection import files_here, foreign_payloads
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets.stored_documents import stored_document
@@ -27,7 +28,6 @@ from crawling.machine.work_folders import work_folder
 from crawling.models import ArchiveFile, Page, Run
 from crawling.uses.exports.mirror.file_paths import FilePaths, relative
 from crawling.uses.exports.mirror.rewriter import PAGES, Rewriter
-from crawling.uses.exports.run_export import Layout, LayoutWriter, pending_withdrawals
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
 #: the fields of a file in the directory, beside its name and date

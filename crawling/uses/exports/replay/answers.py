@@ -16,8 +16,8 @@ from urllib.parse import parse_qs, quote, urlencode
 
 from django.db import close_old_connections
 
+from crawling.archive.packages.reading import read
 from crawling.base.errors import NotFound
-from crawling.uses.exports.reading import read
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.wacz.access import GRANT_LASTS, redeem, wacz_by
 from crawling.uses.exports.wacz.origins import (

@@ -1,1 +1,1 @@
-"""Runs as WACZ files: what is in the archive stays there, and is put together where it is read."""
+"""The way of browsers to the WACZ files of runs: who reads one, and on which origin."""

@@ -23,6 +23,7 @@ from django.db import connections
 from django.test import Client
 from warcio.archiveiterator import ArchiveIterator
 
+from crawling.archive.packages.reading import read
 from crawling.archive.reader import (
     content_of,
     index_lines,
@@ -45,7 +46,6 @@ from crawling.runs.crawls.teams import set_team_rule
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.run_removal import remove_rows
 from crawling.uses.exports.jobs import MIRROR, WACZ
-from crawling.uses.exports.reading import read
 from crawling.uses.imports.import_jobs import offered_files, request_import
 from crawling.uses.imports.importing import ImportTrouble, import_files
 from crawling.uses.imports.jobs import IMPORT, ArchiveImport

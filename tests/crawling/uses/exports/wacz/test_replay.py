@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from crawling.archive.packages.reading import read
 from crawling.models import CrawlJob, Page, Run
-from crawling.uses.exports.reading import read
 from crawling.uses.exports.replay.answers import answer_nothing, asked_range, with_player
 from crawling.uses.exports.wacz import access
 from crawling.uses.exports.wacz.access import ticket_for

@@ -16,6 +16,9 @@ from django.core.management import call_command
 from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
+from crawling.archive.packages import wacz_index
+from crawling.archive.packages.reading import read
+from crawling.archive.packages.wacz_index import SortedLines, blocks, search_key
 from crawling.base.storage import storage
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.running import run_job
@@ -23,11 +26,8 @@ from crawling.models import ArchiveFile, BackgroundJob, Page, Run
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
 from crawling.uses.exports.jobs import WACZ
-from crawling.uses.exports.reading import read
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import readable_export, request_export, state_of
-from crawling.uses.exports.wacz import search_index
-from crawling.uses.exports.wacz.search_index import SortedLines, blocks, search_key
 from crawling.uses.withdrawals.file_removal import remove_records
 from crawling.uses.withdrawals.withdrawing import remove_now, undo, withdraw
 from tests.crawling.pages import browser, soup
@@ -113,7 +113,7 @@ def records_of(package) -> bytes:
 
 
 def test_a_package_has_the_records_an_index_lists_of_pages_and_their_hashes(site, run, monkeypatch):
-    monkeypatch.setattr(search_index, "BLOCK_LINES", 2)
+    monkeypatch.setattr(wacz_index, "BLOCK_LINES", 2)
     package = opened(made(run))
 
     index = index_of(package)

@@ -20,21 +20,21 @@ from zipfile import ZipFile, ZipInfo
 
 from django.db.models import F, QuerySet
 
-from crawling.archive.reader import CommittedBytes, asked_facts, opened, packed_record, pieces
-from crawling.archive.records import END, packed, warcinfo
-from crawling.archive.rewriting import joined, ranges_of
-from crawling.archive.selection import FOREIGN, files_here, foreign_payloads
-from crawling.base.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
-from crawling.uses.exports.reading import filled
-from crawling.uses.exports.run_export import Layout, LayoutWriter, pending_withdrawals
-from crawling.uses.exports.wacz.search_index import (
+from crawling.archive.packages.layout import Layout, LayoutWriter, pending_withdrawals
+from crawling.archive.packages.reading import filled
+from crawling.archive.packages.wacz_index import (
     BEGINNING,
     INDEX_NAME,
     SortedLines,
     blocks,
     index_line,
 )
+from crawling.archive.reader import CommittedBytes, asked_facts, opened, packed_record, pieces
+from crawling.archive.records import END, packed, warcinfo
+from crawling.archive.rewriting import joined, ranges_of
+from crawling.archive.selection import FOREIGN, files_here, foreign_payloads
+from crawling.base.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 
 #: the bytes of a compressed record that are read for its header: almost all are shorter
 HEAD_BYTES = 16 * 1024

@@ -1,17 +1,18 @@
-"""Read exports: from what is stored of them, and from the archive."""
+"""Read packages: from what is stored of them, and from the archive."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from crawling.archive.packages.layout import REST
+from crawling.archive.packages.stored_package import StoredPackage
 from crawling.archive.reader import CommittedBytes, opened, pieces
 from crawling.archive.records import record_id
 from crawling.archive.removed_records import TooNarrow, filler
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.models import ArchiveFile
-from crawling.uses.exports.run_export import REST, RunExport
 
 
 def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
@@ -22,18 +23,18 @@ def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[
         raise ArchiveTrouble(f"{row.name}: {error}.") from error
 
 
-def read(export: RunExport, begin: int, end: int) -> Iterator[bytes]:
-    """The bytes of an export from `begin` up to `end`, piece by piece.
+def read(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of a package from `begin` up to `end`, piece by piece.
 
     Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble there.
     """
-    segments = export.layout.segments
+    segments = package.layout.segments
     files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})
-    return _read(export, files, segments, begin, end)
+    return _read(package, files, segments, begin, end)
 
 
 def _read(
-    export: RunExport,
+    package: StoredPackage,
     files: Mapping[int, ArchiveFile],
     segments: Iterable[Sequence[int]],
     begin: int,
@@ -43,17 +44,17 @@ def _read(
     for source, offset, length in segments:
         first, last = max(begin - at, 0), min(end - at, length)
         if first < last and source < REST:
-            whole = filled(files[-source], offset, length, export.asked_at)
+            whole = filled(files[-source], offset, length, package.asked_at)
             yield from _part(whole, first, last)
         elif first < last:
-            yield from _stored(export, files.get(source), offset + first, last - first)
+            yield from _stored(package, files.get(source), offset + first, last - first)
         at += length
 
 
 def _stored(
-    export: RunExport, file: ArchiveFile | None, offset: int, length: int
+    package: StoredPackage, file: ArchiveFile | None, offset: int, length: int
 ) -> Iterator[bytes]:
-    source = opened(file, offset) if file else storage().open(export.name, offset)
+    source = opened(file, offset) if file else storage().open(package.name, offset)
     return pieces(CommittedBytes(source, length))
 
 

@@ -1,0 +1,91 @@
+"""Where each byte of a package is: in a file of the archive, or in what is stored of the package.
+
+A ZIP file may have its files uncompressed, one after the other. So the archive's files need not be
+copied into it: only what is around them is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from crawling.models import WithdrawalFile
+
+#: as the source of a segment: the stored rest. A positive source is the id of a file of the
+#: archive, a negative one takes the place of withdrawn records of that file.
+REST = 0
+MOST_IN_MEMORY, PIECE = 1024 * 1024, 64 * 1024
+
+
+@dataclass
+class Layout:
+    #: names of the archive's files, by their ids, that it consists of or has records of
+    files: dict[str, str] = field(default_factory=dict)
+    #: ids of withdrawals whose records it leaves out though the files have them still
+    withdrawals: list[int] = field(default_factory=list)
+    #: how much of each file of its runs was committed
+    lengths: dict[str, int] = field(default_factory=dict)
+    #: how many documents are not in it, since the archive of this machine has them not
+    missing: int = 0
+    #: ids of the runs whose pages it has
+    runs: list[int] = field(default_factory=list)
+    #: source, offset there, and length of each segment
+    segments: list[list[int]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class LayoutWriter:
+    """The target of a ZIP file's writes.
+
+    It notes where each byte is, and keeps those that are nowhere else until they are taken; many
+    of them on disk, as the directory of a ZIP file with very many files.
+    """
+
+    def __init__(self) -> None:
+        self.segments: list[list[int]] = []
+        self.size = self._rest = 0
+        self._kept = SpooledTemporaryFile(MOST_IN_MEMORY)  # noqa: SIM115  # `close` closes it
+        self._place: tuple[int, int] | None = None
+
+    def at(self, source: int, offset: int) -> None:
+        """The next write has its bytes there; the writes after that have not."""
+        self._place = (source, offset)
+
+    def write(self, data: bytes) -> int:
+        source, offset = self._place or (REST, self._rest)
+        if source == REST:
+            self._kept.write(data)
+            self._rest += len(data)
+        last = self.segments[-1] if self.segments else [REST, 0, 0]
+        if self.segments and last[0] == source and last[1] + last[2] == offset:
+            last[2] += len(data)
+        elif data:
+            self.segments.append([source, offset, len(data)])
+        self._place = None
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits here to be written."""
+
+    def taken(self) -> Iterator[bytes]:
+        """The bytes that have to be stored and were not taken yet, piece by piece."""
+        self._kept.seek(0)
+        while piece := self._kept.read(PIECE):
+            yield piece
+        self._kept.seek(0)
+        self._kept.truncate()
+
+    def close(self) -> None:
+        """Bytes that were not taken are lost."""
+        self._kept.close()
+
+
+def pending_withdrawals(files: Iterable[int]) -> list[int]:
+    """Ids of the withdrawals whose records these files may have still, in order."""
+    found = WithdrawalFile.objects.filter(file__in=list(files), done_at=None)
+    return sorted(set(found.values_list("withdrawal", flat=True)))

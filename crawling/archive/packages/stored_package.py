@@ -1,0 +1,97 @@
+"""A package that a job has made: what is stored of it, and whether it may still be given out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from crawling.archive.files import deletions_held
+from crawling.archive.packages.layout import Layout, pending_withdrawals
+from crawling.base.errors import ArchiveTrouble
+from crawling.base.storage import storage
+from crawling.models import ArchiveFile, BackgroundJob, Run
+
+
+class Package(Protocol):
+    """A package in the making: `pieces` returns what has to be stored; then the rest is known."""
+
+    layout: Layout
+    pages: int
+    size: int
+
+    def pieces(self) -> Iterator[bytes]:
+        """Raises ArchiveTrouble and OSError."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoredPackage:
+    """One file of which only what is not in the archive is stored."""
+
+    #: the id of its job
+    id: int
+    #: the name of the stored file
+    name: str
+    asked_at: datetime
+    pages: int
+    #: the size of the whole file
+    bytes: int
+    layout: Layout
+
+    @classmethod
+    def of(cls, job: BackgroundJob) -> StoredPackage:
+        """The package of a job that is done."""
+        return cls(**facts_of(job))
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it may be given out as it is: its archive files are as they were, no other page
+        was withdrawn since, and no run deleted.
+        """
+        ids = [int(pk) for pk in self.layout.files]
+        names = dict(ArchiveFile.objects.filter(pk__in=ids).values_list("pk", "name"))
+        runs = Run.objects.filter(pk__in=self.layout.runs, removal_asked_at=None)
+        return (
+            {str(pk): name for pk, name in names.items()} == self.layout.files
+            and runs.count() == len(self.layout.runs)
+            and pending_withdrawals(ids) == self.layout.withdrawals
+            and storage().size(self.name) is not None
+        )
+
+    def is_outdated(self, runs: Iterable[Run]) -> bool:
+        newer = ArchiveFile.objects.filter(run__in=list(runs), committed_length__gt=0)
+        lengths = dict(newer.values_list("pk", "committed_length"))
+        known = self.layout.lengths
+        return any(known.get(str(pk), 0) < length for pk, length in lengths.items())
+
+
+def facts_of(job: BackgroundJob) -> dict[str, Any]:
+    """The fields of the package that a job has made."""
+    assert job.result is not None
+    said = job.result
+    return {
+        "id": job.pk,
+        "name": stored_file(job),
+        "asked_at": job.asked_at,
+        "pages": said["pages"],
+        "bytes": said["bytes"],
+        "layout": Layout(**said["layout"]),
+    }
+
+
+def store_package(package: Package, job: BackgroundJob) -> Mapping[str, Any]:
+    """Store what of a package is not in the archive; the result of its job. Raises
+    ArchiveTrouble.
+    """
+    try:
+        with deletions_held():
+            storage().put(stored_file(job), package.pieces())
+    except OSError as error:
+        raise ArchiveTrouble(f"The file cannot be written: {error.strerror}.") from error
+    return {"pages": package.pages, "bytes": package.size, "layout": package.layout.as_json()}
+
+
+def stored_file(job: BackgroundJob) -> str:
+    return job.file("rest")

@@ -55,13 +55,14 @@ def referring_runs(runs: Collection[int]) -> set[int]:
     return set(found.values_list("pk", flat=True))
 
 
-def foreign_payloads(run: Run) -> QuerySet[Page]:
-    """The pages of other runs whose records have payloads of this one.
+def foreign_payloads(*runs: Run) -> QuerySet[Page]:
+    """The pages of other runs whose records have payloads of these.
 
     Raises ArchiveTrouble if one is in a file on another machine.
     """
-    wanted = Page.objects.filter(run=run, payload_from__isnull=False).values("payload_from")
+    wanted = Page.objects.filter(run__in=runs, payload_from__isnull=False).values("payload_from")
     pages = Page.objects.filter(pk__in=wanted, is_revisit=False, archive_file__isnull=False)
+    pages = pages.exclude(run__in=runs)
     for file in ArchiveFile.objects.filter(pk__in=pages.values("archive_file")):
         opened(file).close()
     return pages.select_related("archive_file").order_by("archive_file", "archive_offset")

@@ -1,5 +1,5 @@
-"""Put a run together as a WACZ file (version 1.1.1): WARC files, index, lists of pages, and hashes
-of all of them.
+"""Put runs and single pages together as a WACZ file (version 1.1.1): WARC files, index, lists of
+pages, and hashes of all of them.
 
 Each byte of the archive is read once, for its hashes; in memory is a piece at a time.
 """
@@ -7,14 +7,13 @@ Each byte of the archive is read once, for its hashes; in memory is a piece at a
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, cast
 from uuid import uuid4
 from zipfile import ZipFile, ZipInfo
 
@@ -27,73 +26,66 @@ from crawling.archive.packages.wacz_index import (
     INDEX_NAME,
     SortedLines,
     blocks,
+    header_at,
+    header_of,
     index_line,
 )
-from crawling.archive.reader import CommittedBytes, asked_facts, opened, packed_record, pieces
-from crawling.archive.records import END, packed, warcinfo
+from crawling.archive.reader import (
+    CommittedBytes,
+    asked_facts,
+    opened,
+    originals_of,
+    packed_record,
+    pieces,
+)
+from crawling.archive.records import packed, warcinfo
 from crawling.archive.rewriting import joined, ranges_of
-from crawling.archive.selection import FOREIGN, files_here, foreign_payloads
+from crawling.archive.selection import FOREIGN, exchange_of, files_here, foreign_payloads
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 
-#: the bytes of a compressed record that are read for its header: almost all are shorter
-HEAD_BYTES = 16 * 1024
-#: with the longest of URLs, and that of the record to which a revisit refers
-MOST_HEADER = 256 * 1024
 VERSION = "1.1.1"
 #: a file with more records of withdrawn pages than that, apart from one another, is given out once
 #: it is rewritten
 MOST_GAPS = 10_000
-PAYLOADS = "payloads-of-other-runs.warc.gz"
+PAYLOADS, SINGLES = "payloads-of-other-runs.warc.gz", "single-pages.warc.gz"
+OF_SINGLES = "single pages, and the records that have their payloads"
 PAGES, MORE_PAGES = "pages/pages.jsonl", "pages/extraPages.jsonl"
 HTML = ("text/html", "application/xhtml+xml")
 COLUMNS = ("url__url", "url__depth", "status", "content_type", "title", "archive_offset")
 #: where a piece is: source and offset there, as of a segment
 Place = tuple[int, int]
+#: a page of which a copy is packed, and whether it is listed: or only has a payload
+Copied = tuple[Page, bool]
 
 
-def header_at(file: BinaryIO, offset: int, length: int) -> Mapping[str, str]:
-    """The fields of the header of the record at a place of a file. Raises ArchiveTrouble."""
-    file.seek(offset)
-    start = file.read(min(length, HEAD_BYTES))
-    fields = _fields(start)
-    if fields is None:
-        fields = _fields(start + file.read(min(length, MOST_HEADER) - len(start)))
-    return _there(fields)
+class _Lists:
+    """What is listed of the records: the index, and the pages, seeds apart."""
 
+    def __init__(self) -> None:
+        self.index, self.seeds, self.others = SortedLines(), SortedLines(), SortedLines()
 
-def header_of(packed: bytes) -> Mapping[str, str]:
-    """The fields of a record's header, by their names in lower case, from the beginning of its gzip
-    member. Raises ArchiveTrouble.
-    """
-    return _there(_fields(packed))
+    def add_page(self, url: str, date: str, title: str, *, is_seed: bool) -> None:
+        listed = {"url": url, "ts": date, "title": title, "id": uuid4().hex}
+        kept = self.seeds if is_seed else self.others
+        kept.add(json.dumps(listed, ensure_ascii=False) + "\n")
 
-
-def _there(fields: Mapping[str, str] | None) -> Mapping[str, str]:
-    if fields is None:
-        raise ArchiveTrouble("A record has no header.")
-    return fields
-
-
-def _fields(packed: bytes) -> Mapping[str, str] | None:
-    try:
-        start = zlib.decompressobj(31).decompress(packed, MOST_HEADER)
-    except zlib.error as error:
-        raise ArchiveTrouble(f"A record cannot be unpacked: {error}.") from error
-    header, end, _ = start.partition(END)
-    if not end:
-        return None
-    lines = header.decode(errors="replace").split("\r\n")[1:]
-    fields = (line.partition(":") for line in lines)
-    return {name.strip().lower(): value.strip() for name, _, value in fields}
+    def close(self) -> None:
+        for one in (self.index, self.seeds, self.others):
+            one.close()
 
 
 @dataclass
 class WaczPackage:
     """A WACZ file in the making: `pieces` returns what has to be stored; then the rest is known."""
 
-    run: Run
+    title: str
     at: datetime
+    #: all of these is in it
+    runs: Sequence[Run]
+    #: single pages, with their URLs, runs and archive files; those of `runs` are left out
+    singles: Sequence[Page] = ()
+    about: str = ""
     layout: Layout = field(default_factory=Layout)
     pages: int = 0
     size: int = 0
@@ -107,31 +99,54 @@ class WaczPackage:
         self.layout.segments, self.size = self._out.segments, self._out.size
 
     def _written(self) -> Iterator[bytes]:
-        files = files_here(self.run)
-        foreign = foreign_payloads(self.run)
-        owners = ArchiveFile.objects.filter(pk__in=foreign.order_by().values("archive_file"))
-        concerned = {row.pk: row for row in chain(files, owners)}
-        self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
-        self.layout.lengths = {str(row.pk): row.committed_length for row in files}
-        self.layout.withdrawals = pending_withdrawals(concerned)
-        lines = SortedLines()
-        seeds, others = SortedLines(), SortedLines()
+        files = [file for run in self.runs for file in files_here(run)]
+        foreign, singles = foreign_payloads(*self.runs), self._singles()
+        self._lay_out(files, foreign, singles)
+        lists = _Lists()
         archive = ZipFile(cast(IO[bytes], self._out), "w")
-        try:
+        with closing(lists):
             for file in files:
                 content, size = _archived(file, self.at), file.committed_length
                 yield from self._add(archive, f"archive/{file.name}", content, size)
-                self._index(file, lines, seeds, others)
-                _index_further(file, lines)
-            yield from self._add_foreign(archive, foreign.iterator(), lines)
-            yield from self._add_index(archive, lines)
-            yield from self._add_pages(archive, seeds, others)
+                self._index(file, lists)
+                _index_further(file, lists.index)
+            payloads = ((page, False) for page in foreign.iterator())
+            yield from self._add_copies(archive, PAYLOADS, FOREIGN, payloads, lists)
+            yield from self._add_copies(archive, SINGLES, OF_SINGLES, _still_there(singles), lists)
+            yield from self._add_index(archive, lists.index)
+            yield from self._add_pages(archive, lists)
             yield from self._add_description(archive)
-        finally:
-            for one in (lines, seeds, others):
-                one.close()
         archive.close()
         yield from self._out.taken()
+
+    def _lay_out(
+        self, files: Sequence[ArchiveFile], foreign: QuerySet[Page], singles: Sequence[Copied]
+    ) -> None:
+        """Note the archive's files that it depends on; what is withdrawn later makes it invalid."""
+        owners = ArchiveFile.objects.filter(pk__in=foreign.order_by().values("archive_file"))
+        copied = (page.archive_file for page, _ in singles if page.archive_file)
+        concerned = {row.pk: row for row in chain(files, owners, copied)}
+        self.layout.runs = sorted(
+            {run.pk for run in self.runs} | {one.run_id for one, _ in singles}
+        )
+        self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
+        self.layout.lengths = {str(row.pk): row.committed_length for row in files}
+        self.layout.withdrawals = pending_withdrawals(concerned)
+
+    def _singles(self) -> list[Copied]:
+        """The single pages, each behind the page whose record has its payload."""
+        runs, places = {run.pk for run in self.runs}, set()
+        wanted = {page.pk: page for page in self.singles if page.run_id not in runs}
+        found = list[Copied]()
+        for pk, original in originals_of(wanted.values()).items():
+            place = original.archive_file_id, original.archive_offset
+            # a further record of an import is no row, and has the id of its URL's page
+            comes_itself = original.pk in wanted and not original._state.adding
+            if not comes_itself and original.run_id not in runs and place not in places:
+                places.add(place)
+                found.append((original, False))
+            found.append((wanted[pk], True))
+        return found
 
     def _add(
         self,
@@ -165,9 +180,7 @@ class WaczPackage:
             }
         )
 
-    def _index(
-        self, file: ArchiveFile, lines: SortedLines, seeds: SortedLines, others: SortedLines
-    ) -> None:
+    def _index(self, file: ArchiveFile, lists: _Lists) -> None:
         """Note the stored pages of a file: those that are withdrawn have no rows."""
         behind = F("archive_offset") + F("archive_length")
         found = Page.objects.filter(archive_file=file).alias(behind=behind)
@@ -179,39 +192,42 @@ class WaczPackage:
                 url, depth, status, kind, title, offset, length = row
                 line = _line(header_at(source, offset, length), status, kind)
                 if offset not in by_methods:
-                    lines.add(index_line(url, line.stamp, line.facts(file.name, offset, length)))
+                    facts = line.facts(file.name, offset, length)
+                    lists.index.add(index_line(url, line.stamp, facts))
                 if status == 200 and kind in HTML:
-                    listed = {"url": url, "ts": line.date, "title": title, "id": uuid4().hex}
-                    kept = seeds if not depth else others
-                    kept.add(json.dumps(listed, ensure_ascii=False) + "\n")
+                    lists.add_page(url, line.date, title, is_seed=not depth)
                 self.pages += 1
 
-    def _add_foreign(
-        self, archive: ZipFile, foreign: Iterator[Page], lines: SortedLines
+    def _add_copies(
+        self, archive: ZipFile, name: str, about: str, copies: Iterator[Copied], lists: _Lists
     ) -> Iterator[bytes]:
-        """Copies of the records that have payloads of this run in archives of others."""
-        first = next(foreign, None)
+        """A file with copies of records, unless there are none."""
+        first = next(copies, None)
         if first:
-            content = self._foreign(chain([first], foreign), lines)
-            yield from self._add(archive, f"archive/{PAYLOADS}", content)
+            content = self._copied(name, about, chain([first], copies), lists)
+            yield from self._add(archive, f"archive/{name}", content)
 
-    def _foreign(
-        self, foreign: Iterable[Page], lines: SortedLines
-    ) -> Iterator[tuple[Place | None, bytes]]:
-        facts = {"software": "crawlsite", "description": FOREIGN}
-        about = warcinfo(f"<urn:uuid:{uuid4()}>", at=self.at, file_name=PAYLOADS, facts=facts)
-        start = b"".join(packed(about))
-        yield None, start
-        offset = len(start)
-        for page in foreign:
-            head = b""
-            for piece in packed_record(page):
+    def _copied(
+        self, name: str, about: str, copies: Iterable[Copied], lists: _Lists
+    ) -> Iterator[tuple[None, bytes]]:
+        facts = {"software": "crawlsite", "description": about}
+        start = warcinfo(f"<urn:uuid:{uuid4()}>", at=self.at, file_name=name, facts=facts)
+        offset = 0
+        for piece in packed(start):
+            yield None, piece
+            offset += len(piece)
+        for page, is_listed in copies:
+            head, begin = b"", offset
+            for piece in exchange_of(page) if is_listed else packed_record(page):
                 head = head or piece
                 yield None, piece
+                offset += len(piece)
             line = _line(header_of(head), page.status, page.content_type)
-            length = page.archive_length or 0
-            lines.add(index_line(line.url, line.stamp, line.facts(PAYLOADS, offset, length)))
-            offset += length
+            place = line.facts(name, begin, page.archive_length or 0)
+            lists.index.add(index_line(line.url, line.stamp, place))
+            if is_listed:
+                lists.add_page(page.url.url, line.date, page.title, is_seed=True)
+                self.pages += 1
 
     def _add_index(self, archive: ZipFile, lines: SortedLines) -> Iterator[bytes]:
         listed = [BEGINNING.encode()]
@@ -224,11 +240,10 @@ class WaczPackage:
         yield from self._add(archive, f"indexes/{INDEX_NAME}", content())
         yield from self._add(archive, "indexes/index.idx", [(None, b"".join(listed))])
 
-    def _add_pages(
-        self, archive: ZipFile, seeds: SortedLines, others: SortedLines
-    ) -> Iterator[bytes]:
+    def _add_pages(self, archive: ZipFile, lists: _Lists) -> Iterator[bytes]:
         """A replay program reads the first list at once, the other when pages are searched."""
-        for path, name, lines in ((PAGES, "pages", seeds), (MORE_PAGES, "extra-pages", others)):
+        both = ((PAGES, "pages", lists.seeds), (MORE_PAGES, "extra-pages", lists.others))
+        for path, name, lines in both:
             start = {"format": "json-pages-1.0", "id": name, "title": "Pages"}
             first = [(None, f"{json.dumps(start)}\n".encode())]
             yield from self._add(archive, path, chain(first, ((None, line) for line in lines)))
@@ -237,7 +252,8 @@ class WaczPackage:
         said = {
             "profile": "data-package",
             "resources": self._resources,
-            "title": f"{self.run.crawl.name}, run {self.run.number}",
+            "title": self.title,
+            **({"description": self.about} if self.about else {}),
             "created": f"{self.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
             "wacz_version": VERSION,
             "software": "crawlsite",
@@ -269,6 +285,13 @@ class _Line:
         place = {"offset": str(offset), "length": str(length), "filename": name}
         said = {"mime": self.mime, "status": self.status, "digest": self.digest, **place}
         return {key: value for key, value in said.items() if value}
+
+
+def _still_there(copies: Sequence[Copied]) -> Iterator[Copied]:
+    """Those that were not withdrawn since they were read."""
+    rows = [page.pk for page, _ in copies]
+    left = set(Page.objects.filter(pk__in=rows).values_list("pk", flat=True))
+    return (one for one in copies if one[0].pk in left)
 
 
 def _asked(file: ArchiveFile) -> QuerySet[FurtherRecord]:

@@ -1,5 +1,5 @@
-"""The index of a WACZ file: CDXJ lines in order, in compressed blocks that a list leads to (CDXJ
-and ZipNum, as the tools of Webrecorder read them).
+"""The index of a WACZ file, of the headers of records: CDXJ lines in order, in compressed blocks
+that a list leads to (CDXJ and ZipNum, as the tools of Webrecorder read them).
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ import heapq
 import json
 import re
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import IO
+from typing import IO, BinaryIO
 from urllib.parse import urlsplit
 
 from crawling.archive.reader import method_query
+from crawling.archive.records import END
+from crawling.base.errors import ArchiveTrouble
 
 #: bytes of the lines that are sorted in memory: about 100,000 lines
 MOST_IN_MEMORY = 40_000_000
@@ -22,7 +25,47 @@ MOST_IN_MEMORY = 40_000_000
 BLOCK_LINES, BLOCK_BYTES = 1024, 4 * 1024 * 1024
 INDEX_NAME = "index.cdx.gz"
 BEGINNING = f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{INDEX_NAME}"}}\n'
+#: the bytes of a compressed record that are read for its header: almost all are shorter
+HEAD_BYTES = 16 * 1024
+#: with the longest of URLs, and that of the record to which a revisit refers
+MOST_HEADER = 256 * 1024
 WWW = re.compile(r"^(https?://)www\d{0,9}+\.")
+
+
+def header_at(file: BinaryIO, offset: int, length: int) -> Mapping[str, str]:
+    """The fields of the header of the record at a place of a file. Raises ArchiveTrouble."""
+    file.seek(offset)
+    start = file.read(min(length, HEAD_BYTES))
+    fields = _fields(start)
+    if fields is None:
+        fields = _fields(start + file.read(min(length, MOST_HEADER) - len(start)))
+    return _there(fields)
+
+
+def header_of(packed: bytes) -> Mapping[str, str]:
+    """The fields of a record's header, by their names in lower case, from the beginning of its gzip
+    member. Raises ArchiveTrouble.
+    """
+    return _there(_fields(packed))
+
+
+def _there(fields: Mapping[str, str] | None) -> Mapping[str, str]:
+    if fields is None:
+        raise ArchiveTrouble("A record has no header.")
+    return fields
+
+
+def _fields(packed: bytes) -> Mapping[str, str] | None:
+    try:
+        start = zlib.decompressobj(31).decompress(packed, MOST_HEADER)
+    except zlib.error as error:
+        raise ArchiveTrouble(f"A record cannot be unpacked: {error}.") from error
+    header, end, _ = start.partition(END)
+    if not end:
+        return None
+    lines = header.decode(errors="replace").split("\r\n")[1:]
+    fields = (line.partition(":") for line in lines)
+    return {name.strip().lower(): value.strip() for name, _, value in fields}
 
 
 def search_key(url: str) -> str:

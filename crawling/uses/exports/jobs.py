@@ -64,7 +64,7 @@ def _package(run: Run, at: datetime) -> Package:
     # what reads archive files is imported by those who need it
     from crawling.archive.packages.wacz import WaczPackage
 
-    return WaczPackage(run, at)
+    return WaczPackage(f"{run.crawl.name}, run {run.number}", at, [run])
 
 
 WACZ = export_kind("wacz", "WACZ file", _package)

@@ -8,24 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from django.db import connection
 from django.utils.timezone import localtime
 
+from crawling.archive.captures import captures_of
 from crawling.models import Page
-from crawling.web.addresses import fingerprints
-
-#: run by run, so that each look is one step down the index of a run's fingerprints
-FIND = """
-SELECT p.url_id FROM crawling_run r
-CROSS JOIN LATERAL (
-    SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
-) u
-JOIN crawling_page p ON p.url_id = u.id AND p.archive_file_id IS NOT NULL
-WHERE u.url = %s AND r.removal_asked_at IS NULL AND (%s::bigint IS NULL OR r.crawl_id = %s)
-ORDER BY r.id DESC LIMIT %s
-"""
-#: the latest ones of an address that are counted
-MOST = 2000
 
 
 @dataclass(frozen=True)
@@ -55,20 +41,11 @@ class DatedCapture:
         return self.before is not None and self.before.fingerprint != self.page.fingerprint
 
 
-def captures_of(url: str, *, crawl: int | None = None) -> list[Page]:
-    """The stored answers of a canonical URL, the earliest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(FIND, [fingerprints(url), url, crawl, crawl, MOST])
-        ids = [row[0] for row in cursor.fetchall()]
-    found = Page.objects.filter(pk__in=ids).select_related("url", "run__crawl")
-    return list(found.order_by("fetched_at", "pk"))
-
-
 def neighbours_of(page: Page) -> tuple[Page | None, Page | None, int, int]:
     """The capture before and after a page's in its crawl, its place among them, and their number;
     a page that was not archived has the place 0.
     """
-    found = captures_of(page.url.url, crawl=page.run.crawl_id)
+    found = captures_of(page.url.url, crawls=[page.run.crawl_id])
     at = next((at for at, one in enumerate(found) if one.pk == page.pk), None)
     if at is None:
         return None, None, 0, len(found)

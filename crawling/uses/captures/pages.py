@@ -11,12 +11,11 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils.timezone import localtime
 
+from crawling.archive.captures import MOST, captures_of
 from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.requests import asked_number
 from crawling.models import Page
 from crawling.uses.captures.capture_calendar import (
-    MOST,
-    captures_of,
     captures_on,
     months_of,
     neighbours_of,

@@ -8,11 +8,11 @@ import pytest
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from crawling.archive.captures import captures_of
 from crawling.models import Page, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.captures.capture_calendar import (
-    captures_of,
     captures_on,
     months_of,
     neighbours_of,

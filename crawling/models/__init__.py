@@ -38,7 +38,14 @@ from crawling.models.pages import (
 )
 from crawling.models.revisits import PlannedRevisit, RevisitPlan
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
-from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart, ShareLink
+from crawling.models.schedules import (
+    OrderTemplate,
+    SavedView,
+    Schedule,
+    ScheduledStart,
+    SecretLink,
+    ShareLink,
+)
 from crawling.models.seed_sources import SeedSource, SeedSourceKind
 from crawling.models.shifts import RunProcess, Shift
 from crawling.models.teams import Team, TeamRule
@@ -89,6 +96,7 @@ __all__ = [
     "SavedView",
     "Schedule",
     "ScheduledStart",
+    "SecretLink",
     "SeedSource",
     "SeedSourceKind",
     "ShareLink",

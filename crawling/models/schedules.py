@@ -107,10 +107,9 @@ class SavedView(models.Model):
         return self.name
 
 
-class ShareLink(models.Model):
-    """A read-only link to a crawl's report. Only the SHA-256 of its token is kept."""
+class SecretLink(models.Model):
+    """A read-only address for people without an account. Only the SHA-256 of its token is kept."""
 
-    crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="share_links")
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token, in hex")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
@@ -120,7 +119,14 @@ class ShareLink(models.Model):
     last_opened_at = models.DateTimeField(null=True, help_text="to the minute")
 
     class Meta:
+        abstract = True
         ordering = ["pk"]
 
     def __str__(self) -> str:
         return f"share link {self.pk}"
+
+
+class ShareLink(SecretLink):
+    """A link to a crawl's report."""
+
+    crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="share_links")

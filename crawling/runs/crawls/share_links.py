@@ -12,21 +12,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, WrongState
 from crawling.base.use import offered
 from crawling.installation.permissions import may_still_share
-from crawling.models import CrawlJob, ShareLink
+from crawling.models import CrawlJob, SecretLink, ShareLink
 
+L = TypeVar("L", bound=SecretLink)
 USUAL_DAYS, MOST_DAYS = 7, 90
-#: the links of a crawl that have not expired
+#: the links of a crawl, or another subject, that have not expired
 MOST_LINKS = 20
 #: the time of use is kept no finer than this, so that a page that is reloaded does not write
 OPENED_EVERY = timedelta(minutes=1)
@@ -37,24 +38,31 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
 
     Raises BadOrder and WrongState.
     """
-    if not 1 <= days <= MOST_DAYS:
-        raise BadOrder({"days": f"Days are a whole number from 1 to {MOST_DAYS}."})
-    token = secrets.token_urlsafe(32)
     with transaction.atomic():
         # The lock of the crawl: of two at once neither exceeds the limit.
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
         if locked is None:
             raise WrongState(f"{crawl.name} is being deleted.")
-        ShareLink.objects.filter(crawl=locked, expires_at__lte=timezone.now()).delete()
-        if ShareLink.objects.filter(crawl=locked).count() >= MOST_LINKS:
-            raise WrongState(f"{crawl.name} has {MOST_LINKS} share links; revoke one first.")
-        link = ShareLink.objects.create(
-            crawl=locked,
-            digest=_digest(token),
-            created_by=by,
-            expires_at=timezone.now() + timedelta(days=days),
-        )
-        note(by, locked, "created a share link", {"link": (None, link.pk), "days": (None, days)})
+        own = ShareLink.objects.filter(crawl=locked)
+        return make_secret_link(own, ShareLink(crawl=locked), locked, days=days, by=by)
+
+
+def make_secret_link(
+    others: QuerySet[L], link: L, subject: Model, *, days: int, by: User | None
+) -> tuple[L, str]:
+    """Store a new link beside the others of its subject, which is locked, and return it with its
+    token. Raises BadOrder and WrongState.
+    """
+    if not 1 <= days <= MOST_DAYS:
+        raise BadOrder({"days": f"Days are a whole number from 1 to {MOST_DAYS}."})
+    token, now = secrets.token_urlsafe(32), timezone.now()
+    others.filter(expires_at__lte=now).delete()
+    if others.count() >= MOST_LINKS:
+        raise WrongState(f"{subject} has {MOST_LINKS} share links; revoke one first.")
+    link.digest, link.created_by = _digest(token), by
+    link.expires_at = now + timedelta(days=days)
+    link.save()
+    note(by, subject, "created a share link", {"link": (None, link.pk), "days": (None, days)})
     return link, token
 
 
@@ -86,18 +94,24 @@ def shared_crawl(token: str) -> ShareLink | None:
     """The link of a token, with its crawl; None: unknown, expired, revoked, of a deleted crawl, or
     of a user who may not share it any more.
     """
-    now = timezone.now()
-    link = (
-        ShareLink.objects.select_related("crawl", "created_by")
-        .filter(digest=_digest(token), expires_at__gt=now, crawl__removal_asked_at=None)
-        .first()
-    )
+    links = ShareLink.objects.select_related("crawl", "created_by")
+    link = link_of(links.filter(crawl__removal_asked_at=None), token)
     if link is None or not may_still_share(link.created_by, link.crawl):
         return None
-    ShareLink.objects.filter(
+    note_opening(link)
+    return link
+
+
+def link_of(links: QuerySet[L], token: str) -> L | None:
+    """The link of these that a token opens; None: unknown, expired or revoked."""
+    return links.filter(digest=_digest(token), expires_at__gt=timezone.now()).first()
+
+
+def note_opening(link: SecretLink) -> None:
+    now = timezone.now()
+    type(link)._default_manager.filter(
         Q(last_opened_at=None) | Q(last_opened_at__lt=now - OPENED_EVERY), pk=link.pk
     ).update(last_opened_at=now)
-    return link
 
 
 def _digest(token: str) -> str:

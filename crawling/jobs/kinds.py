@@ -6,13 +6,13 @@ Rooms above this one declare their kinds, and `crawling.apps` registers them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, Q
 
 from crawling.jobs.rq_jobs import BACKGROUND, RowJob
 from crawling.jobs.running_job import RunningJob
@@ -143,6 +143,9 @@ class JobKind:
     keeps_latest_only: bool = False
     #: whether what one has made may still be given out; for JobEffect.CHECK
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
+    #: of jobs that read several runs: the condition on those that have read one of these, by ids;
+    #: None: a job reads its run, or its crawl
+    has_read: Callable[[Collection[int]], Q] | None = None
     #: the jobs that the scheduler asks for now; None if users ask
     due: Callable[[], Iterable[DueJob]] | None = None
     #: removes what a job leaves that was killed, beside files in the storage; safe to repeat

@@ -44,6 +44,8 @@ def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
     """Jobs that may have read what becomes of these runs."""
     if runs is None:
         return Q()
+    if kind.has_read:
+        return kind.has_read(runs)
     if kind.scope is JobScope.RUN or (event is JobEvent.DELETED and not kind.is_of_asker):
         return Q(run__in=runs)
     if kind.scope is JobScope.CRAWL:
@@ -60,7 +62,11 @@ def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
     """
     left: list[str] = []
     for kind in _affected(event, JobEffect.CHECK):
-        jobs = BackgroundJob.objects.filter(kind=kind.name, run__crawl=crawl_id, trouble="")
+        whose = Q(run__crawl=crawl_id)
+        if kind.has_read:
+            runs = Run.all_objects.filter(crawl=crawl_id).values_list("pk", flat=True)
+            whose = kind.has_read(list(runs))
+        jobs = BackgroundJob.objects.filter(whose, kind=kind.name, trouble="")
         done = jobs.filter(is_forgotten=False, ended_at__isnull=False).select_related("run__crawl")
         left += [job.name or str(job) for job in done if not _checked(kind, job)]
     return left
@@ -86,8 +92,10 @@ def _checked(kind: JobKind, job: BackgroundJob) -> bool:
 
 def forget_older(kind: JobKind, job: BackgroundJob) -> None:
     """Forget the jobs whose place a job of the kind takes."""
+    whose = Q(subject=job.subject) if job.subject else None
     if job.run is not None:
         whose = Q(run__crawl=job.run.crawl_id) if kind.is_of_crawl else Q(run=job.run)
+    if whose is not None:
         forget(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
 
 

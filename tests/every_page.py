@@ -31,6 +31,13 @@ from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.jobs import CHECKPOINT
+from crawling.uses.collections.collecting import (
+    CollectionFields,
+    add_members,
+    create_collection,
+)
+from crawling.uses.collections.jobs import request_file
+from crawling.uses.collections.models import Collection
 from crawling.uses.copies.jobs import request_clusters, request_text_search
 from crawling.uses.copies.pages import ROWS
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR
@@ -66,6 +73,7 @@ NO_PAGES = {
     "login/",
     "shared/<slug:token>/",
     "watches/<str:token>/feed.atom",
+    "shared-collections/<slug:token>/",
     "news/<str:token>/feed.atom",
     "api/v1/",
 }
@@ -78,7 +86,7 @@ ROUTES_OF_PAGES = sorted(
     and not route.startswith("admin/")
 )
 #: what else than a crawl a page is about, by the beginning of its address
-OWNERS = ("experiments", "alerts", "hosts", "resources", "deleted", "teams", "users")
+OWNERS = ("collections", "experiments", "alerts", "hosts", "resources", "deleted", "teams", "users")
 #: what else a page shows when it is asked for something
 ASKED = {
     "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],
@@ -114,6 +122,10 @@ ASKED = {
     "crawls/<int:pk>/pages/<int:url>/fields/": ["?rules=name+%3D+h1"],
     "crawls/<int:pk>/compare/": ["?kind=changed"],
     "crawls/<int:pk>/frontier/": ["?q=nothing+like+it"],
+    "collections/": ["?q=nothing+like+it"],
+    "collections/add/": ["?crawl={crawl}", "?page={url}"],
+    "collections/<int:pk>/": ["?sort=-pages", "?q=nothing+like+it"],
+    "collections/<int:pk>/captures/": ["?u={address}", "?u=nonsense"],
     "hosts/": ["?state=blocked", "?q=nothing+like+it"],
     "search/": ["?q=nothing+like+it", "?q=book"],
     "search/text/": ["?q=nothing+like+it", "?q=book", '?q="', "?q=book&crawl={crawl}&runs=all"],
@@ -188,7 +200,8 @@ def furnish(site, *, by: User, data: str = "") -> dict[str, object]:
 
 def use_pages(page: Page, *, by: User) -> None:
     """Let pages be filled that show what is made of the latest run of a crawl and of one of its
-    pages: mirrors, tables, watches, sources of seeds, extracted fields, clusters of copies.
+    pages: mirrors, tables, watches, collections, sources of seeds, extracted fields, clusters of
+    copies.
     """
     run = page.run
     for kind in (MIRROR, LATEST_MIRROR):
@@ -197,6 +210,9 @@ def use_pages(page: Page, *, by: User) -> None:
     for asked in (request_tables(page, by=by), clusters):
         run_job(asked.pk)
     create_watch(run.crawl, WatchFields("page", page.url.url), by=by)
+    for collection in Collection.objects.all():
+        add_members(collection, pages=[page.pk], by=by)
+        run_job(request_file(collection, by=by).pk)
     create_source(run.crawl, SeedSourceFields("feed", f"{page.url.url}.xml"), by=by)
     work_here(open_extraction(run, {"title": "title"}, by=by))
 
@@ -235,7 +251,10 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
     inquiry = ask(InquiryKind.TEST_FETCH, question, by=by)
     run = crawl.runs.first()
     text = request_text_search("five words in a row", run, by=by)
+    collection = create_collection(CollectionFields("Books of the town", "All its sites"), by=by)
+    add_members(collection, crawls=[crawl.pk, resting.pk], by=by)
     return {
+        "collections": collection.pk,
         "text": text.pk,
         "hosts": host,
         "experiments": experiment.pk,

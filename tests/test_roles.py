@@ -25,6 +25,8 @@ from allocation.services import create_pool, ensure_share
 from crawling.models import AllowedNetwork, CrawlJob, Host, Team
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
+from crawling.uses.collections.collecting import CollectionFields, create_collection
+from crawling.uses.collections.models import Collection
 from crawlsite.administration.accounts import ROLES, make_roles
 from experiments.models import Experiment
 from experiments.store import make_experiment
@@ -193,6 +195,30 @@ ROUTES: dict[str, dict[str, Role]] = {
     "account/preferences/": {"GET": VIEWER, "POST": VIEWER},
     "account/refresh/": {"POST": VIEWER},
     "account/look/": {"POST": VIEWER},
+    "collections/": {"GET": VIEWER},
+    "collections/new/": {"GET": OPERATOR, "POST": OPERATOR},
+    "collections/add/": {"GET": OPERATOR, "POST": OPERATOR},
+    "collections/<int:pk>/": {"GET": VIEWER},
+    "collections/<int:pk>/edit/": {"GET": OPERATOR, "POST": OPERATOR},
+    "collections/<int:pk>/delete/": {"GET": OPERATOR, "POST": OPERATOR},
+    "collections/<int:pk>/add-crawl/": {"POST": OPERATOR},
+    "collections/<int:pk>/remove/": {"POST": OPERATOR},
+    "collections/<int:pk>/undo/": {"POST": OPERATOR},
+    "collections/<int:pk>/captures/": {"GET": VIEWER},
+    "collections/<int:pk>/share/": {"GET": OPERATOR, "POST": OPERATOR},
+    "collections/<int:pk>/share/<int:number>/revoke/": {"POST": OPERATOR},
+    "collections/<int:pk>/wacz/": {"GET": VIEWER, "POST": OPERATOR},
+    "collections/<int:pk>/collection.wacz": {"GET": OPERATOR},
+    "shared-collections/<slug:token>/": {"GET": NOBODY},
+    "api/v1/collections": {"GET": VIEWER, "POST": OPERATOR},
+    "api/v1/collections/<collection_id>": {"GET": VIEWER, "PATCH": OPERATOR, "DELETE": OPERATOR},
+    "api/v1/collections/<collection_id>/members": {"GET": VIEWER, "POST": OPERATOR},
+    "api/v1/collections/<collection_id>/members/<member_id>": {"DELETE": OPERATOR},
+    "api/v1/collections/<collection_id>/captures": {"GET": VIEWER},
+    "api/v1/collections/<collection_id>/wacz": {"GET": VIEWER, "POST": OPERATOR},
+    "api/v1/collections/<collection_id>/wacz/export": {"GET": OPERATOR},
+    "api/v1/collections/<collection_id>/share-links": {"GET": OPERATOR, "POST": OPERATOR},
+    "api/v1/collections/<collection_id>/share-links/<link_id>": {"DELETE": OPERATOR},
     "alerts/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "alerts/<int:pk>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "alerts/<int:pk>/deliveries/<int:delivery>/again/": {"POST": ADMINISTRATOR},
@@ -502,6 +528,17 @@ IN_JSON = {
     "account/preferences/": "PUT api/v1/preferences",
     "account/refresh/": "PUT api/v1/preferences",
     "account/look/": "PUT api/v1/preferences",
+    "collections/new/": "POST api/v1/collections",
+    "collections/add/": "POST api/v1/collections/<collection_id>/members",
+    "collections/<int:pk>/edit/": "PATCH api/v1/collections/<collection_id>",
+    "collections/<int:pk>/delete/": "DELETE api/v1/collections/<collection_id>",
+    "collections/<int:pk>/add-crawl/": "POST api/v1/collections/<collection_id>/members",
+    "collections/<int:pk>/remove/": "DELETE api/v1/collections/<collection_id>/members/<member_id>",
+    "collections/<int:pk>/undo/": "POST api/v1/collections/<collection_id>/members",
+    "collections/<int:pk>/share/": "POST api/v1/collections/<collection_id>/share-links",
+    "collections/<int:pk>/share/<int:number>/revoke/": "DELETE "
+    "api/v1/collections/<collection_id>/share-links/<link_id>",
+    "collections/<int:pk>/wacz/": "POST api/v1/collections/<collection_id>/wacz",
     "alerts/": "POST api/v1/alerts",
     "alerts/<int:pk>/": "PUT api/v1/alerts/<alert_id>",
     "alerts/<int:pk>/test/": "POST api/v1/alerts/<alert_id>/test",
@@ -571,6 +608,11 @@ BODIES: dict[str, dict[str, object]] = {
     "PUT api/v1/preferences": {"refresh_seconds": 5},
     "POST api/v1/crawls/<crawl_id>/templates": {"name": "Manuals"},
     "POST api/v1/templates/<template_id>/crawls": {"name": "Manuals of June"},
+    "POST collections/new/": {"name": "New"},
+    "POST collections/add/": {"name": "New"},
+    "POST collections/<int:pk>/edit/": {"name": "Edited"},
+    "POST api/v1/collections": {"name": "New"},
+    "GET api/v1/collections/<collection_id>/captures": {"url": "http://127.0.0.1:8900/"},
     "POST api/v1/alerts": LISTENER,
     "PUT api/v1/alerts/<alert_id>": LISTENER,
     "POST api/v1/users": {"name": "ada"},
@@ -636,6 +678,10 @@ EMPTY = {
     "crawls/test-fetch/<int:inquiry_id>/",
     "api/v1/drafts/test-fetches/<test_fetch_id>",
     "api/v1/crawls/<crawl_id>/revisions/<revision_number>/revert",
+    "api/v1/collections/<collection_id>/members/<member_id>",
+    "api/v1/collections/<collection_id>/share-links/<link_id>",
+    "api/v1/collections/<collection_id>/wacz/export",
+    "shared-collections/<slug:token>/",
     "alerts/<int:pk>/",
     "alerts/<int:pk>/deliveries/<int:delivery>/again/",
     "api/v1/alerts/<alert_id>",
@@ -746,6 +792,7 @@ def crawl(db) -> CrawlJob:
     crawl = create_crawl({"name": "a crawl", "seeds": ["http://127.0.0.1:8900/"]})
     start_run(crawl)
     make_experiment(requests=10, bound_seconds=1, seed=1, policies=["naive"])
+    create_collection(CollectionFields("a collection"), by=None)
     return crawl
 
 
@@ -811,6 +858,7 @@ def ask(clients, crawl, settings, tmp_path):
             ("/pool/", pool),
             ("allocation/share/", Share.objects.get()),
             ("administration/teams/", Team.objects.get()),
+            ("/collections/", Collection.objects.get()),
             ("/experiments/", experiment),
             ("//hosts/", host),
         )

@@ -45,6 +45,12 @@ from crawling.runs.housekeeping.deletion import request_deletion
 from crawling.runs.housekeeping.run_removal import request_removal
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort
+from crawling.uses.collections.collecting import (
+    CollectionFields,
+    add_members,
+    create_collection,
+)
+from crawling.uses.collections.sharing import create_link
 from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
 from crawling.uses.watches.watching import WatchFields, create_watch
 from crawlsite.administration.accounts import make_roles
@@ -69,6 +75,32 @@ ELSEWHERE = {
     "POST crawls/schedules/many/": BELOW,
     "POST crawls/undo/": BELOW,
     "POST crawls/new/for/": QUESTION,
+    "GET collections/new/": QUESTION,
+    "POST collections/new/": NEW,
+    "GET collections/add/": QUESTION,
+    "POST collections/add/": BELOW,
+    "GET collections/<int:pk>/edit/": BELOW,
+    "POST collections/<int:pk>/edit/": BELOW,
+    "GET collections/<int:pk>/delete/": BELOW,
+    "POST collections/<int:pk>/delete/": BELOW,
+    "POST collections/<int:pk>/add-crawl/": BELOW,
+    "POST collections/<int:pk>/remove/": BELOW,
+    "POST collections/<int:pk>/undo/": BELOW,
+    "GET collections/<int:pk>/share/": BELOW,
+    "POST collections/<int:pk>/share/": BELOW,
+    "POST collections/<int:pk>/share/<int:number>/revoke/": BELOW,
+    "POST collections/<int:pk>/wacz/": BELOW,
+    "GET collections/<int:pk>/collection.wacz": BELOW,
+    "POST api/v1/collections": NEW,
+    "PATCH api/v1/collections/<collection_id>": BELOW,
+    "DELETE api/v1/collections/<collection_id>": BELOW,
+    "POST api/v1/collections/<collection_id>/members": BELOW,
+    "DELETE api/v1/collections/<collection_id>/members/<member_id>": BELOW,
+    "POST api/v1/collections/<collection_id>/wacz": BELOW,
+    "GET api/v1/collections/<collection_id>/wacz/export": BELOW,
+    "GET api/v1/collections/<collection_id>/share-links": BELOW,
+    "POST api/v1/collections/<collection_id>/share-links": BELOW,
+    "DELETE api/v1/collections/<collection_id>/share-links/<link_id>": BELOW,
     "POST attention/read/": OWN,
     "POST api/v1/news/mark-read": OWN,
     "POST api/v1/bulk-actions/export": QUESTION,
@@ -283,7 +315,7 @@ def state() -> dict[str, str]:
     """A digest of the rows of every table of crawls, and of the audit log."""
     tables = [
         model._meta.db_table
-        for label in ("crawling", "allocation", "alerts", "watches")
+        for label in ("crawling", "allocation", "alerts", "collections", "watches")
         for model in apps.get_app_config(label).get_models()
         if not model._meta.proxy
     ]
@@ -487,6 +519,40 @@ def call(user: User, method: str, path: str, body: object = None):
         content_type="application/json",
         **bearer(user),
     )
+
+
+def test_a_collection_of_another_team_is_read_and_nothing_of_it_changes(teams, crawl):
+    collection = create_collection(CollectionFields("Town", team="Press"), by=teams["ada"])
+    add_members(collection, crawls=[crawl.pk], by=teams["ada"])
+    link, _ = create_link(collection, days=7, by=teams["ada"])
+    numbers = {"number": link.pk, "link_id": link.pk, "member_id": collection.members.get().pk}
+    before = state()
+
+    def told(name: str, method: str, route: str) -> int:
+        names = re.findall(r"%\((\w+)\)s", PATHS[route])
+        path = PATHS[route] % {one: numbers.get(one, collection.pk) for one in names}
+        kind = {"content_type": "application/json"} if route.startswith("api/") else {}
+        body = BODIES.get(f"{method} {route}", {})
+        return getattr(client_of(teams[name]), method.lower())(path, body, **kind).status_code
+
+    asked = [
+        (method, route, least)
+        for route, methods in ROUTES.items()
+        if route.startswith(("collections/<", "api/v1/collections/<"))
+        for method, least in methods.items()
+    ]
+    answers = {(method, route): told("ben", method, route) for method, route, _ in asked}
+    undone = {("POST", "collections/<int:pk>/undo/"), ("POST", "collections/<int:pk>/add-crawl/")}
+
+    assert state() == before
+    assert {
+        (method, route)
+        for method, route, least in asked
+        if least == OPERATOR and answers[method, route] != 403
+    } == undone  # an undo has a signed act of its user, and here the other names no crawl
+    assert {answers[method, route] for method, route, least in asked if least == VIEWER} == {200}
+    assert told("ben", "POST", "collections/<int:pk>/edit/") == 403
+    assert told("mate", "POST", "collections/<int:pk>/edit/") == 302
 
 
 def test_an_action_on_many_crawls_leaves_those_of_other_teams_alone(teams, crawl):

@@ -79,7 +79,9 @@ def require_own(user: User | None, asker: User | None, what: str) -> None:
 
 
 def within_reach(user: User | None) -> Q:
-    """The condition on crawls that the user may act on, as far as the role permits."""
+    """The condition on crawls that the user may act on, as far as the role permits; on all rows
+    with such a `created_by` and `team`.
+    """
     if _acts_on_all(user):
         return Q()
     teams = Team.objects.filter(members=user).values("name")

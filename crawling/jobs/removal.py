@@ -45,7 +45,7 @@ def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
     if runs is None:
         return Q()
     if kind.has_read:
-        return kind.has_read(runs)
+        return Q(run__in=runs) | kind.has_read(runs)
     if kind.scope is JobScope.RUN or (event is JobEvent.DELETED and not kind.is_of_asker):
         return Q(run__in=runs)
     if kind.scope is JobScope.CRAWL:

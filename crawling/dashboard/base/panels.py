@@ -1,10 +1,10 @@
 """Parts of pages of the crawler that uses of crawls add: a use offers `TABS`, `LINKS`, `PANELS`,
-`SHARED_PAGES` and `SHARED_FILES` in its module `pages`.
+`BULK_PAGES`, `SHARED_PAGES` and `SHARED_FILES` in its module `pages`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from operator import attrgetter
@@ -24,6 +24,8 @@ class Place(Enum):
 
     #: the page of a crawl: its run
     CRAWL = auto()
+    #: the menu of a crawl, rows `<li>…`: that
+    CRAWL_MENU = auto()
     #: the tabs of the pages of a crawl: its run, or None
     PAGES = auto()
     #: the list of what is known of a crawl's pages: its run, or None
@@ -85,6 +87,18 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class BulkPage:
+    """A page that asks what is to be done with chosen crawls."""
+
+    #: beside the actions of the list of crawls
+    action: str
+    label: str
+    icon: str
+    #: from ids of crawls to the address of the page
+    address: Callable[[Sequence[int]], str]
+
+
+@dataclass(frozen=True)
 class ReportPage:
     """A page behind share links, below the report."""
 
@@ -130,6 +144,11 @@ def form_with_page(route: str) -> Callable[[Page, int], str]:
 
 def tabs() -> list[Tab]:
     return list(offered("pages", "TABS"))
+
+
+def bulk_pages() -> dict[str, BulkPage]:
+    """By their actions."""
+    return {one.action: one for one in offered("pages", "BULK_PAGES")}
 
 
 def links(place: Place) -> Iterator[Link]:

@@ -15,6 +15,7 @@ from django.shortcuts import redirect, render
 
 from allocation.wording import beginning, listed
 from crawling.base.errors import BadOrder, CrawlError
+from crawling.dashboard.base.panels import bulk_pages
 from crawling.dashboard.base.requests import asked_ids, back, next_page
 from crawling.dashboard.base.schedule import schedule_texts
 from crawling.dashboard.base.trouble import blame, errors_told
@@ -61,13 +62,16 @@ class ManyForm(ScheduleForm):
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def bulk(request: AuthenticatedRequest) -> HttpResponseBase:
     """Ask whether it is meant, with the count and what cannot be done; once confirmed, do it."""
-    action = request.POST.get("action", "")
-    if action not in BULK_VERBS:
-        messages.error(request, f"Choose what to do: {listed([*BULK_VERBS], last='or')}.")
+    action, pages = request.POST.get("action", ""), bulk_pages()
+    if action not in BULK_VERBS and action not in pages:
+        words = listed([*BULK_VERBS, *pages], last="or")
+        messages.error(request, f"Choose what to do: {words}.")
         return back(request)
     require(request.user, needed(action))
     with errors_told(request, CrawlError, BadTags):
         crawls = _chosen(request, action)
+        if action in pages:
+            return redirect(pages[action].address([crawl.pk for crawl in crawls]))
         if action == "schedule":
             return _ask_schedule(request, crawls, ManyForm(initial=USUAL))
         if "confirmed" not in request.POST:

@@ -13,8 +13,9 @@ from django.contrib.auth.models import User
 from django.template.defaultfilters import filesizeformat
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
+from crawling.dashboard.base.panels import bulk_pages
 from crawling.dashboard.crawls.bulk import AT_REST_ONLY, needed
-from crawling.installation.permissions import acted_on
+from crawling.installation.permissions import STEER, acted_on
 from crawling.models import CrawlJob, Run, RunState
 from crawling.runs.housekeeping.retention_view import loss_of
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
@@ -106,8 +107,13 @@ BULK_VERBS: Mapping[str, BulkVerb] = {
 
 
 def verbs_for(user: User) -> dict[str, BulkVerb]:
-    """The actions that the user's role permits."""
-    return {word: verb for word, verb in BULK_VERBS.items() if user.has_perm(needed(word))}
+    """The actions that the user's role permits, and the pages of uses that ask for more."""
+    verbs = {word: verb for word, verb in BULK_VERBS.items() if user.has_perm(needed(word))}
+    pages = bulk_pages() if user.has_perm(STEER) else {}
+    return verbs | {
+        word: BulkVerb(page.label, page.icon, ("", ""), "", "", is_rare=True)
+        for word, page in pages.items()
+    }
 
 
 class BulkRefusal(NamedTuple):

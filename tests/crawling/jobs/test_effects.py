@@ -15,6 +15,12 @@ from crawling.jobs.removal import check_jobs, forget_jobs, remove_forgotten
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
+from crawling.uses.collections.collecting import (
+    CollectionFields,
+    add_members,
+    create_collection,
+)
+from crawling.uses.collections.jobs import COLLECTION_WACZ, request_file
 from crawling.uses.exports.state import request_export
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.stack import background_queue
@@ -38,7 +44,7 @@ def run(crawled, db):
 def made(kind: JobKind, run: Run) -> BackgroundJob:
     """A job that is done, with what the kind stores beside its row."""
     if kind.name in EXPORTS:
-        job = BackgroundJob.objects.get(pk=request_export(run, kind).pk)
+        job = BackgroundJob.objects.get(pk=requested(kind, run).pk)
         assert run_job(job.pk) == kind.done
         job.refresh_from_db()
         return job
@@ -47,6 +53,14 @@ def made(kind: JobKind, run: Run) -> BackgroundJob:
         storage().put(job.file("table.parquet"), [b"rows"])
     assert end_job(job, {"said": "words of a page"})
     return job
+
+
+def requested(kind: JobKind, run: Run) -> BackgroundJob:
+    if kind is not COLLECTION_WACZ:
+        return request_export(run, kind)
+    collection = create_collection(CollectionFields("Books"), by=None)
+    add_members(collection, crawls=[run.crawl_id], by=None)
+    return request_file(collection, by=None)
 
 
 def files_of(job: BackgroundJob) -> list[str]:

@@ -45,6 +45,7 @@ LEFT_BEHIND = {
     "crawling_withdrawal",
     "link_check_brokenlinks",
     "watches_watchevent",
+    "collections_collectionmember",
     "crawling_withdrawnpage",  # what is withdrawn stays behind
 }
 

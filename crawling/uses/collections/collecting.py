@@ -1,0 +1,213 @@
+"""Make, edit and delete collections, and let members come and go: for those who may act on the
+collection, as owner, member of its team or administrator.
+
+A user adds only crawls that the user may act on, and pages of those: a collection opens titles to
+people without an account, and gives out answers as they came, with the cookies that they set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Numbers
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from allocation.wording import whole_number
+from crawling.base.audit import note
+from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.installation.permissions import acted_on, refusal, within_reach
+from crawling.jobs.removal import forget
+from crawling.models import BackgroundJob, CrawlJob, Page
+from crawling.runs.crawls.creation import team_errors
+from crawling.uses.collections.models import Collection, CollectionMember
+
+LONGEST_NAME, LONGEST_DESCRIPTION = 100, 2_000
+#: of one collection
+MOST_MEMBERS = 5_000
+
+
+class CollectionFields(NamedTuple):
+    name: str
+    description: str = ""
+    team: str = ""
+
+
+class MembersAdded(NamedTuple):
+    added: Sequence[CollectionMember]
+    #: were in it before
+    known: int
+    #: a sentence for each crawl that the user may not act on
+    refused: Sequence[str]
+
+
+def may_change(user: User | None, collection: Collection) -> bool:
+    """Whether a user whose role permits an action may do it to this collection."""
+    return Collection.objects.filter(within_reach(user), pk=collection.pk).exists()
+
+
+def require_change(user: User | None, collection: Collection) -> None:
+    """Raises PermissionDenied."""
+    if not may_change(user, collection):
+        raise PermissionDenied(
+            f"You may read the collection {collection}, and no more: its owner, the members of its "
+            "team and administrators change it."
+        )
+
+
+def get_collection(number: int) -> Collection:
+    """Raises NotFound."""
+    found = Collection.objects.select_related("created_by").filter(pk=number).first()
+    if found is None:
+        raise NotFound(f"There is no collection {number}.")
+    return found
+
+
+def find_collection(name_or_number: str) -> Collection:
+    """Raises NotFound."""
+    found = Collection.objects.filter(name=name_or_number).first()
+    number = whole_number(name_or_number)
+    if found is None and number is None:
+        raise NotFound(f"There is no collection {name_or_number[:LONGEST_NAME]!r}.")
+    return found or get_collection(number or 0)
+
+
+def create_collection(fields: CollectionFields, *, by: User | None) -> Collection:
+    """Raises BadOrder."""
+    checked = _checked(fields, by)
+    try:
+        with transaction.atomic():
+            made = Collection.objects.create(created_by=by, **checked._asdict())
+            note(by, made, "created")
+    except IntegrityError as error:
+        raise _taken(checked.name) from error
+    return made
+
+
+def edit_collection(
+    collection: Collection, fields: CollectionFields, *, by: User | None
+) -> Collection:
+    """Raises BadOrder, PermissionDenied."""
+    require_change(by, collection)
+    checked = _checked(fields, by, before=collection.team)
+    before = {name: getattr(collection, name) for name in checked._fields}
+    changes = {
+        name: (before[name], value)
+        for name, value in checked._asdict().items()
+        if value != before[name]
+    }
+    try:
+        with transaction.atomic():
+            rows = Collection.objects.filter(pk=collection.pk)
+            rows.update(changed_at=timezone.now(), **checked._asdict())
+            note(by, collection, "edited", changes)
+    except IntegrityError as error:
+        raise _taken(checked.name) from error
+    collection.refresh_from_db()
+    return collection
+
+
+def delete_collection(collection: Collection, *, by: User | None) -> None:
+    """With its links and its file; its crawls and pages stay. Raises PermissionDenied."""
+    require_change(by, collection)
+    with transaction.atomic():
+        note(by, collection, "deleted", {"members": (collection.members.count(), None)})
+        forget(BackgroundJob.objects.filter(subject=subject_of(collection)))
+        collection.delete()
+
+
+def add_members(
+    collection: Collection,
+    *,
+    crawls: Numbers[int] = (),
+    pages: Numbers[int] = (),
+    by: User | None,
+) -> MembersAdded:
+    """Add crawls and stored pages by their ids, of those that the user may act on.
+
+    Raises PermissionDenied, NotFound for unknown ones, WrongState where they would be too many.
+    """
+    require_change(by, collection)
+    wanted = {one.pk: one for one in CrawlJob.objects.filter(pk__in=crawls)}
+    stored = Page.objects.filter(pk__in=pages, run__removal_asked_at=None)
+    found = list(stored.filter(archive_file__isnull=False).select_related("run__crawl"))
+    if missing := set(crawls) - wanted.keys():
+        raise NotFound(f"There is no crawl {min(missing)}.")
+    if missing := set(pages) - {page.pk for page in found}:
+        raise NotFound(f"No page {min(missing)} is archived.")
+    concerned = wanted | {page.run.crawl_id: page.run.crawl for page in found}
+    own = acted_on(by, concerned)
+    refused = [refusal(one) for pk, one in concerned.items() if pk not in own]
+    if concerned and not own:
+        raise PermissionDenied(refused[0])
+    rows = [CollectionMember(crawl=one) for pk, one in wanted.items() if pk in own]
+    rows += [
+        CollectionMember(crawl=page.run.crawl, run=page.run, page=page.pk)
+        for page in found
+        if page.run.crawl_id in own
+    ]
+    added = _add(collection, rows, by)
+    return MembersAdded(added, len(rows) - len(added), refused)
+
+
+def _add(
+    collection: Collection, rows: Sequence[CollectionMember], by: User | None
+) -> list[CollectionMember]:
+    with transaction.atomic():
+        # The lock of the collection: of two at once neither exceeds the limit.
+        locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
+        if locked is None:
+            raise WrongState("The collection was deleted meanwhile.")
+        known = set(locked.members.values_list("crawl", "page"))
+        new = [row for row in rows if (row.crawl_id, row.page) not in known]
+        if len(known) + len(new) > MOST_MEMBERS:
+            raise WrongState(f"A collection has at most {MOST_MEMBERS:,} members.")
+        for row in new:
+            row.collection, row.added_by = locked, by
+        made = CollectionMember.objects.bulk_create(new)
+        if new:
+            Collection.objects.filter(pk=locked.pk).update(changed_at=timezone.now())
+            note(by, locked, "added members", {"members": (len(known), len(known) + len(new))})
+    return made
+
+
+def remove_members(
+    collection: Collection, members: Numbers[int], *, by: User | None
+) -> list[CollectionMember]:
+    """Take members out by their ids; those that were in it. Raises PermissionDenied."""
+    require_change(by, collection)
+    with transaction.atomic():
+        rows = list(collection.members.filter(pk__in=members))
+        if rows:
+            count = collection.members.count()
+            collection.members.filter(pk__in=members).delete()
+            Collection.objects.filter(pk=collection.pk).update(changed_at=timezone.now())
+            note(by, collection, "removed members", {"members": (count, count - len(rows))})
+    return rows
+
+
+def subject_of(collection: Collection) -> str:
+    """The subject of the jobs of a collection."""
+    return f"collection {collection.pk}"
+
+
+def _checked(fields: CollectionFields, by: User | None, before: str = "") -> CollectionFields:
+    """The fields as they are kept. before: the team until now, which may stay. Raises BadOrder."""
+    name, errors = fields.name.strip(), dict[str, str]()
+    about = "\n".join(fields.description.replace("\0", "").splitlines()).strip()
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        errors["name"] = f"must be one line of 1 to {LONGEST_NAME} characters"
+    if len(about) > LONGEST_DESCRIPTION:
+        errors["description"] = f"must have at most {LONGEST_DESCRIPTION:,} characters"
+    if fields.team and fields.team != before:
+        errors |= team_errors(fields.team, by)
+    if errors:
+        raise BadOrder(errors)
+    return CollectionFields(name, about, fields.team)
+
+
+def _taken(name: str) -> BadOrder:
+    return BadOrder({"name": f"there is a collection named {name} already"})

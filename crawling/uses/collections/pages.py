@@ -1,0 +1,252 @@
+"""The pages of collections: the list, one collection with its members, its captures of an address,
+and its file; and the forms that make, edit and delete one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils.http import urlencode
+from redis.exceptions import RedisError
+
+from crawling.archive.packages.reading import read
+from crawling.base.errors import ArchiveTrouble
+from crawling.dashboard.base.columns import column
+from crawling.dashboard.base.panels import BulkPage, Link, Panel, Place
+from crawling.dashboard.base.requests import latest_asked
+from crawling.dashboard.base.run_pages import ask_by_button
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.installation.permissions import is_administrator, within_reach
+from crawling.models import CrawlJob, Page, Team
+from crawling.uses.collections.adding_pages import add, add_crawl, remove, undo
+from crawling.uses.collections.asked_collection import CHANGE, VIEW, head_facts, wanted_collection
+from crawling.uses.collections.collecting import (
+    CollectionFields,
+    create_collection,
+    delete_collection,
+    edit_collection,
+    require_change,
+)
+from crawling.uses.collections.jobs import file_of, readable_file, request_file
+from crawling.uses.collections.members import (
+    MemberRow,
+    captures_in,
+    figures_of,
+    hidden_members,
+    member_rows,
+    sorted_rows,
+)
+from crawling.uses.collections.models import Collection
+from crawling.uses.collections.sharing_pages import revoke, share, shared
+from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
+from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import Download, send
+from serving.requests import asked_text, render_live
+
+#: rows a page, and crawls that are offered
+ROWS, OFFERED = 50, 100
+TYPE = "application/wacz"
+#: column, its words, whether it is a number, and whether its largest come first
+COLUMNS = (
+    ("name", "Name", False, False),
+    ("", "Runs", True, False),
+    ("pages", "Pages", True, True),
+    ("bytes", "Size", True, True),
+    ("first", "From", False, False),
+    ("last", "To", False, True),
+)
+
+
+def listed_collections(text: str = "") -> QuerySet[Collection]:
+    """With the numbers of their members; text: in the name or description."""
+    found = Collection.objects.select_related("created_by").annotate(
+        crawls=Count("members", filter=Q(members__page=None)),
+        singles=Count("members", filter=Q(members__page__isnull=False)),
+    )
+    if text:
+        found = found.filter(Q(name__icontains=text) | Q(description__icontains=text))
+    return found
+
+
+@authenticated(needs=VIEW)
+def collections(request: AuthenticatedRequest) -> HttpResponse:
+    text = asked_text(request.GET, "q")
+    here = latest_asked(request, listed_collections(text), ROWS) | {"text": text}
+    here["any_at_all"] = bool(here["rows"]) or Collection.objects.exists()
+    return render(request, "collections/collections.html", here)
+
+
+def _typed(request: AuthenticatedRequest) -> CollectionFields:
+    return CollectionFields(
+        *(request.POST.get(name, "") for name in ("name", "description", "team"))
+    )
+
+
+def _teams(user: User) -> Sequence[str]:
+    """The teams that a collection of the user may belong to."""
+    found = Team.objects.all() if is_administrator(user) else user.teams.all()
+    return list(found.order_by("name").values_list("name", flat=True))
+
+
+@authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
+def new(request: AuthenticatedRequest) -> HttpResponse:
+    errors, typed = dict[str, str](), _typed(request)
+    if request.method == "POST":
+        with mistakes_kept(errors):
+            made = create_collection(typed, by=request.user)
+            return redirect("collections:collection", made.pk)
+    here = {"errors": errors, "typed": typed, "teams": _teams(request.user)}
+    return render(request, "collections/edit.html", here, status=422 if errors else 200)
+
+
+@authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
+def edit(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    collection, errors = wanted_collection(pk), dict[str, str]()
+    require_change(request.user, collection)
+    typed = CollectionFields(collection.name, collection.description, collection.team)
+    if request.method == "POST":
+        typed = _typed(request)
+        with mistakes_kept(errors):
+            edit_collection(collection, typed, by=request.user)
+            return redirect("collections:collection", pk)
+    teams = [*dict.fromkeys([*_teams(request.user), *filter(None, [collection.team])])]
+    here = {"collection": collection, "errors": errors, "typed": typed, "teams": teams}
+    return render(request, "collections/edit.html", here, status=422 if errors else 200)
+
+
+@authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
+def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    collection = wanted_collection(pk)
+    require_change(request.user, collection)
+    if request.method == "POST":
+        delete_collection(collection, by=request.user)
+        messages.success(request, f"{collection} is deleted. Its crawls and pages are kept.")
+        return redirect("collections:collections")
+    here = {"collection": collection, "links": collection.share_links.count()}
+    return render(request, "collections/delete.html", here)
+
+
+@authenticated(needs=VIEW)
+def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Its members, those with `?q=` in the name or address, sorted by `?sort=`."""
+    collection = wanted_collection(pk)
+    rows = member_rows(collection)
+    text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
+    found = sorted_rows(_with_text(rows, text), sort)
+    here = head_facts(request, collection) | {
+        "figures": figures_of(rows),
+        "singles": sum(row.page is not None for row in rows),
+        "hidden": hidden_members(collection, rows),
+        "rows": Paginator(found, ROWS).get_page(request.GET.get("page")),
+        "heads": [
+            column(key, label, is_number, now=sort, falls_first=falls)
+            for key, label, is_number, falls in COLUMNS
+        ],
+        "text": text,
+        "count": len(rows),
+    }
+    if here["may_change"]:
+        here["offered"] = CrawlJob.objects.filter(within_reach(request.user)).order_by("-pk")[
+            :OFFERED
+        ]
+    return render(request, "collections/collection.html", here)
+
+
+def _with_text(rows: Sequence[MemberRow], text: str) -> Sequence[MemberRow]:
+    wanted = text.casefold()
+    return [row for row in rows if wanted in f"{row.name}\n{row.url}".casefold()]
+
+
+@authenticated(needs=VIEW)
+def captures(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """The captures of `?u=` in the collection, each with the one before it."""
+    collection, typed = wanted_collection(pk), asked_text(request.GET, "u", most=MAX_URL_LENGTH)
+    here = head_facts(request, collection) | {"typed": typed}
+    if typed:
+        try:
+            here["url"] = url = read_address(typed).url
+            found = captures_in(collection, url)
+            here["captures"] = list(zip(found, [*found[1:], None], strict=True))
+        except BadUrl as error:
+            here["trouble"] = str(error)
+    return render(request, "collections/captures.html", here)
+
+
+@authenticated(needs=VIEW, methods=("GET", "HEAD", "POST"))
+def wacz(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    collection = wanted_collection(pk)
+    place = reverse("collections:wacz", args=[pk])
+    if request.method == "POST":
+        ask = partial(request_file, collection, by=request.user)
+        return ask_by_button(request, ask, ArchiveTrouble, RedisError, then=place)
+    here = head_facts(request, collection) | {"export": file_of(collection)}
+    return render_live(request, "collections/wacz.html", "collections/_wacz.html", here)
+
+
+@authenticated(needs=CHANGE)
+def file(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
+    collection = wanted_collection(pk)
+    with errors_told(request, ArchiveTrouble):
+        return send(collection_file(collection, by=request.user))
+    return redirect("collections:wacz", pk)
+
+
+def collection_file(collection: Collection, *, by: User | None) -> Download:
+    """Raises ArchiveTrouble if there is none, PermissionDenied."""
+    state = readable_file(collection, by=by)
+    assert state.file is not None
+    size = state.file.bytes
+    return Download(state.name, TYPE, read(state.file, 0, size), size)
+
+
+app_name = "collections"
+urlpatterns = [
+    path("", collections, name="collections"),
+    path("new/", new, name="new"),
+    path("add/", add, name="add"),
+    path("<int:pk>/", show, name="collection"),
+    path("<int:pk>/edit/", edit, name="edit"),
+    path("<int:pk>/delete/", delete, name="delete"),
+    path("<int:pk>/add-crawl/", add_crawl, name="add-crawl"),
+    path("<int:pk>/remove/", remove, name="remove"),
+    path("<int:pk>/undo/", undo, name="undo"),
+    path("<int:pk>/captures/", captures, name="captures"),
+    path("<int:pk>/share/", share, name="share"),
+    path("<int:pk>/share/<int:number>/revoke/", revoke, name="share-revoke"),
+    path("<int:pk>/wacz/", wacz, name="wacz"),
+    path("<int:pk>/collection.wacz", file, name="wacz-file"),
+]
+open_urlpatterns = [
+    path("shared-collections/<slug:token>/", shared, name="shared-collection"),
+]
+
+
+def _add(query: Mapping[str, Any]) -> str:
+    return f"{reverse('collections:add')}?{urlencode(query, doseq=True)}"
+
+
+def _of_page(page: Page, crawl: int) -> str:
+    return _add({"page": page.pk}) if page.archive_file_id else ""
+
+
+def _of_crawls(crawls: Sequence[int]) -> str:
+    return _add({"crawl": list(crawls)})
+
+
+def _of_crawl(crawl: CrawlJob) -> Mapping[str, str]:
+    return {"add_address": _of_crawls([crawl.pk])}
+
+
+LINKS = (Link(Place.PAGE_MENU, "Add to a collection", _of_page, needs=CHANGE),)
+PANELS = (Panel(Place.CRAWL_MENU, "collections/_crawl_menu.html", _of_crawl),)
+BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _of_crawls),)

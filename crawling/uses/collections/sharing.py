@@ -1,0 +1,84 @@
+"""Share links of collections: a page for people without an account. A link opens nothing once its
+maker may not change the collection any more, and nothing of crawls that the maker may not act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from crawling.base.audit import note
+from crawling.base.errors import NotFound, WrongState
+from crawling.installation.permissions import STEER, acted_on
+from crawling.runs.crawls.share_links import link_of, make_secret_link, note_opening
+from crawling.uses.collections.collecting import may_change, require_change
+from crawling.uses.collections.members import MemberRow, member_rows
+from crawling.uses.collections.models import Collection, CollectionLink
+
+
+def create_link(
+    collection: Collection, *, days: int, by: User | None
+) -> tuple[CollectionLink, str]:
+    """Create a link and return it with its token, which cannot be read again.
+
+    Raises BadOrder, PermissionDenied, WrongState.
+    """
+    require_change(by, collection)
+    with transaction.atomic():
+        # The lock of the collection: of two at once neither exceeds the limit.
+        locked = Collection.objects.select_for_update().filter(pk=collection.pk).first()
+        if locked is None:
+            raise WrongState("The collection was deleted meanwhile.")
+        link = CollectionLink(collection=locked)
+        own = CollectionLink.objects.filter(collection=locked)
+        return make_secret_link(own, link, locked, days=days, by=by)
+
+
+def revoke_link(collection: Collection, number: int, *, by: User | None) -> None:
+    """Raises NotFound, PermissionDenied."""
+    require_change(by, collection)
+    with transaction.atomic():
+        link = CollectionLink.objects.filter(collection=collection, pk=number).first()
+        if link is None:
+            raise NotFound(f"The collection has no share link {number}.")
+        note(by, collection, "revoked a share link", {"link": (link.pk, None)})
+        link.delete()
+
+
+def links_of(collection: Collection) -> Sequence[CollectionLink]:
+    """The links that have not expired, the oldest first."""
+    alive = CollectionLink.objects.filter(collection=collection, expires_at__gt=timezone.now())
+    return list(alive.select_related("created_by"))
+
+
+def open_links(links: Sequence[CollectionLink]) -> set[int]:
+    """The ids of those that open something."""
+    return {link.pk for link in links if _may_still_share(link)}
+
+
+def shared_collection(token: str) -> CollectionLink | None:
+    """The link of a token, with its collection; None: unknown, expired, revoked, or of a user who
+    may not share it any more.
+    """
+    links = CollectionLink.objects.select_related("collection", "created_by")
+    link = link_of(links, token)
+    if link is None or not _may_still_share(link):
+        return None
+    note_opening(link)
+    return link
+
+
+def shared_members(link: CollectionLink) -> list[MemberRow]:
+    """Its members of crawls that the maker of the link may act on."""
+    crawls = set(link.collection.members.values_list("crawl", flat=True))
+    return member_rows(link.collection, of_crawls=acted_on(link.created_by, crawls))
+
+
+def _may_still_share(link: CollectionLink) -> bool:
+    maker = link.created_by
+    if maker is None:
+        return True
+    return maker.is_active and maker.has_perm(STEER) and may_change(maker, link.collection)

@@ -11,7 +11,7 @@ from functools import partial
 from io import StringIO
 
 from django.core.management import CommandError, call_command
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from crawling.archive.packages.stored_package import Package, store_package
@@ -115,14 +115,17 @@ KINDS = (WACZ, MIRROR, LATEST_MIRROR, PLAYER)
 def ask_for_replay_files() -> None:
     """Ask for the WACZ file of each run that has ended and whose order wants one."""
     lately = timezone.now() - ASKED_WITHIN
-    ended = Run.objects.filter(
-        is_latest=True,
-        finished_at__gte=lately,
-        removal_asked_at=None,
-        state__in=ENDED_STATES,
-        crawl__archive=True,
-        crawl__reuse__replay_file=True,
-    )
+    wanting = Run.objects.filter(crawl__archive=True, crawl__reuse__replay_file=True)
+    # indexes of latest runs find the crawls that have begun another since: others have none
+    begun = Q(started_at__gte=lately) | ~Q(state__in=ENDED_STATES)
+    again = wanting.filter(begun, is_latest=True).values("crawl")
+    ended = wanting.filter(finished_at__gte=lately, state__in=ENDED_STATES)
+    _ask_for_files(ended.filter(is_latest=True))
+    _ask_for_files(ended.filter(is_latest=False, crawl__in=again))
+
+
+def _ask_for_files(ended: QuerySet[Run]) -> None:
+    """Ask for the file of each of these runs that has an archive, and no file since its end."""
     asked = BackgroundJob.objects.filter(
         kind=WACZ.name, run=OuterRef("pk"), asked_at__gte=OuterRef("finished_at")
     )

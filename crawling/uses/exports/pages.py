@@ -20,8 +20,10 @@ from crawling.dashboard.base.panels import Link, Panel, Place
 from crawling.dashboard.base.requests import asked_number, wanted_page, wanted_run
 from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told
+from crawling.jobs.enqueue import jobs_of
 from crawling.jobs.kinds import JobKind
 from crawling.models import Page, Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
 from crawling.uses.exports.player import PERMISSION as INSTALL
 from crawling.uses.exports.player import install_player, is_installed, player_state
@@ -168,4 +170,14 @@ def _replay(page: Page) -> Mapping[str, Any] | None:
     return {"has_player": is_installed(), "has_wacz": file is not None}
 
 
-PANELS = (Panel(Place.PAGE_BUTTONS, "exports/_replay.html", _replay),)
+def _replay_file(run: Run) -> Mapping[str, Any] | None:
+    """The latest job for the file of a run that has ended; the page of the file says more."""
+    if run.state not in ENDED_STATES or not run.crawl.archive:
+        return None
+    return {"replay_job": jobs_of(WACZ, run).first(), "has_player": is_installed()}
+
+
+PANELS = (
+    Panel(Place.PAGE_BUTTONS, "exports/_replay.html", _replay),
+    Panel(Place.CRAWL, "exports/_run_replay.html", _replay_file),
+)

@@ -93,8 +93,7 @@ KINDS = (
         _own(kind, effects=QUOTES_NOTHING)
         for kind in (InquiryKind.TEST_FETCH, InquiryKind.ROBOTS, InquiryKind.SEED_NAMES)
     ),
-    *(
-        _own(kind, scope=JobScope.CRAWL)
-        for kind in (InquiryKind.TEXT_DIFF, InquiryKind.RUN_CHANGES)
-    ),
+    # of pages of two crawls, perhaps
+    _own(InquiryKind.TEXT_DIFF),
+    _own(InquiryKind.RUN_CHANGES, scope=JobScope.CRAWL),
 )

@@ -4,7 +4,8 @@ that a button leads back to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from allocation.wording import whole_number
 from crawling.base.errors import NotFound, UnknownCrawl, UnknownRun, Withdrawn
-from crawling.models import CrawlJob, Page, Run, WithdrawnPage
+from crawling.models import CrawlJob, Page, Run, Url, WithdrawnPage
 from serving.access import AuthenticatedRequest, authenticated
 from serving.listing.sources import records_of
 
@@ -65,6 +66,14 @@ def get_page(crawl_id: int, page_id: int) -> Page:
     return page
 
 
+def get_page_of_any(page_id: int) -> Page:
+    """A page of whatever crawl: all users read all. Raises NotFound, and Withdrawn."""
+    url = Url.objects.filter(pk=page_id).values_list("run__crawl", flat=True).first()
+    if url is None:
+        raise NotFound(f"There is no page {page_id}.")
+    return get_page(url, page_id)
+
+
 def address_of(route: str, run: Run) -> str:
     """Of the page of that route about a run."""
     return f"{reverse(route, args=[run.crawl_id])}?run={run.number}"
@@ -110,8 +119,20 @@ def of_run(
 
 def wanted_page(crawl: int, page: int) -> Page:
     """A page of a crawl, by their ids. Raises Http404, and Withdrawn (410)."""
-    try:
+    with _not_found():
         return get_page(crawl, page)
+
+
+def wanted_page_of_any(page: int) -> Page:
+    """A page of whatever crawl. Raises Http404, and Withdrawn (410)."""
+    with _not_found():
+        return get_page_of_any(page)
+
+
+@contextmanager
+def _not_found() -> Iterator[None]:
+    try:
+        yield
     except Withdrawn:
         raise
     except NotFound as error:

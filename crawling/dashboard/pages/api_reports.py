@@ -26,7 +26,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.job_answers import InquiryOut, open_inquiry
-from crawling.dashboard.base.requests import get_page, get_run
+from crawling.dashboard.base.requests import get_page, get_page_of_any, get_run
 from crawling.dashboard.pages.not_fetched import NotFetched, not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import PopularPage, page_cache
 from crawling.models import InquiryKind
@@ -70,6 +70,7 @@ class LineOut(Schema):
 
 class TextDiff(Schema):
     url: str
+    old_crawl: int
     old_run: int
     new_run: int
     lines: list[LineOut] = Field(
@@ -174,11 +175,12 @@ def get_page_diff(
     old_id: PageId,
     new_id: PageId,
 ) -> Status:
-    """The ids are those of the list of changes. A background job compares the texts; until it is
+    """The ids are those of the list of changes, or of any two pages: the new one is of the crawl,
+    the old one of whatever crawl. A background job compares the texts; until it is
     done the answer is 202 with `Retry-After`. Documents outside this machine's archive, and
     documents other than text, cannot be compared.
     """
-    old, new = (get_page(crawl_id, one) for one in (old_id, new_id))
+    old, new = get_page_of_any(old_id), get_page(crawl_id, new_id)
     question = {"old": old_id, "new": new_id}
     inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user, run=new.run)
     if inquiry.is_open:
@@ -187,7 +189,7 @@ def get_page_diff(
     if inquiry.why_failed:
         raise NotFound(f"The texts cannot be compared. {inquiry.why_failed}")
     lines = (inquiry.answer or {})["lines"]
-    runs = {"old_run": old.run.number, "new_run": new.run.number}
+    runs = {"old_crawl": old.run.crawl_id, "old_run": old.run.number, "new_run": new.run.number}
     return Status(200, {"url": new.url.url, **runs, "lines": lines})
 
 

@@ -22,7 +22,13 @@ from crawling.archive.reader import content_of, original_of, packed_pieces
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import head_of, whole_document_of
 from crawling.base.errors import ArchiveTrouble, CrawlError
-from crawling.dashboard.base.requests import asked_number, back, of_run, wanted_page
+from crawling.dashboard.base.requests import (
+    asked_number,
+    back,
+    of_run,
+    wanted_page,
+    wanted_page_of_any,
+)
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.downloads import (
     WARC,
@@ -210,8 +216,9 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 
 @authenticated(needs="crawling.view_crawljob")
 def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
+    """The texts of a page of the crawl and of one before it, or of another crawl."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    pages = [wanted_page(pk, one) for one in (old, new)]
+    pages = [wanted_page_of_any(old), wanted_page(pk, new)]
     question, run = {"old": old, "new": new}, pages[1].run
     inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user, run=run)
     here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}

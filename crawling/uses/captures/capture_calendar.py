@@ -34,6 +34,8 @@ class DatedCapture:
     page: Page
     #: the one before it of the same crawl
     before: Page | None
+    #: a later one than that, of another crawl; None: there is none
+    elsewhere: Page | None
 
     @property
     def is_changed(self) -> bool:
@@ -65,12 +67,13 @@ def months_of(captures: Sequence[Page], year: int) -> list[CalendarMonth]:
 
 
 def captures_on(captures: Sequence[Page], day: date) -> list[DatedCapture]:
-    latest = dict[int, Page]()
+    latest, last = dict[int, Page](), None
     found = list[DatedCapture]()
     for one in captures:
+        before = latest.get(one.run.crawl_id)
         if _day(one.fetched_at) == day:
-            found.append(DatedCapture(one, latest.get(one.run.crawl_id)))
-        latest[one.run.crawl_id] = one
+            found.append(DatedCapture(one, before, None if last is before else last))
+        latest[one.run.crawl_id] = last = one
     return found
 
 

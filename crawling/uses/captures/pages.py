@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.timezone import localtime
 
 from crawling.archive.captures import MOST, captures_of
@@ -28,7 +28,9 @@ from serving.requests import asked_text
 
 @authenticated(needs="crawling.view_crawljob")
 def calendar(request: AuthenticatedRequest) -> HttpResponse:
-    """The captures of `?u=`: their years, the months of `?year=` (the latest), those of `?day=`."""
+    """The captures of `?u=`: their years, the months of `?year=` (the latest), those of `?day=`,
+    each with what compares it with the capture `?with=`.
+    """
     typed = asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here: dict[str, Any] = {"typed": typed}
     if typed:
@@ -51,9 +53,21 @@ def _facts(request: AuthenticatedRequest, url: str) -> dict[str, Any]:
     here |= {"years": years, "year": year, "months": months_of(captures, year)}
     latest = localtime(captures[-1].fetched_at).date()
     day = day or (latest if latest.year == year else None)
-    here |= {"day": day, "listed": captures_on(captures, day) if day else []}
+    number = asked_number(request, "with")
+    chosen = next((one for one in captures if one.pk == number), None)
+    listed = captures_on(captures, day) if day else []
+    here |= {"day": day, "chosen": chosen}
+    here["listed"] = [(one, _comparison(chosen, one.page)) for one in listed]
     here["crawls"] = len({one.run.crawl_id for one in captures})
     return here
+
+
+def _comparison(chosen: Page | None, other: Page) -> str:
+    """The address of the page that compares two captures, the earlier one first; "" for one."""
+    if chosen is None or chosen.pk == other.pk:
+        return ""
+    old, new = sorted((chosen, other), key=lambda page: (page.fetched_at, page.pk))
+    return reverse("crawling:compare-page", args=[new.run.crawl_id, old.pk, new.pk])
 
 
 def _asked_day(request: AuthenticatedRequest) -> date | None:

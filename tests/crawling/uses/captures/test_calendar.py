@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from crawling.archive.captures import captures_of
-from crawling.models import Page, Run
+from crawling.jobs.running import work_here
+from crawling.models import BackgroundJob, Page, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.captures.capture_calendar import (
@@ -18,6 +19,7 @@ from crawling.uses.captures.capture_calendar import (
     neighbours_of,
     years_of,
 )
+from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.conftest import do_shifts, order_of
 from tests.crawling.pages import browser, soup
 
@@ -70,7 +72,47 @@ def test_each_capture_is_compared_with_the_one_before_it_of_its_crawl(captured):
         (captured[2].pk, None, False),
         (captured[3].pk, captured[1].pk, True),
     ]
+    assert [one.elsewhere and one.elsewhere.pk for one in listed] == [
+        None,
+        captured[1].pk,
+        captured[2].pk,
+    ]
     assert neighbours_of(captured[1]) == (captured[0], captured[3], 2, 3)
+
+
+def test_any_two_captures_are_compared_also_of_two_crawls(captured):
+    """The capture of the other crawl is chosen, then one of this: the earlier one stands first."""
+    client, other, last = browser("viewer"), captured[2], captured[3]
+    url = urlencode({"u": other.url.url, "day": "2026-01-05"})
+    day = client.get(f"{reverse('crawling:captures')}?{url}")
+    chosen = soup(day).select("td a[href*='with=']")[1]["href"]
+
+    page = client.get(reverse("crawling:captures") + chosen)
+    links = [one["href"] for one in soup(page).select("td a") if one.text == "compare"]
+    address = reverse("crawling:compare-page", args=[last.run.crawl_id, other.pk, last.pk])
+    assert links[-1] == address
+
+    client.get(address)
+    work_here(BackgroundJob.objects.latest("pk"))
+    shown = soup(client.get(address))
+    assert "Another, run 1" in shown.main.get_text(" ", strip=True)
+    told = client.get(f"/api/v1/crawls/{last.run.crawl_id}/changes/{captured[1].pk}/{last.pk}")
+    assert told.status_code == 202
+    told = client.get(f"/api/v1/crawls/{last.run.crawl_id}/changes/{other.pk}/{last.pk}").json()
+    assert (told["old_crawl"], told["old_run"]) == (other.run.crawl_id, 1)
+
+
+def test_a_comparison_of_two_crawls_is_forgotten_once_a_page_of_either_is_taken_down(captured):
+    client, other, last = browser("viewer"), captured[2], captured[3]
+    address = reverse("crawling:compare-page", args=[last.run.crawl_id, other.pk, last.pk])
+    client.get(address)
+    job = work_here(BackgroundJob.objects.latest("pk"))
+
+    withdraw(other.run.crawl, None, kind="page", text=other.url.url, reason="asked", by=None)
+
+    job.refresh_from_db()
+    assert (job.is_forgotten, job.result) == (True, None)
+    assert client.get(address).status_code == 410
 
 
 def test_runs_that_are_being_deleted_have_no_captures(captured):

@@ -111,8 +111,7 @@ def verbs_for(user: User) -> dict[str, BulkVerb]:
     verbs = {word: verb for word, verb in BULK_VERBS.items() if user.has_perm(needed(word))}
     pages = bulk_pages() if user.has_perm(STEER) else {}
     return verbs | {
-        word: BulkVerb(page.label, page.icon, ("", ""), "", "", is_rare=True)
-        for word, page in pages.items()
+        word: BulkVerb(page.label, page.icon, ("", ""), "", "") for word, page in pages.items()
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -41,7 +42,8 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
     crawls, pages = asked_ids(request, "crawl"), asked_ids(request, "page")
     errors = dict[str, str]()
     if request.method == "POST":
-        with mistakes_kept(errors, CrawlError):
+        # a new collection stays only if something is added
+        with mistakes_kept(errors, CrawlError), transaction.atomic():
             collection = _chosen(request)
             said = add_members(collection, crawls=crawls, pages=pages, by=request.user)
             _tell_added(request, collection, said)
@@ -61,11 +63,13 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _chosen(request: AuthenticatedRequest) -> Collection:
-    """The collection that a form names, or a new one. Raises BadOrder, NotFound."""
-    number = request.POST.get("collection", "")
-    if number:
+    """A new collection with the name of the form, or the one that is chosen. Raises BadOrder,
+    NotFound.
+    """
+    name, number = request.POST.get("name", ""), request.POST.get("collection", "")
+    if number and not name.strip():
         return get_collection(whole_number(number) or 0)
-    return create_collection(CollectionFields(request.POST.get("name", "")), by=request.user)
+    return create_collection(CollectionFields(name), by=request.user)
 
 
 def _tell_added(request: AuthenticatedRequest, collection: Collection, said: MembersAdded) -> None:

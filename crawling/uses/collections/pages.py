@@ -56,14 +56,15 @@ from serving.requests import asked_text, render_live
 #: rows a page, and crawls that are offered
 ROWS, OFFERED = 50, 100
 TYPE = "application/wacz"
-#: column, its words, whether it is a number, and whether its largest come first
+#: whether a phone leaves it out, what it sorts by, words, whether it is a number, and whether its
+#: largest come first
 COLUMNS = (
-    ("name", "Name", False, False),
-    ("", "Runs", True, False),
-    ("pages", "Pages", True, True),
-    ("bytes", "Size", True, True),
-    ("first", "From", False, False),
-    ("last", "To", False, True),
+    (False, "name", "Name", False, False),
+    (True, "", "Runs", True, False),
+    (False, "pages", "Pages", True, True),
+    (True, "bytes", "Size", True, True),
+    (True, "first", "From", False, False),
+    (False, "last", "To", False, True),
 )
 
 
@@ -149,8 +150,8 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "hidden": hidden_members(collection, rows),
         "rows": Paginator(found, ROWS).get_page(request.GET.get("page")),
         "heads": [
-            column(key, label, is_number, now=sort, falls_first=falls)
-            for key, label, is_number, falls in COLUMNS
+            (is_aside, column(key, label, is_number, now=sort, falls_first=falls))
+            for is_aside, key, label, is_number, falls in COLUMNS
         ],
         "text": text,
         "count": len(rows),

@@ -7,6 +7,7 @@ import sys
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from crawlsite.logs import keep_secrets_of_gunicorn
 from crawlsite.middleware.call_stack import with_room
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.private_files import keep_private
@@ -19,6 +20,7 @@ SWITCH_SECONDS = 0.001
 KEPT_SECONDS = 60
 
 keep_private()
+keep_secrets_of_gunicorn()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
 application = with_room(RequestBufferMiddleware(get_wsgi_application()).__call__)
 import_pages()

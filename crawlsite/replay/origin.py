@@ -19,6 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from whitenoise import WhiteNoise
 
 from crawling.base.use import part
+from crawlsite.logs import keep_secrets_of_gunicorn
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.private_files import keep_private
 
@@ -31,6 +32,7 @@ EXPORTS = "crawling.uses.exports"
 
 def make_application() -> Callable[..., Iterable[bytes]]:
     keep_private()
+    keep_secrets_of_gunicorn()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
     if not apps.is_installed(EXPORTS):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any, cast
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser, User
@@ -25,7 +24,7 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.crawls.list_rows import HIDEABLE as CRAWL_COLUMNS
 from crawling.dashboard.crawls.list_rows import USUALLY_HIDDEN
 from crawling.dashboard.run.pages import HIDEABLE as PAGE_COLUMNS
-from crawling.orders.schedules import zones
+from crawling.orders.schedules import UTC_ZONE, zone_named, zones
 from crawlsite.models import Preference
 from serving.access import AuthenticatedRequest, authenticated
 from serving.list_choices import ListChoices
@@ -126,7 +125,7 @@ class PreferenceMiddleware:
             return self.get_response(request)
         request.preference = kept  # type: ignore[attr-defined]
         request.list_choices = ListChoices(kept.rows, kept.hidden_columns)  # type: ignore[attr-defined]
-        with timezone.override(ZoneInfo(kept.time_zone)):
+        with timezone.override(zone_named(kept.time_zone) or UTC_ZONE):
             response = self.get_response(request)
         _keep_filter(request, response, kept)
         return response
@@ -194,6 +193,8 @@ def page(request: AuthenticatedRequest) -> HttpResponse:
         else:
             messages.success(request, "Your preferences are saved.")
             return redirect(next_page(request) or "preferences")
+    elif zone_named(kept.time_zone) is None:
+        errors = {"time_zone": f"{_zone_fault(kept.time_zone)}. Times are in UTC until then"}
     hidden = values["hidden_columns"]
     few = [
         (name, label, [(value, word, value == values[name]) for value, word in choices.items()])
@@ -212,7 +213,8 @@ def page(request: AuthenticatedRequest) -> HttpResponse:
     here = {"few": few, "columns": columns, "zone": values["time_zone"], "zones": sorted(zones())}
     here |= {"hides_first_steps": values["hides_first_steps"]}
     here |= {"errors": errors, "next": request.GET.get("next", request.POST.get("next", ""))}
-    return render(request, "account/preferences.html", here, status=422 if errors else 200)
+    is_refused = bool(errors) and request.method == "POST"
+    return render(request, "account/preferences.html", here, status=422 if is_refused else 200)
 
 
 def _given(request: HttpRequest) -> dict[str, Any]:

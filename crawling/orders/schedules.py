@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import dropwhile, islice
 from typing import Annotated, Any, NamedTuple
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -27,6 +27,7 @@ from crawling.orders.sentences import sentence_for
 LATE_AFTER = timedelta(minutes=5)
 CRON_FIELDS = 5
 NO_TIME = timedelta(0)
+UTC_ZONE = ZoneInfo("UTC")
 
 
 class CatchUp(StrEnum):
@@ -256,6 +257,14 @@ def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[
 @cache
 def zones() -> frozenset[str]:
     return frozenset(available_timezones())
+
+
+def zone_named(name: str) -> ZoneInfo | None:
+    """None: this machine does not know it, or no longer, as time zones come and go."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def _interval(minutes: int) -> timedelta:

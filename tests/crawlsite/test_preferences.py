@@ -198,3 +198,18 @@ def test_each_filter_is_told_and_dropped_by_itself():
 
     assert chips == {"Holds: Man": "?state=draft&sort=name", "State: draft": "?q=Man&sort=name"}
     assert not soup(viewer.get("/crawls/")).select(".chip")
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "../../etc/passwd", "Europe", ""])
+def test_a_stored_time_zone_that_is_none_costs_no_page_and_is_told_beside_its_field(zone):
+    viewer = browser("viewer")
+    prefer(viewer, theme="dark")
+    Preference.objects.update(time_zone=zone)
+
+    pages = [viewer.get(place) for place in ("/", "/crawls/", "/account/preferences/")]
+
+    assert [page.status_code for page in pages] == [200, 200, 200]
+    page = soup(pages[2])
+    assert page.select_one("#time_zone")["aria-invalid"] == "true"
+    assert "Times are in UTC until then." in page.select_one("[role=alert]").text
+    assert prefer(viewer, time_zone="Asia/Tokyo").status_code == 302

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, ParamSpec
 
+from django.contrib.auth.models import User
+
 from crawling.base.alert_events import AlertEvent
 from crawling.models import CrawlJob, Run
 from crawling.orders.scope.url_rules import UrlRule
@@ -42,6 +44,8 @@ page_alerts_withdrawn: CrawlEvent[[CrawlJob]] = CrawlEvent()
 records_removed: CrawlEvent[[Callable[[], Iterator[int]]]] = CrawlEvent()
 #: texts of stored pages were read again
 texts_read: CrawlEvent[[]] = CrawlEvent()
+#: an account is deleted, by the second user; it has its e-mail address still
+account_deleted: CrawlEvent[[User, User]] = CrawlEvent()
 #: all pages of a run that has ended were read again
 run_read: CrawlEvent[[Run]] = CrawlEvent()
 

@@ -84,10 +84,13 @@ def within_reach(user: User | None) -> Q:
     """
     if _acts_on_all(user):
         return Q()
-    teams = Team.objects.filter(members=user).values("name")
     rule_is_lifted = Exists(TeamRule.objects.filter(own_crawls_only=False))
-    own = Q(created_by=user) | Q(team__in=teams) | Q(created_by=None, team="")
-    return own | Q(rule_is_lifted)
+    return of_user(user) | Q(created_by=None, team="") | Q(rule_is_lifted)
+
+
+def of_user(user: User | None) -> Q:
+    """The condition on crawls that the user owns, or that a team of the user has."""
+    return Q(created_by=user) | Q(team__in=Team.objects.filter(members=user).values("name"))
 
 
 def acted_on(user: User | None, crawls: Collection[int]) -> set[int]:

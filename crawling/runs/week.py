@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,8 +17,8 @@ from crawling.models import CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 
 WEEK = timedelta(days=7)
-#: news of a week that are read
-MOST_NEWS = 5_000
+#: news of a week that are read, of a crawl and of all together
+MOST_NEWS, MOST_NEWS_OF_ALL = 5_000, 50_000
 
 
 @dataclass(frozen=True)
@@ -75,25 +75,30 @@ def week_of(crawl: CrawlJob, runs: Iterable[Run]) -> CrawlWeek | None:
     return _told({crawl.pk: crawl.name}, {crawl.pk: news}, since, until)[0]
 
 
-def weeks(
-    until: datetime, *, crawl: CrawlJob | None = None, most: int
-) -> tuple[Sequence[CrawlWeek], int]:
-    """The seven days until then of crawls of which a run has ended or news were found, those with
-    most news first; and how many others there are.
+class CrawlWeeks:
+    """The seven days until a moment of all crawls of which a run has ended or news were found: read
+    once for all who are told of it.
     """
-    since = until - WEEK
-    ended = Exists(_ended(since, until).filter(crawl=OuterRef("pk")))
-    crawls = CrawlJob.objects.filter(ended)
-    crawls = crawls.filter(pk=crawl.pk) if crawl else crawls
-    names = dict(crawls.values_list("pk", "name"))
-    news, _ = latest_news(since=since, until=until, crawl=crawl, most=MOST_NEWS)
-    by_crawl: dict[int, list[NewsItem]] = {pk: [] for pk in names}
-    for item in news:
-        names[item.crawl] = item.name
-        by_crawl.setdefault(item.crawl, []).append(item)
-    order = sorted(by_crawl, key=lambda pk: (-len(by_crawl[pk]), names[pk]))
-    shown = _told({pk: names[pk] for pk in order[:most]}, by_crawl, since, until)
-    return shown, len(order) - len(shown)
+
+    def __init__(self, until: datetime) -> None:
+        self._since, self._until = until - WEEK, until
+        ended = Exists(_ended(self._since, until).filter(crawl=OuterRef("pk")))
+        self._names = dict(CrawlJob.objects.filter(ended).values_list("pk", "name"))
+        self._news: dict[int, list[NewsItem]] = {pk: [] for pk in self._names}
+        for item in latest_news(since=self._since, until=until, most=MOST_NEWS_OF_ALL)[0]:
+            self._names[item.crawl] = item.name
+            self._news.setdefault(item.crawl, []).append(item)
+        self._weeks: dict[int, CrawlWeek] = {}
+
+    def of(self, crawls: Collection[int] | None, *, most: int) -> tuple[Sequence[CrawlWeek], int]:
+        """Those with most news first, and how many others there are; crawls: only of these ids."""
+        found = self._news.keys() if crawls is None else self._news.keys() & set(crawls)
+        order = sorted(found, key=lambda pk: (-len(self._news[pk]), self._names[pk]))
+        unread = {pk: self._names[pk] for pk in order[:most] if pk not in self._weeks}
+        if unread:
+            told = _told(unread, self._news, self._since, self._until)
+            self._weeks |= {week.crawl: week for week in told}
+        return [self._weeks[pk] for pk in order[:most]], len(order[most:])
 
 
 def _told(

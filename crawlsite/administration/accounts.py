@@ -1,8 +1,8 @@
 """List users with their roles: the only writer of them beside the admin site and `set_up`.
 
 Only a superuser changes a superuser, and no user removes their own role or account: an installation
-always keeps a user who can give roles. Share links of crawls and feeds of watches stop with the
-account of their maker, unless another user takes them over.
+always keeps a user who can give roles. Share links of crawls, feeds of watches and alerts to the
+address of an account stop with it, unless another user takes them over.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from django.db.models import Prefetch, QuerySet
 
 from allocation.wording import some
 from crawling.base.audit import note
+from crawling.base.errors import BadOrder
 from crawling.base.use import Use, uses
+from crawling.installation.events import account_deleted
 from crawling.installation.permissions import may_act
 from crawling.models import CrawlJob
 from crawling.runs.crawls.share_links import SharedItem, shared_items
@@ -246,28 +248,33 @@ def shared_by(user: User) -> SharedByUser:
 
 @transaction.atomic
 def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
-    """Lock the account. `hand_to`: the name of the user who gets the links and feeds, so that they
-    stay open. Raises BadAccount, and what `set_active` raises; then nothing has changed.
+    """Lock the account. `hand_to`: the name of the user who gets the links, feeds and alerts, so
+    that they go on. Raises BadAccount, and what `set_active` raises; then nothing has changed.
     """
     shared = shared_by(user)
     if hand_to:
         receiver = _receiver(hand_to, shared)
         if receiver == user:
             raise BadAccount({"hand_to": "Name another user: this one's stop with the account."})
-        for item in shared.items:
-            item.kind.hand_over(item.row, receiver, by)
+        try:
+            for item in shared.items:
+                item.kind.hand_over(item.row, receiver, by)
+        except BadOrder as error:
+            raise BadAccount(error.errors) from error
     set_active(user, is_active=False, by=by)
 
 
 @transaction.atomic
 def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
-    """Delete the account for good: its log-in, e-mail, tokens, role, teams and saved views. Its
-    name stays beside what it did and at its crawls, and is not given again.
+    """Delete the account for good: its log-in, e-mail, tokens, role, teams, saved views, and the
+    alerts to its address. Its name stays beside what it did and at its crawls, and is not given
+    again.
 
     `hand_to`, and what is raised: as `deactivate` has it.
     """
     deactivate(user, hand_to=hand_to, by=by)
     note(by, user, "deleted")
+    account_deleted(user, by)
     user.groups.clear()
     user.user_permissions.clear()
     user.teams.clear()
@@ -287,7 +294,7 @@ def _receiver(name: str, shared: SharedByUser) -> User:
             f"No active user {name!r} may steer crawls; name another, or leave the field empty."
         )
         raise BadAccount({"hand_to": sentence})
-    crawls = {item.crawl.pk: item.crawl for item in shared.items}
+    crawls = {item.crawl.pk: item.crawl for item in shared.items if item.crawl}
     if closed := [crawl.name for crawl in crawls.values() if not may_act(receiver, crawl)]:
         raise BadAccount(
             {

@@ -102,15 +102,15 @@ class UserChanges(Schema):
     is_active: bool | None = None
     hand_to: str = Field(
         "",
-        description="with is_active false: the user who gets the share links and feeds, which stop "
-        "otherwise (`shared-items`)",
+        description="with is_active false: the user who gets the share links, feeds and alerts, "
+        "which stop otherwise (`shared-items`)",
     )
 
 
 class SharedOut(Schema):
-    crawl: int
-    kind: Literal["share link", "feed"]
-    id: int = Field(description="of the share link, or of the watch")
+    crawl: int | None = Field(description="null: of all crawls")
+    kind: Literal["share link", "feed", "mailbox"]
+    id: int = Field(description="of the share link, of the watch, or of the alert")
 
 
 class SharedList(Schema):
@@ -196,7 +196,9 @@ def update_user(
     if asked.role is not None or asked.is_active:  # either would outlast the token
         refuse_ending_tokens(request)
     if asked.hand_to and asked.is_active is not False:
-        raise BadOrder({"hand_to": "Links and feeds are handed over with is_active false only."})
+        raise BadOrder(
+            {"hand_to": "Links, feeds and alerts are handed over with is_active false only."}
+        )
     user = get_object_or_404(accounts(), pk=user_id)
     try:
         with transaction.atomic():
@@ -219,7 +221,10 @@ def delete_user(
     request: AuthenticatedRequest,
     user_id: Id,
     hand_to: Annotated[
-        str, Query(description="the user who gets the share links and feeds, which stop otherwise")
+        str,
+        Query(
+            description="the user who gets the share links, feeds and alerts, which stop otherwise"
+        ),
     ] = "",
 ) -> Status:
     """The name stays at what the user did and owns, and is not given again."""
@@ -233,14 +238,14 @@ def delete_user(
 @users.get(
     "/{user_id}/shared-items",
     response=SharedList,
-    summary="List share links and feeds of a user, which stop when the user is locked",
+    summary="List share links, feeds and alerts of a user, which stop when the user is locked",
 )
 @may_see_users
 def list_shared(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
     shared = shared_by(get_object_or_404(accounts(), pk=user_id))
     return {
         "items": [
-            {"crawl": item.crawl.pk, "kind": item.kind.name, "id": item.row.pk}
+            {"crawl": item.row.crawl_id, "kind": item.kind.name, "id": item.row.pk}
             for item in shared.items
         ]
     }

@@ -140,7 +140,7 @@ SHOWN = {
     "hosts/<int:pk>/": "get_host",
     "search/": "search_pages",
     "search/text/": "search_page_texts",
-    "account/preferences/": "get_preferences",
+    "account/preferences/": "get_preferences get_weekly_summary",
     "account/tokens/": "list_tokens",
     "collections/": "list_collections",
     "collections/add/": "list_collections",

@@ -46,6 +46,8 @@ class Place(Enum):
     SEEDS = auto()
     #: the settings of a crawl: its latest run, or None
     SETTINGS = auto()
+    #: the preferences of a user: that
+    ACCOUNT = auto()
     #: the report behind a share link: the run
     SHARED_REPORT = auto()
 

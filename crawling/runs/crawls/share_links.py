@@ -1,8 +1,8 @@
 """Create, find, hand over and revoke the links that show one crawl's report without a log-in. A
 link opens nothing once the user who created it may not act on the crawl any more.
 
-The feeds and other pages that uses of crawls open to people without an account live as long: each
-stops with the account of its maker, unless another user takes it over.
+The feeds, mailboxes and other ways that uses of crawls open to people without an account live as
+long: each stops with the account of its user, unless another user takes it over.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
 from crawling.base.audit import note
@@ -123,11 +124,11 @@ class SharedKind:
     """One kind of it; a use of crawls offers others as `SHARED` in its module `pages`."""
 
     name: str
-    #: the route of the page of a crawl that has them
-    route: str
-    #: rows with a `crawl` that a user has made
+    #: the address of the page that has a row
+    page: Callable[[Any], str]
+    #: rows with a `crawl` that a user has made, or that go to the user
     by: Callable[[User], Iterable[Any]]
-    #: lets a row be another user's: row, receiver, who does so
+    #: lets a row be another user's: row, receiver, who does so; raises BadOrder
     hand_over: Callable[[Any, User, User], None]
 
 
@@ -139,14 +140,19 @@ class SharedItem:
     row: Any
 
     @property
-    def crawl(self) -> CrawlJob:
-        crawl: CrawlJob = self.row.crawl
+    def crawl(self) -> CrawlJob | None:
+        """None: it is about all crawls."""
+        crawl: CrawlJob | None = self.row.crawl
         return crawl
+
+    @property
+    def page(self) -> str:
+        return self.kind.page(self.row)
 
 
 SHARE_LINK = SharedKind(
     "share link",
-    "crawling:share",
+    lambda link: reverse("crawling:share", args=[link.crawl_id]),
     share_links_by,
     lambda link, receiver, by: hand_link_over(link, receiver, by=by),
 )

@@ -1,4 +1,6 @@
-"""`/api/v1/alerts`: listeners by webhook or e-mail, and every delivery."""
+"""`/api/v1/alerts`: listeners by webhook or e-mail, and every delivery; `/api/v1/weekly-summary`:
+the own one of a user.
+"""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -8,20 +10,32 @@ from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from ninja import Body, Path, Router, Status
-from pydantic import Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.base.alert_events import AlertEvent
 from crawling.dashboard.base.api_parameters import LARGEST
-from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.dashboard.base.api_parameters import may_view as may_see_crawls
+from crawling.runs.week import WEEK
+from crawling.uses.alerts.listeners import (
+    choose_summary,
+    drop_summary,
+    remove_listener,
+    save_listener,
+    send_again,
+    send_test,
+    why_no_summary,
+)
 from crawling.uses.alerts.models import Delivery, Listener
+from crawling.uses.alerts.weekly import week_end, zone_of
 from crawling.uses.alerts.wording import MessageFormat
 from serving.access import AuthenticatedRequest, needs
 from serving.listing.endpoint import listed
 from serving.listing.sources import QueryList
 from serving.schemas import Schema
 
-alerts = Router()
+alerts, summaries = Router(), Router()
 may_view, may_change, may_delete = (
     needs(f"alerts.{verb}_listener") for verb in ("view", "change", "delete")
 )
@@ -78,13 +92,24 @@ Wish = Annotated[dict[str, Any], WithJsonSchema(ORDER)]
 class ListenerOut(Schema):
     id: int
     name: str
-    url: str
+    url: str = Field(alias="address")
+    user: str | None = Field(
+        description="whose weekly summary of the own crawls it is: that user chooses it; null: none"
+    )
     events: list[str]
     crawl: int | None = Field(
         alias="crawl_id", description="the only crawl that it is about; null: of all"
     )
     message_format: str
     is_on: bool
+
+    @staticmethod
+    def resolve_name(row: Listener) -> str:
+        return str(row)
+
+    @staticmethod
+    def resolve_user(row: Listener) -> str | None:
+        return row.user.get_username() if row.user else None
 
 
 class ListenerMade(ListenerOut):
@@ -111,7 +136,7 @@ class DeliveryOut(Schema):
 @alerts.get("", response=ListenerList, summary="List alerts")
 @may_view
 def list_alerts(request: AuthenticatedRequest) -> dict[str, Any]:
-    return {"items": list(Listener.objects.all())}
+    return {"items": list(Listener.objects.select_related("user"))}
 
 
 @alerts.post(
@@ -181,4 +206,41 @@ def test_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
     return Status(202, send_test(get_object_or_404(Listener, pk=alert_id), by=request.user))
 
 
-ROUTERS = (("/alerts", alerts, "alerts"),)
+class SummaryOut(Schema):
+    is_on: bool
+    address: str = Field(description="the e-mail of the account, which administrators change")
+    why_not: str = Field(description="why none can be sent, a sentence; empty: one can")
+    next_at: datetime = Field(description="end of the week that is told of next")
+    latest: DeliveryOut | None = Field(description="the latest that was sent; null: none")
+
+
+class SummaryChange(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"is_on": True}]})
+    is_on: bool
+
+
+@summaries.get("", response=SummaryOut, summary="Get whether you get a weekly summary by mail")
+@may_see_crawls
+def get_weekly_summary(request: AuthenticatedRequest) -> dict[str, Any]:
+    """Of the crawls that you own or that your teams have."""
+    row = Listener.objects.filter(user=request.user).first()
+    zone = zone_of(row or Listener(user=request.user))
+    return {
+        "is_on": row is not None,
+        "address": request.user.email,
+        "why_not": why_no_summary(request.user),
+        "next_at": week_end(timezone.now(), zone) + WEEK,
+        "latest": row.deliveries.first() if row else None,
+    }
+
+
+@summaries.put("", response=SummaryOut, summary="Choose whether you get a weekly summary by mail")
+@may_see_crawls
+def set_weekly_summary(
+    request: AuthenticatedRequest, change: Annotated[SummaryChange, Body()]
+) -> dict[str, Any]:
+    (choose_summary if change.is_on else drop_summary)(request.user)
+    return get_weekly_summary(request)
+
+
+ROUTERS = (("/alerts", alerts, "alerts"), ("/weekly-summary", summaries, "alerts"))

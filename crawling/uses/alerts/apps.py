@@ -12,8 +12,10 @@ class AlertsConfig(Use):
     )
 
     def ready(self) -> None:
-        from crawling.installation.events import alerted, page_alerts_withdrawn
+        from crawling.installation.events import account_deleted, alerted, page_alerts_withdrawn
+        from crawling.uses.alerts.listeners import forget_account
         from crawling.uses.alerts.notify import forget_page_alerts, leave_deliveries
 
         alerted.connect(leave_deliveries)
         page_alerts_withdrawn.connect(forget_page_alerts)
+        account_deleted.connect(forget_account)

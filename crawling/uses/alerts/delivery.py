@@ -23,6 +23,7 @@ from crawling.base.encrypted_text import SealBroken
 from crawling.installation.identity import allowed_networks, identity
 from crawling.installation.pools import WEBHOOK_KIB_PER_SECOND
 from crawling.uses.alerts.models import Delivery
+from crawling.uses.alerts.notify import listening
 from crawling.uses.alerts.wording import (
     body_of,
     is_mailbox,
@@ -57,7 +58,7 @@ def mail(delivery: Delivery) -> tuple[str, bool]:
     """
     if not settings.EMAIL_HOST:
         return "Not sent: no mail server is set (MAIL_URL).", False
-    to = mailbox(delivery.listener.url)
+    to = mailbox(delivery.listener.address)
     subject, text = letter(json.loads(delivery.body))
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
     headers = {"Message-ID": f"<delivery-{delivery.pk}@{host}>", "Auto-Submitted": "auto-generated"}
@@ -150,7 +151,7 @@ def send_due() -> int:
             count += 1
             outcome, arrived = (
                 mail(delivery)
-                if is_mailbox(delivery.listener.url)
+                if is_mailbox(delivery.listener.address)
                 else post(session, delivery, line)
             )
             _note(delivery, outcome, arrived=arrived)
@@ -168,13 +169,12 @@ def _take(troubled: Collection[int]) -> Delivery | None:
     """
     now = timezone.now()
     due = (
-        Delivery.objects.filter(next_try_at__lte=now, listener__is_on=True)
+        Delivery.objects.filter(next_try_at__lte=now, listener__in=listening())
         .exclude(listener__in=troubled)
         .order_by("next_try_at")
     )
-    delivery = (
-        due.select_for_update(of=("self",), skip_locked=True).select_related("listener").first()
-    )
+    rows = due.select_for_update(of=("self",), skip_locked=True)
+    delivery = rows.select_related("listener__user").first()
     if delivery:
         delivery.attempts += 1
         delivery.next_try_at = now + TAKEN_FOR if try_again_at(delivery.attempts, now) else None
@@ -198,5 +198,5 @@ def _note(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
     Delivery.objects.filter(pk__in=list(old)).delete()
     logger.info(
         "a listener was told",
-        extra={"listener": delivery.listener.name, "of": delivery.event, "outcome": outcome},
+        extra={"listener": str(delivery.listener), "of": delivery.event, "outcome": outcome},
     )

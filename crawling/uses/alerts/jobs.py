@@ -1,5 +1,5 @@
-"""The background job that sends due deliveries. The scheduler asks for it, and finds lasting states
-to alert of, and weeks that have ended.
+"""The background jobs that send due deliveries, and that sum up weeks that have ended. The
+scheduler asks for them, and finds lasting states to alert of.
 """
 
 from __future__ import annotations
@@ -7,11 +7,20 @@ from __future__ import annotations
 from django.utils import timezone
 
 from crawling.jobs.enqueue import request_job
-from crawling.jobs.kinds import KEPT_HOUR, JobEffect, JobEvent, JobKind, JobResult, JobScope
+from crawling.jobs.kinds import (
+    KEPT_DAY,
+    KEPT_HOUR,
+    JobEffect,
+    JobEvent,
+    JobKind,
+    JobResult,
+    JobScope,
+)
+from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 from crawling.uses.alerts.models import Delivery
-from crawling.uses.alerts.notify import raise_ongoing_alerts
-from crawling.uses.alerts.weekly import leave_summaries
+from crawling.uses.alerts.notify import listening, raise_ongoing_alerts
+from crawling.uses.alerts.weekly import due_summaries, leave_summaries
 
 
 def _work(job: RunningJob) -> JobResult:
@@ -32,13 +41,31 @@ SENDING = JobKind(
     scope=JobScope.INSTALLATION,
     kept=KEPT_HOUR,
 )
-KINDS = (SENDING,)
+SUMMING = JobKind(
+    name="weekly-summaries",
+    label="weekly summaries",
+    done="done",
+    work=lambda job: {"left": leave_summaries()},
+    effects=dict.fromkeys(JobEvent, JobEffect.KEEP),  # it has a count; deliveries are rows
+    seconds=15 * 60,
+    queue=IDLE,
+    scope=JobScope.INSTALLATION,
+    kept=KEPT_DAY,
+)
+KINDS = (SENDING, SUMMING)
 
 
 def wake_courier() -> None:
     """Ask for one job for all that is due, unless one is open."""
-    if Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__is_on=True).exists():
+    due = Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__in=listening())
+    if due.exists():
         request_job(SENDING, None, by=None, subject="due")
 
 
-DUTIES = ((raise_ongoing_alerts, 10.0), (leave_summaries, 60.0), (wake_courier, 5.0))
+def sum_up_weeks() -> None:
+    """Ask for one job for all whose week has ended, unless one is open."""
+    if next(due_summaries(timezone.now()), None):
+        request_job(SUMMING, None, by=None, subject="due")
+
+
+DUTIES = ((raise_ongoing_alerts, 10.0), (sum_up_weeks, 60.0), (wake_courier, 5.0))

@@ -1,4 +1,4 @@
-"""Listeners: create, change and remove them, and send a delivery again."""
+"""Listeners: create, change, hand over and remove them, and send a delivery again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import leave_test_delivery
-from crawling.uses.alerts.wording import is_mailbox, read_listener
+from crawling.uses.alerts.wording import MAILTO, is_mailbox, read_listener
 
 #: fields whose changes the activity log shows
 AUDITED = ("url", "events", "crawl_id", "message_format", "is_on")
@@ -30,6 +30,8 @@ def save_listener(
 
     Raises BadOrder with a sentence by field.
     """
+    if listener and listener.user:
+        raise BadOrder({"listener": f"{listener} is a choice of that user, under Preferences"})
     order, errors = read_listener(fields)
     if order is None:
         raise BadOrder(errors)
@@ -68,15 +70,65 @@ def _locked(listener: Listener) -> Listener:
     """The row as it stands; saving one that is gone would bring it back."""
     row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
     if row is None:
-        raise BadOrder({"listener": f"{listener.name} has been removed; create it again"})
+        raise BadOrder({"listener": f"{listener} has been removed; create it again"})
     return row
 
 
 def remove_listener(listener: Listener, *, by: User) -> None:
     """Remove it with its deliveries, sent or not."""
     with transaction.atomic():
-        note(by, listener, "deleted", {"url": (listener.url, None)})
+        note(by, listener, "deleted", {"url": (listener.address, None)})
         listener.delete()
+
+
+def why_no_summary(user: User) -> str:
+    """Why no weekly summary can be sent to a user; "" if one can."""
+    if not settings.EMAIL_HOST:
+        return "Off: this installation has no mail server (MAIL_URL)."
+    if not user.email:
+        return "Your account has no e-mail address; an administrator enters one under Users."
+    return ""
+
+
+def choose_summary(user: User) -> None:
+    """Let a user get a weekly summary of the own crawls by mail. Raises BadOrder."""
+    if why_not := why_no_summary(user):
+        raise BadOrder({"is_on": why_not})
+    told = {"events": [AlertEvent.WEEK], "created_by": user, "week_told_at": timezone.now()}
+    with transaction.atomic():
+        row, is_new = Listener.objects.get_or_create(user=user, defaults=told)
+        if is_new:
+            note(user, row, "created")
+
+
+def drop_summary(user: User) -> None:
+    """Let a user get no weekly summary any more. Without one nothing happens."""
+    if row := Listener.objects.filter(user=user).first():
+        remove_listener(row, by=user)
+
+
+def mailboxes_of(user: User) -> list[Listener]:
+    """The listeners with the address of an account; while it is locked they are told of nothing."""
+    found = Listener.objects.filter(user=None, url__iexact=f"{MAILTO}{user.email}")
+    return list(found.select_related("crawl")) if user.email else []
+
+
+def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) -> None:
+    """Let its alerts go to the address of another account. To be called in a transaction. Raises
+    BadOrder.
+    """
+    if not receiver.email:
+        sentence = f"{receiver} has no e-mail address to which {listener} could go."
+        raise BadOrder({"hand_to": sentence})
+    url = f"{MAILTO}{receiver.email}"
+    note(by, listener, "handed over", {"url": (listener.url, url)})
+    Listener.objects.filter(pk=listener.pk).update(url=url, created_by=receiver)
+
+
+def forget_account(user: User, by: User) -> None:
+    """Remove the listeners with the address of an account that is deleted."""
+    for row in [*mailboxes_of(user), *Listener.objects.filter(user=user)]:
+        remove_listener(row, by=by)
 
 
 def send_again(delivery: Delivery, *, by: User) -> None:
@@ -96,6 +148,6 @@ def send_test(listener: Listener, *, by: User) -> Delivery:
     with transaction.atomic():
         row = _locked(listener)
         if not row.is_on:
-            raise WrongState(f"{row.name} is disabled; enable it to send a test.")
+            raise WrongState(f"{row} is disabled; enable it to send a test.")
         note(by, row, "sent a test", {})
         return leave_test_delivery(row, by.get_username())

@@ -6,22 +6,32 @@ Written by modules of `crawling.uses.alerts`; notices by `crawling.uses.alerts.n
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
 from crawling.base.encrypted_text import seal, unseal
 from crawling.models.jobs import CrawlJob
+from crawling.uses.alerts.wording import MAILTO
 
 
 class Listener(models.Model):
     """A server (a webhook) or a mailbox (mailto:) that receives alerts.
 
-    The secret signs what a webhook is sent.
+    The secret signs what a webhook is sent. That of a user has no name and no address of its own,
+    and gets the weekly summary only: the user chose it, and an administrator changes nothing of it.
     """
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     url = models.TextField()
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        related_name="weekly_summary",
+        help_text="who gets a weekly summary of the own crawls, at the address of the account",
+    )
     message_format = models.CharField(
         max_length=10,
         default="json",
@@ -47,10 +57,25 @@ class Listener(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        ordering = ["name"]
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(user=None), name="listeners_differ_by_name"
+            )
+        ]
 
     def __str__(self) -> str:
-        return self.name
+        return f"weekly summary for {self.user.get_username()}" if self.user else self.name
+
+    @property
+    def address(self) -> str:
+        """That of the account may change."""
+        return f"{MAILTO}{self.user.email}" if self.user else self.url
+
+    @property
+    def account(self) -> User | None:
+        """The user in whose time zone its week ends."""
+        return self.user or self.created_by
 
     @property
     def secret(self) -> str:
@@ -94,7 +119,7 @@ class Delivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.event} for {self.listener.name}"
+        return f"{self.event} for {self.listener}"
 
 
 class Notice(models.Model):

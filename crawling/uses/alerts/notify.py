@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import (
     Case,
@@ -28,7 +29,7 @@ from django.db.models import (
     When,
 )
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Concat
+from django.db.models.functions import Cast, Concat, Substr
 from django.utils import timezone
 
 from allocation.alarms import alarms
@@ -41,7 +42,7 @@ from crawling.models import CrawlJob, Level, Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.uses.alerts.models import Delivery, Listener, Notice
-from crawling.uses.alerts.wording import TEST_EVENT
+from crawling.uses.alerts.wording import MAILTO, TEST_EVENT
 
 #: to reverse them, all of the site's views would be loaded, which takes a second of the processor:
 #: in the transaction of a start that holds the run's lock, and more than it may take on a machine
@@ -65,6 +66,17 @@ ALLOWED_MINUTES = Case(
     ),
     default=Value(ThresholdsPart().wait_alert_minutes),
 )
+
+
+def listening() -> QuerySet[Listener]:
+    """The listeners that are told of anything: those that are switched on, but for mailboxes of
+    locked accounts, and of users without an address.
+    """
+    theirs = User.objects.filter(email__iexact=OuterRef("mailbox"))
+    is_locked = Exists(theirs.filter(is_active=False)) & ~Exists(theirs.filter(is_active=True))
+    can_read = Q(user__is_active=True) & ~Q(user__email="")
+    found = Listener.objects.annotate(mailbox=Substr("url", len(MAILTO) + 1))
+    return found.filter(can_read | Q(user=None) & ~Q(is_locked), is_on=True)
 
 
 def leave_deliveries(
@@ -98,14 +110,14 @@ def notify_of_bank(pool: int, name: str, sentence: str) -> None:
 def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
     """Leave a delivery for one listener that says it is a test, whatever its events are."""
     now = timezone.now()
-    facts = {"name": listener.name, "sentence": f"This is a test, sent by {sender}."}
+    facts = {"name": str(listener), "sentence": f"This is a test, sent by {sender}."}
     body = body_of_event(TEST_EVENT, facts, LISTENER_PAGE.format(listener.pk), now)
     return Delivery.objects.create(listener=listener, event=TEST_EVENT, body=body, next_try_at=now)
 
 
 def _leave(event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
     whose = Q(crawl=None) | Q(crawl=crawl) if crawl else Q(crawl=None)
-    listeners = list(Listener.objects.filter(whose, is_on=True, events__contains=[event]))
+    listeners = list(listening().filter(whose, user=None, events__contains=[event]))
     if not listeners:
         return
     now = timezone.now()

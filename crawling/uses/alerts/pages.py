@@ -1,4 +1,4 @@
-"""The pages about alerts: listeners and their deliveries."""
+"""The pages about alerts: listeners and their deliveries, and the own weekly summary of a user."""
 
 from __future__ import annotations
 
@@ -7,17 +7,33 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import path
+from django.urls import path, reverse
+from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, WrongState
+from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.trouble import blame, errors_told
 from crawling.models import CrawlJob
-from crawling.uses.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.runs.crawls.share_links import SharedKind
+from crawling.runs.week import WEEK
+from crawling.uses.alerts.listeners import (
+    choose_summary,
+    drop_summary,
+    hand_mailbox_over,
+    mailboxes_of,
+    remove_listener,
+    save_listener,
+    send_again,
+    send_test,
+    why_no_summary,
+)
 from crawling.uses.alerts.models import Delivery, Listener
+from crawling.uses.alerts.weekly import NEEDS, week_end, zone_name, zone_of
 from crawling.uses.alerts.wording import MessageFormat, is_mailbox
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -109,7 +125,8 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
         request,
         "alerts/listeners.html",
         {
-            "listeners": Listener.objects.select_related("crawl"),
+            "listeners": Listener.objects.filter(user=None).select_related("crawl"),
+            "summaries": Listener.objects.exclude(user=None).select_related("user"),
             "form": form,
         },
     )
@@ -117,7 +134,8 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="alerts.change_listener", methods=("GET", "HEAD", "POST"))
 def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Listener, pk=pk)
+    accounts = ("crawl", "user__preference", "created_by__preference")
+    row = get_object_or_404(Listener.objects.select_related(*accounts), pk=pk)
     if "remove" in request.POST:
         return _remove(request, row)
     form = ListenerForm(
@@ -130,9 +148,10 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and _save(request, form, row):
         return redirect("alerts:listener", pk=pk)
     facts = {
-        "is_mailbox": is_mailbox(row.url),
+        "is_mailbox": is_mailbox(row.address),
         "may_remove": request.user.has_perm("alerts.delete_listener"),
         "listener": get_object_or_404(Listener, pk=pk),
+        "week": _week_of(row) if AlertEvent.WEEK in row.events else None,
         "secret": _secret(row),
         "form": form,
         "deliveries": row.deliveries.all()[:SHOWN],
@@ -143,7 +162,7 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @needs("alerts.delete_listener")
 def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
     remove_listener(row, by=request.user)
-    messages.success(request, f"{row.name} gets no more deliveries.")
+    messages.success(request, f"{row} gets no more deliveries.")
     return redirect("alerts:listeners")
 
 
@@ -162,10 +181,44 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return redirect("alerts:listener", pk=pk)
 
 
+def _week_of(row: Listener) -> dict[str, Any]:
+    """When its week ends next, and the name of a zone that is none."""
+    zone, name = zone_of(row), zone_name(row)
+    end = week_end(timezone.now(), zone) + WEEK
+    wrong = "" if str(zone) == name else name
+    return {"end": end, "zone": str(zone), "wrong_zone": wrong, "account": row.account}
+
+
+@authenticated(needs=NEEDS, methods=("POST",))
+def own_summary(request: AuthenticatedRequest) -> HttpResponse:
+    """Let the user get a weekly summary by mail, or with `off` no more."""
+    with errors_told(request, BadOrder):
+        if "off" in request.POST:
+            drop_summary(request.user)
+            messages.success(request, "You get no weekly summary any more.")
+        else:
+            choose_summary(request.user)
+            messages.success(request, "You get a weekly summary of your crawls by mail.")
+    return redirect(f"{reverse('preferences')}#weekly-summary")
+
+
+def _own_summary(user: User) -> dict[str, Any] | None:
+    """Of the user whose preferences are shown; None: the user sees no crawls."""
+    if not user.has_perm(NEEDS):
+        return None
+    row = Listener.objects.filter(user=user).select_related("user__preference").first()
+    return {
+        "summary": row,
+        "week": _week_of(row or Listener(user=user)),
+        "latest": row.deliveries.first() if row else None,
+        "why_not": why_no_summary(user),
+    }
+
+
 def _secret(listener: Listener) -> str:
-    """The secret in words, or the reason why it cannot be read."""
+    """The secret in words, or the reason why it cannot be read; "" without one."""
     try:
-        return listener.secret
+        return listener.secret if listener.sealed else ""
     except SealBroken as error:
         return str(error)
 
@@ -201,7 +254,18 @@ def _save(
 app_name = "alerts"
 urlpatterns = [
     path("", listeners, name="listeners"),
+    path("weekly-summary/", own_summary, name="own-summary"),
     path("<int:pk>/", listener, name="listener"),
     path("<int:pk>/test/", test, name="test"),
     path("<int:pk>/deliveries/<int:delivery>/again/", again, name="again"),
 ]
+
+PANELS = (Panel(Place.ACCOUNT, "alerts/_own_summary.html", _own_summary),)
+SHARED = (
+    SharedKind(
+        "mailbox",
+        lambda listener: reverse("alerts:listener", args=[listener.pk]),
+        mailboxes_of,
+        lambda listener, receiver, by: hand_mailbox_over(listener, receiver, by=by),
+    ),
+)

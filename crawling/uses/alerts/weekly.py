@@ -1,9 +1,11 @@
-"""Weekly summaries: what changed in all crawls, or in one, for each listener that has chosen them.
-A week ends on Monday morning, in the time zone of the account that made the listener.
+"""Weekly summaries: what changed in all crawls, in one, or in those of a user, for each listener
+that has chosen them. A week ends on Monday morning, in the time zone of the account that made the
+listener, or whose it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,28 +16,46 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
-from crawling.runs.week import CrawlWeek, weeks
+from crawling.installation.permissions import of_user
+from crawling.models import CrawlJob
+from crawling.orders.schedules import UTC_ZONE, zone_named
+from crawling.runs.week import CrawlWeek, CrawlWeeks
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.notify import CRAWL_PAGE, body_of_event
+from crawling.uses.alerts.notify import CRAWL_PAGE, body_of_event, listening
 
 #: on Monday, so that it is there when people come to work
 HOUR = 7
 #: crawls that a summary names; those with most news first
 MOST_CRAWLS = 50
-HOME_PAGE, ALL = "/", "all crawls"
+HOME_PAGE, ALL, OWN = "/", "all crawls", "your crawls"
+#: a user may be told of crawls
+NEEDS = "crawling.view_crawljob"
+CHOICE = "You chose this letter under Preferences"
+CHOICE_PAGE = "/account/preferences/#weekly-summary"
 
 
-def leave_summaries() -> None:
-    """Leave a delivery for each listener whose week has ended. Of several schedulers one does so;
-    a week that has passed meanwhile is told late, and once.
+def leave_summaries() -> int:
+    """Leave a delivery for each listener whose week has ended; returns how many. A week that has
+    passed meanwhile is told late, and once. The crawls of a week are read once for all.
     """
-    now = timezone.now()
+    left, weeks = 0, dict[datetime, CrawlWeeks]()
+    for listener, end in due_summaries(timezone.now()):
+        if end not in weeks:
+            weeks[end] = CrawlWeeks(end)
+        left += _leave(listener, end, weeks[end])
+    return left
+
+
+def due_summaries(now: datetime) -> Iterator[tuple[Listener, datetime]]:
+    """Listeners that are not told of the latest week, each with its end."""
     shown = Q(crawl=None) | Q(crawl__removal_asked_at=None)
-    asked = Listener.objects.filter(shown, is_on=True, events__contains=[AlertEvent.WEEK])
-    for listener in asked.select_related("created_by__preference", "crawl"):
-        end = week_end(now, _zone(listener))
-        if listener.week_told_at is None or listener.week_told_at < end:
-            _leave(listener, end)
+    asked = listening().filter(shown, events__contains=[AlertEvent.WEEK])
+    accounts = ("user__preference", "created_by__preference", "crawl")
+    for listener in asked.select_related(*accounts):
+        end = week_end(now, zone_of(listener))
+        is_due = listener.week_told_at is None or listener.week_told_at < end
+        if is_due and (listener.user is None or listener.user.has_perm(NEEDS)):
+            yield listener, end
 
 
 def week_end(now: datetime, zone: ZoneInfo) -> datetime:
@@ -46,22 +66,28 @@ def week_end(now: datetime, zone: ZoneInfo) -> datetime:
     return end if end <= local else end - timedelta(days=7)
 
 
-def _zone(listener: Listener) -> ZoneInfo:
+def zone_of(listener: Listener) -> ZoneInfo:
+    """UTC for an account without a choice, or with one that is no time zone."""
+    return zone_named(zone_name(listener)) or UTC_ZONE
+
+
+def zone_name(listener: Listener) -> str:
+    """The choice of the account in whose zone its week ends."""
     # an account without a choice has no row
-    chosen = getattr(listener.created_by, "preference", None)
-    return ZoneInfo(chosen.time_zone if chosen else "UTC")
+    chosen = getattr(listener.account, "preference", None)
+    return chosen.time_zone if chosen else "UTC"
 
 
 @transaction.atomic
-def _leave(listener: Listener, end: datetime) -> None:
-    """Leave a delivery unless another scheduler has: of two at once the second waits for the row,
+def _leave(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
+    """Leave a delivery unless another process has: of two at once the second waits for the row,
     and finds it changed.
     """
     due = Listener.objects.filter(Q(week_told_at=None) | Q(week_told_at__lt=end), pk=listener.pk)
     if not due.update(week_told_at=end):
-        return
+        return False
     crawl, now = listener.crawl, timezone.now()
-    facts = {"name": crawl.name if crawl else ALL, **summary(listener, end)}
+    facts = summary(listener, end, week)
     page = CRAWL_PAGE.format(crawl.pk) if crawl else HOME_PAGE
     Delivery.objects.create(
         listener=listener,
@@ -70,24 +96,36 @@ def _leave(listener: Listener, end: datetime) -> None:
         body=body_of_event(AlertEvent.WEEK, facts, page, now),
         next_try_at=now,
     )
+    return True
 
 
-def summary(listener: Listener, end: datetime) -> dict[str, Any]:
+def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, Any]:
     """The facts: a sentence, and a line for each crawl with its changes and their pages."""
-    found, others = weeks(end, crawl=listener.crawl, most=MOST_CRAWLS)
+    name = OWN if listener.user else listener.crawl.name if listener.crawl else ALL
+    found, others = week.of(_crawls_of(listener), most=MOST_CRAWLS)
     changed = sum(bool(one.changes) for one in found)
     crawls = f"{len(found) + others:,} crawl{'s' * (len(found) + others != 1)}"
-    until = end.astimezone(_zone(listener))
+    until = end.astimezone(zone_of(listener))
     sentence = f"In the week until {until:%Y-%m-%d %H:%M %Z} "
     if not found:
-        sentence += "no run ended."
+        sentence += "no run ended." if listener.user is None else "no run of your crawls ended."
     elif changed:
         sentence += f"something changed in {changed:,} of {crawls}."
     else:
         sentence += f"no watched page changed, and no link broke or was fixed, in {crawls}."
     if others:
         sentence += f" {others:,} with fewer changes are not listed."
-    return {"sentence": sentence, "lines": [line for one in found for line in _lines(one)]}
+    lines = [line for one in found for line in _lines(one)]
+    lines += [_line(CHOICE, CHOICE_PAGE)] if listener.user else []
+    return {"name": name, "sentence": sentence, "lines": lines}
+
+
+def _crawls_of(listener: Listener) -> Collection[int] | None:
+    """The ids of the only crawls that it is told of; None: of all."""
+    if listener.user:
+        own = CrawlJob.objects.filter(of_user(listener.user))
+        return set(own.values_list("pk", flat=True))
+    return None if listener.crawl is None else {listener.crawl.pk}
 
 
 def _lines(week: CrawlWeek) -> list[dict[str, str]]:

@@ -31,6 +31,7 @@ SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 #: how long to wait after the first failure, the second, ...; after the last a delivery is given up
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
 
+MAILTO = "mailto:"
 #: one address as SMTP takes it unquoted; what else it may be is for the mail server to say
 MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 
@@ -165,11 +166,11 @@ class ListenerOrder(BaseModel):
     @classmethod
     def _canonical(cls, url: str) -> str:
         if MAILBOX.fullmatch(url):
-            url = f"mailto:{url}"
+            url = f"{MAILTO}{url}"
         if is_mailbox(url):
             if not MAILBOX.fullmatch(mailbox(url)):
                 raise ValueError("must be one mailbox, like mailto:crawls@example.org")
-            return f"mailto:{mailbox(url)}"
+            return f"{MAILTO}{mailbox(url)}"
         try:
             address = read_address(url)
         except BadUrl as error:
@@ -217,11 +218,11 @@ def try_again_at(attempts: int, now: datetime) -> datetime | None:
 
 
 def is_mailbox(url: str) -> bool:
-    return url[:7].lower() == "mailto:"
+    return url[: len(MAILTO)].lower() == MAILTO
 
 
 def mailbox(url: str) -> str:
-    return url[7:].strip()
+    return url[len(MAILTO) :].strip()
 
 
 def letter(facts: Mapping[str, Any]) -> tuple[str, str]:

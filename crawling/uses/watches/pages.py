@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_safe
 
@@ -155,7 +155,7 @@ PANELS = (Panel(Place.PAGE_BUTTONS, "watches/_watch_page.html", _watch_of),)
 SHARED = (
     SharedKind(
         "feed",
-        "crawling:watches",
+        lambda watch: reverse("crawling:watches", args=[watch.crawl_id]),
         watches_by,
         lambda watch, receiver, by: hand_watch_over(watch, receiver, by=by),
     ),

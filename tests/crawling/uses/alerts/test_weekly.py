@@ -15,6 +15,7 @@ from django.utils import timezone
 from crawling.base.errors import BadOrder
 from crawling.models import CrawlJob, Run
 from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.week import CrawlWeeks
 from crawling.uses.alerts import weekly
 from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.listeners import save_listener
@@ -36,12 +37,6 @@ MONDAY = datetime(2026, 11, 30, 7, 30, tzinfo=UTC)
 @pytest.fixture
 def ada(django_user_model):
     return django_user_model.objects.create_user("ada")
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """Sets the time."""
-    return lambda now: monkeypatch.setattr(timezone, "now", lambda: now)
 
 
 @pytest.fixture
@@ -193,7 +188,8 @@ def test_of_two_schedulers_at_once_one_tells_the_week(
     clock(MONDAY)
     with ThreadPoolExecutor(1) as threads:
         with transaction.atomic():
-            weekly._leave(listener, week_end(MONDAY, ZoneInfo("UTC")))
+            end = week_end(MONDAY, ZoneInfo("UTC"))
+            weekly._leave(listener, end, CrawlWeeks(end))
             other = threads.submit(_beside, leave_summaries)
             until_somebody_waits_for(connection.connection.info.backend_pid)
         other.result()

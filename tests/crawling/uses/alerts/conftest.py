@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Sets the time."""
+    return lambda now: monkeypatch.setattr(timezone, "now", lambda: now)

@@ -40,6 +40,11 @@ RUN_JOB = "crawling.jobs.running.run_job"
 JOB = "job"
 #: marks in the cache that a job comes before the others of its queue, and how long
 FIRST, FIRST_SECONDS = "first/{}", 60
+#: in the cache, since when jobs that were put first have gone ahead of the others of IDLE, how long
+#: they may, and how long it is kept while none of them works
+AHEAD_SINCE, MOST_AHEAD_SECONDS, AHEAD_KEPT_SECONDS = "idle-ahead", 30.0, 60
+#: jobs at the front of a queue among which one is looked for that was not put first
+LOOKED_AT_JOBS = 50
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
 SILENT_WORKER = timedelta(seconds=90)
@@ -61,6 +66,8 @@ class RowJob:
 
     def enqueue(self, pk: int, *, at_front: bool = False) -> None:
         """Raises RedisError."""
+        if self.at_front and self.queue == IDLE:
+            self._mark_first(pk)  # those at work give way to it, too
         self._queue().enqueue_call(
             RUN_JOB,
             args=(pk,),
@@ -106,15 +113,19 @@ class RowJob:
 
     def put_first(self, pk: int) -> None:
         """Let the job come before the others of its queue, and those at work give way to it, for
-        FIRST_SECONDS. Safe to repeat. Raises RedisError.
+        FIRST_SECONDS; while one of the others is to have its turn, only behind that. Safe to
+        repeat. Raises RedisError.
         """
-        queue = self._queue()
-        cache.set(FIRST.format(self._id(pk)), True, timeout=FIRST_SECONDS)
+        queue, is_front = self._queue(), not is_turn_of_others()
+        self._mark_first(pk)
         # in the place of a job that a worker takes meanwhile nothing is put
-        if queue.connection.lrem(queue.key, 1, self._id(pk)):
+        if is_front and queue.connection.lrem(queue.key, 1, self._id(pk)):
             queue.push_job_id(self._id(pk), at_front=True)
         else:
-            self.enqueue_if_lost(pk, at_front=True)
+            self.enqueue_if_lost(pk, at_front=is_front)
+
+    def _mark_first(self, pk: int) -> None:
+        cache.set(FIRST.format(self._id(pk)), True, timeout=FIRST_SECONDS)
 
     def is_first(self, pk: int) -> bool:
         """Raises RedisError."""
@@ -188,6 +199,34 @@ def does_first_wait() -> bool:
     """Whether a job of IDLE that was put first waits for its worker. Raises RedisError."""
     ahead = django_rq.get_queue(IDLE).get_job_ids(0, 1)
     return bool(ahead) and cache.get(FIRST.format(ahead[0])) is not None
+
+
+def go_ahead() -> None:
+    """A job of IDLE that was put first is at work: the others wait. Raises RedisError."""
+    now = timezone.now().timestamp()
+    if not cache.add(AHEAD_SINCE, now, timeout=AHEAD_KEPT_SECONDS):
+        cache.touch(AHEAD_SINCE, timeout=AHEAD_KEPT_SECONDS)
+
+
+def have_others_waited() -> bool:
+    """Whether jobs that were put first have gone ahead for as long as they may. Raises
+    RedisError.
+    """
+    since = cache.get(AHEAD_SINCE)
+    return since is not None and timezone.now().timestamp() - since >= MOST_AHEAD_SECONDS
+
+
+def is_turn_of_others() -> bool:
+    """Whether they have, and one that was not put first waits. Raises RedisError."""
+    if not have_others_waited():
+        return False
+    waiting = django_rq.get_queue(IDLE).get_job_ids(0, LOOKED_AT_JOBS)
+    return len(cache.get_many(map(FIRST.format, waiting))) < len(waiting)
+
+
+def note_turn_of_others() -> None:
+    """A job of IDLE that was not put first has had its turn. Raises RedisError."""
+    cache.delete(AHEAD_SINCE)
 
 
 def is_in_hand(job: Job) -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
 from django.db import DatabaseError, connections, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Greatest, Now
+from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
@@ -21,6 +22,7 @@ from crawling.base.errors import CrawlError, WrongState
 from crawling.jobs.job_rows import end_job, file_name, open_jobs, wanted
 from crawling.jobs.kinds import JobKind, kind_of
 from crawling.jobs.removal import LEAVING, clear_job_files, forget_older, remove_forgotten
+from crawling.jobs.rq_jobs import IDLE, note_turn_of_others
 from crawling.jobs.running_job import JobGone, JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits
 from crawling.jobs.turns import IdleTurn, idle_turn
@@ -36,6 +38,8 @@ OTHERS_WAIT = "it waits until others have what they need, and continues then"
 WORKER_ENDED = "its worker was stopped; it continues as soon as one is there"
 FAULT = "The background job failed; the log of the worker says how."
 GONE = "it is no longer wanted"
+#: the result of a job that ended for others, and goes on later
+BROKEN_OFF = "others wait"
 INTERRUPTED = "The command that did it was interrupted."
 #: by which the pool knows what a job holds
 HELD_AS = "job-{}"
@@ -62,7 +66,12 @@ def run_job(job_id: int) -> str:
         if trouble := _begin(kind, job_id):
             return trouble
         stack.enter_context(_heartbeat(kind, job_id))
-        return _result(kind, job_id, child, turn)
+        became = _result(kind, job_id, child, turn)
+        if kind.queue == IDLE and became != BROKEN_OFF:
+            with suppress(RedisError):
+                if not kind.job.is_first(job_id):
+                    note_turn_of_others()
+        return became
 
 
 def work_here(job: BackgroundJob) -> BackgroundJob:
@@ -155,7 +164,7 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
         raise
     if result is None:
         _pause(job, OTHERS_WAIT)
-        return "others wait"
+        return BROKEN_OFF
     with transaction.atomic():
         is_wanted = running.is_finished or end_job(job, result)
         if is_wanted and kind.keeps_latest_only:
@@ -203,7 +212,7 @@ def _broken_off(kind: JobKind, job_id: int) -> str:
         return kind.no_time
     count = f"; its next step was broken off {job.breaks + 1} of at most {kind.breaks} times"
     row.update(waits=OTHERS_WAIT + count)
-    return "others wait"
+    return BROKEN_OFF
 
 
 def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:

@@ -6,12 +6,20 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
-from crawling.jobs.rq_jobs import do_users_wait, does_first_wait, is_background_wanted
+from crawling.jobs.rq_jobs import (
+    do_users_wait,
+    does_first_wait,
+    go_ahead,
+    have_others_waited,
+    is_background_wanted,
+    is_turn_of_others,
+    note_turn_of_others,
+)
 from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
 from crawling.machine.cpu_affinity import hurry, let_shifts_go_first
 
@@ -30,7 +38,8 @@ STEP_SECONDS = 4.0
 class IdleTurn:
     """Says when to give back what is held: as soon as another process needs it, or a job that a
     user asks for waits for this worker, or one that was put first; after TURN_SECONDS if it is
-    another job, to which one that was put first does not give way.
+    another job. To that one that was put first does not give way, unless the others have waited
+    for so long that it is their turn, which those that were put first await then.
 
     A thread looks. Work behind busy shifts may take a minute for a page, so the thread lets this
     work process hurry once a user or another process waits. For another idle job it does not: of
@@ -47,6 +56,10 @@ class IdleTurn:
         self._is_urgent = threading.Event()
         self._ends_at = math.inf
         self.is_over = False
+        #: whether it was the turn of those that were not put first as it began
+        self._is_their_turn = False
+        with suppress(RedisError):
+            self._is_their_turn = have_others_waited()
         self.begin()
 
     def begin(self) -> None:
@@ -81,13 +94,18 @@ class IdleTurn:
             self._is_wanted.set()
             return
         let_shifts_go_first()
-        is_first, is_late = self._is_first(), time.monotonic() >= self._yields_at
-        if does_first_wait():
-            is_wanted = is_late or not is_first
-        else:
-            is_wanted = is_late and not is_first and is_background_wanted()
-        if is_wanted:
+        if self._is_over(is_late=time.monotonic() >= self._yields_at):
             self._is_wanted.set()
+
+    def _is_over(self, *, is_late: bool) -> bool:
+        """Whether the turn is over for another idle job. Raises RedisError."""
+        if self._is_first():
+            go_ahead()
+            return is_turn_of_others() or (is_late and does_first_wait())
+        if is_late:
+            note_turn_of_others()
+            return is_background_wanted()
+        return does_first_wait() and not self._is_their_turn
 
     def look_until(self, over: threading.Event) -> None:
         while not over.wait(LOOK_SECONDS):

@@ -46,6 +46,8 @@ BROKEN_LINKS = JobKind(
     done="counted",
     work=_count_broken,
     effects=OF_ROWS,  # it has numbers
+    queue=IDLE,
+    at_front=True,  # it is short, and news wait for it
     kept=KEPT_DAY,
 )
 KINDS = (PROBLEM_COUNTS, BROKEN_LINKS)

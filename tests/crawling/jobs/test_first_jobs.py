@@ -7,8 +7,10 @@ import pytest
 from django.core.cache import cache
 
 from crawling.datasets.jobs import SECOND_READING
-from crawling.jobs.rq_jobs import IDLE
+from crawling.jobs import rq_jobs
+from crawling.jobs.rq_jobs import IDLE, do_users_wait, go_ahead, have_others_waited
 from crawling.jobs.turns import IdleTurn
+from crawling.uses.link_check.jobs import BROKEN_LINKS
 from tests.stack import background_queue
 
 
@@ -53,3 +55,65 @@ def test_a_job_that_was_put_first_does_not_give_way_to_others(pool, queue, monke
         turn.look()
 
     assert (plain.goes_on(), first.goes_on()) == (False, True)
+
+
+@pytest.fixture
+def others_have_waited(monkeypatch):
+    """Since long ago, jobs that were put first go ahead of the others."""
+    go_ahead()
+    monkeypatch.setattr(rq_jobs, "MOST_AHEAD_SECONDS", 0.0)
+
+
+def test_others_get_their_turn_after_those_that_were_put_first(pool, queue, others_have_waited):
+    first = IdleTurn(lambda: True)
+    first.look()
+    assert first.goes_on()  # none waits
+
+    SECOND_READING.job.enqueue(-1)
+    first.look()
+    assert not first.goes_on()
+
+    SECOND_READING.job.put_first(-2)
+    SECOND_READING.job.put_first(-2)
+    assert queue.job_ids == ["job--1", "job--2"]
+
+
+def test_in_their_turn_they_do_not_give_way_until_it_is_over(
+    pool, queue, others_have_waited, monkeypatch
+):
+    other = IdleTurn()
+    SECOND_READING.job.put_first(-1)
+    other.look()
+    assert other.goes_on()
+
+    monkeypatch.setattr(other, "_yields_at", 0.0)
+    other.look()
+
+    assert not other.goes_on()
+    assert not have_others_waited()
+    SECOND_READING.job.enqueue(-2)
+    SECOND_READING.job.put_first(-3)
+    assert queue.job_ids == ["job--3", "job--1", "job--2"]
+
+
+def test_several_that_were_put_first_are_no_others(pool, queue, others_have_waited):
+    SECOND_READING.job.put_first(-1)
+    SECOND_READING.job.put_first(-2)
+    first = IdleTurn(lambda: True)
+
+    first.look()
+
+    assert first.goes_on()
+    assert queue.job_ids == ["job--2", "job--1"]
+
+
+def test_broken_links_are_counted_soon_and_never_before_what_a_user_waits_for(pool, queue):
+    reading = IdleTurn()
+    SECOND_READING.job.enqueue(-1)
+
+    BROKEN_LINKS.job.ask(-2)
+
+    reading.look()
+    assert queue.job_ids == ["job--2", "job--1"]
+    assert not reading.goes_on()
+    assert not do_users_wait()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 
@@ -138,8 +138,9 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
         return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False
 
 
-def send_due() -> int:
-    """Send what is due, each delivery at least once; returns how many were tried.
+def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
+    """Send what is due, each delivery at least once; returns how many were tried. goes_on: is asked
+    after each; the rest stays due.
 
     After a failure the listener is skipped for the rest of the round, so that its time-outs do not
     delay others.
@@ -147,7 +148,7 @@ def send_due() -> int:
     count, troubled = 0, set[int]()
     line = Bandwidth(1024 * WEBHOOK_KIB_PER_SECOND)
     with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
-        while count < ROUND and (delivery := _take(troubled)):
+        while count < ROUND and (not count or goes_on()) and (delivery := _take(troubled)):
             count += 1
             outcome, arrived = (
                 mail(delivery)

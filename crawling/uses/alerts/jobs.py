@@ -5,6 +5,7 @@ scheduler asks for them, and finds lasting states to alert of.
 from __future__ import annotations
 
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.kinds import (
@@ -16,7 +17,7 @@ from crawling.jobs.kinds import (
     JobResult,
     JobScope,
 )
-from crawling.jobs.rq_jobs import IDLE
+from crawling.jobs.rq_jobs import IDLE, do_users_wait
 from crawling.jobs.running_job import RunningJob
 from crawling.uses.alerts.models import Delivery
 from crawling.uses.alerts.notify import listening, raise_ongoing_alerts
@@ -27,7 +28,15 @@ def _work(job: RunningJob) -> JobResult:
     # what speaks to servers is imported by those who need it
     from crawling.uses.alerts.delivery import send_due
 
-    return {"tried": send_due()}
+    return {"tried": send_due(goes_on=_is_free)}
+
+
+def _is_free() -> bool:
+    """Whether no user waits for this worker, whom receivers that are slow would keep waiting."""
+    try:
+        return not do_users_wait()
+    except RedisError:
+        return True
 
 
 SENDING = JobKind(

@@ -27,8 +27,9 @@ from crawling.uses.alerts.delivery import send_due
 from crawling.uses.alerts.jobs import wake_courier
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.notify import CRAWL_PAGE, POOL_PAGE
+from crawling.uses.alerts.notify import CRAWL_PAGE, POOL_PAGE, leave_test_delivery
 from crawling.uses.alerts.wording import WAITS, read_listener, signature, try_again_at
+from crawling.uses.extraction.jobs import EXTRACTION
 from tests.crawling.pages import browser, soup
 from tests.crawling.raw import serve_raw
 from tests.stack import background_queue
@@ -240,6 +241,22 @@ def test_the_scheduler_asks_for_one_job_at_a_time_which_sends_what_is_due(starte
     assert (job.state, job.result) == ("done", {"tried": 1})
     assert Delivery.objects.get().delivered_at
     assert BackgroundJob.objects.count() == 1, "nothing is due"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sending_ends_after_a_delivery_while_a_user_waits_for_the_worker(started, listener):
+    for _ in range(2):
+        leave_test_delivery(listener, "ada")
+    with background_queue():
+        wake_courier()
+        job = BackgroundJob.objects.get()
+        EXTRACTION.job.enqueue(1)  # which a user asks for
+
+        run_job(job.pk)
+
+    job.refresh_from_db()
+    assert job.result == {"tried": 1}
+    assert Delivery.objects.filter(next_try_at__isnull=False).count() == 2
 
 
 def test_an_administrator_makes_changes_and_removes_a_webhook_in_the_browser(db):

@@ -26,8 +26,9 @@ from crawling.models import BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 
 LATE = timedelta(seconds=30)
-#: of a run that has ended, the links of its last part are not to wait as those of others do
-SOON = timedelta(seconds=2)
+#: between two jobs of a run that a user looks at, and of one that has ended: its last links are not
+#: to wait as those of others do
+SOON, AT_ONCE = timedelta(seconds=2), timedelta(0)
 #: between two views of a run after which its jobs are put first
 LOOKED_AT_SECONDS = 5
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
@@ -58,11 +59,14 @@ def put_first(run: Run) -> None:
                 kind_of(job).job.put_first(job.pk)
 
 
-def write_links_of_ended_runs() -> None:
-    """Let the links of runs that have ended be written before others, at once. Safe to repeat."""
-    ended = collected_parts().filter(run__state__in=ENDED_STATES)
-    for run in sorted(set(ended.values_list("run", flat=True))):
-        if job := ask_unless_taken(LINKS, DueJob(f"run {run}", run), rest=SOON):
+def write_links_of_ended(run: Run) -> None:
+    """Let the links of a run that has ended be written before others, at once. Safe to repeat; what
+    a crash leaves is asked for as that of other runs is.
+    """
+    if not collected_parts().filter(run=run).exists():
+        return
+    if job := ask_unless_taken(LINKS, DueJob(f"run {run.pk}", run.pk), rest=AT_ONCE):
+        with suppress(RedisError):  # then it comes in its order
             LINKS.job.put_first(job.pk)
 
 
@@ -70,9 +74,13 @@ def _work(job: RunningJob) -> JobResult:
     # what reads documents is imported by those who need it
     from crawling.datasets.catch_up import catch_up
 
-    parts = count(1)
-    catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **job.counts(pages)))
-    if job.run.state in ENDED_STATES:
+    parts, has_ended, is_left = count(1), False, True
+    while is_left:
+        catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **job.counts(pages)))
+        has_ended = Run.all_objects.filter(pk=job.run.pk, state__in=ENDED_STATES).exists()
+        # of a run that has ended meanwhile, the last part is asked for while this job is open
+        is_left = has_ended and collected_parts().filter(run=job.run).exists()
+    if has_ended:
         request_reading(job.run, by=None)
     return {}
 

@@ -18,6 +18,7 @@ from allocation.isolation import was_cut_off, was_in_the_way
 from allocation.services import is_holder, release_resources
 from crawling.archive.files import seal_all
 from crawling.base.alert_events import AlertEvent
+from crawling.datasets.jobs import write_links_of_ended
 from crawling.frontier import free_hosts, give_back, limit_reached, locked_run, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
@@ -164,6 +165,7 @@ def settle_run(run_id: int) -> Run:
     if run.state in ENDED_STATES:
         leave_bank(run)
         seal_all(run.pk)
+        write_links_of_ended(run)
     return run
 
 

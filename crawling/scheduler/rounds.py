@@ -21,7 +21,6 @@ from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, keep_wait_counts, reap_expired
 from crawling.base.errors import CrawlError
 from crawling.base.use import offered
-from crawling.datasets.jobs import write_links_of_ended_runs
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
 from crawling.frontier.run_counts import total_minutes
@@ -104,7 +103,6 @@ def duties() -> list[Duty]:
         Duty(follow_changes, 10.0),
         Duty(resend, 10.0),
         Duty(ask_for_due_jobs, 10.0),
-        Duty(write_links_of_ended_runs, 0.0),
         Duty(resend_background, 10.0),
         Duty(rank_anew, 1.0, IDLE_SECONDS),
         Duty(count_workers, 5.0, IDLE_SECONDS / 2),

@@ -12,10 +12,11 @@ from rq import Worker
 
 from allocation.models import OutboxKind, Pool
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
+from crawling.datasets.jobs import LINKS
 from crawling.fetching.worker.jobs import run_shift
 from crawling.installation.identity import set_identity
 from crawling.jobs.rq_jobs import SHIFTS
-from crawling.models import AllowedNetwork, Run
+from crawling.models import AllowedNetwork, BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
@@ -111,7 +112,8 @@ def do_shifts(
     run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES
 ) -> Run:
     """Do a run's shifts, one after the other in this process, until it has ended or `until` is true
-    of it.
+    of it. No worker of background jobs is there, so that of its links, which the end asks for, is
+    left to each test.
     """
     while not until(run):
         start_due_crawls()
@@ -121,6 +123,7 @@ def do_shifts(
         if not granted:
             time.sleep(0.02)  # a host rests; other tests have the processor meanwhile
         run.refresh_from_db()
+    BackgroundJob.objects.filter(kind=LINKS.name, run=run).delete()
     return run
 
 

@@ -72,7 +72,6 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "keep_checkpoints",
         "keep_to_rules",
         "keep_wait_counts",
-        "leave_summaries",
         "measure_disk",
         "raise_ongoing_alerts",
         "rank_anew",
@@ -88,12 +87,12 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "start_due_crawls",
         "start_idle_crawls",
         "start_scheduled",
+        "sum_up_weeks",
         "take_over_hosts",
         "tidy_jobs",
         "total_minutes",
         "trim_robots",
         "wake_courier",
-        "write_links_of_ended_runs",
     }
 
 

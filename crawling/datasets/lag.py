@@ -103,6 +103,7 @@ class Lag:
 
 
 MISSING = "Their archive is on another machine, or was not kept"
+OTHERS_READ = "waits for readings of other crawls"
 #: what a step makes of a page
 DONE = {"written": "counted", "read": "read", "indexed": "indexed"}
 
@@ -133,11 +134,13 @@ def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     # the first step that lacks pages is what the next ones wait for
     now = next(step for step in steps if left[step])
     is_alive = Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
-    state, waits = _state(runs, now, is_alive=is_alive)
-    waits = "" if waits.startswith(OTHERS_WAIT) else waits  # that lasts for a turn
-    is_known = not (is_alive or waits or state == "stopped")
+    job = _job(runs, now)
+    state = job.state if job else _state_without_job(runs, now, is_alive=is_alive)
+    waits = job.waits if job and not job.waits.startswith(OTHERS_WAIT) else ""  # that is a turn
     share = 100 * (pages - min(pages, left[name.step])) // pages
-    until = _until(left) if is_known else None
+    until = None
+    if not (is_alive or waits or state == "stopped"):
+        until, waits = _until(left, now, job)
     return Lag(name, missing, pages, False, state, waits, until, share, is_alive)
 
 
@@ -150,31 +153,51 @@ def _about(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
     return max(missing, round(pages * share))
 
 
-def _state(runs: Sequence[int], step: str, *, is_alive: bool) -> tuple[str, str]:
-    """The state of a step, and why its job waits. Without an open job the scheduler asks for one
-    soon, if that would find anything to do.
-    """
-    # the search index is of a machine, so its job is of no run
+def _job(runs: Sequence[int], step: str) -> BackgroundJob | None:
+    """The open job of a step; the search index is of a machine, so its job is of no run."""
     jobs = open_jobs().filter(Q(run__in=runs) | Q(run=None), kind=STEPS[step])
-    if job := jobs.order_by("pk").first():
-        return job.state, job.waits
+    return jobs.order_by("pk").first()
+
+
+def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str:
+    """The scheduler asks for a job soon, if that would find anything to do."""
     finders: dict[str, Callable[[], Iterable[QuerySet[LinksPart]]]] = {
         "written": lambda: (collected_parts(), lost_parts()),
         "read": lambda: (parts_to_read(),),
         "indexed": lambda: (unindexed_parts(),),
     }
     found = (parts.filter(run__in=runs).exists() for parts in finders[step]())
-    return "waiting" if is_alive or any(found) else "stopped", ""
+    return "waiting" if is_alive or any(found) else "stopped"
 
 
-def _until(left: dict[str, int]) -> datetime | None:
-    seconds = 0.0
+def _until(
+    left: dict[str, int], now: str, job: BackgroundJob | None
+) -> tuple[datetime | None, str]:
+    """The time, by the rate of each step while it is at work; None and the reason where other jobs
+    have kept the step `now` waiting for longer than it takes.
+    """
+    seconds, rates = dict[str, float](), {step: _pages_per_second(STEPS[step]) for step in left}
     for step, pages in left.items():
-        rate = _pages_per_second(STEPS[step]) if pages else None
-        if pages and rate is None:
-            return None
-        seconds += pages / (rate or 1)
-    return (timezone.now() + timedelta(seconds=seconds)).replace(microsecond=0)
+        if pages and (rate := rates[step]) is None:
+            return None, ""
+        seconds[step] = pages / (rate or 1) if pages else 0.0
+    if job:
+        passed = (timezone.now() - job.asked_at).total_seconds()
+        if done := job.progress.get("done"):
+            # with the turns of others so far, of which there will be as many
+            seconds[now] = max(seconds[now], left[now] * passed / done)
+        elif passed > seconds[now]:
+            if job.state == "waiting" and _others_work(job):
+                return None, OTHERS_READ
+            seconds[now] = passed
+    until = timezone.now() + timedelta(seconds=sum(seconds.values()))
+    return until.replace(microsecond=0), ""
+
+
+def _others_work(job: BackgroundJob) -> bool:
+    """Whether another job of these kinds is at work."""
+    others = open_jobs().filter(kind__in=STEPS.values(), began_at__isnull=False, waits="")
+    return others.exclude(pk=job.pk).exists()
 
 
 def _pages_per_second(kind: str) -> float | None:

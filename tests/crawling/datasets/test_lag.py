@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import django_rq
 import pytest
 from django.core.cache import cache
@@ -169,6 +171,49 @@ def test_the_lag_tells_until_when_about_by_the_rate_of_earlier_jobs(run):
     assert lag.prospect in ("Complete in about 1 minute", "Complete in less than a minute")
     seconds = (lag.until - timezone.now()).total_seconds()
     assert seconds == pytest.approx(30 * lag.behind, abs=5)
+
+
+@pytest.fixture
+def reading(run):
+    """An open job that reads the pages of the run, by whose kind a page has taken ten seconds."""
+    catch_up(run.pk)
+    spent = {"done": 10, "seconds": 100.0}
+    BackgroundJob.objects.create(kind=SECOND_READING.name, ended_at=timezone.now(), progress=spent)
+    return open_job(SECOND_READING, run, by=None)
+
+
+def asked_ago(job, seconds, **fields):
+    asked_at = timezone.now() - timedelta(seconds=seconds)
+    BackgroundJob.objects.filter(pk=job.pk).update(asked_at=asked_at, **fields)
+
+
+def test_the_time_is_told_anew_as_it_passes(run, reading):
+    def told(seconds, **fields):
+        asked_ago(reading, seconds, **fields)
+        return lag_of(run, Derived.TEXTS).prospect
+
+    assert told(1) == "Complete in less than a minute"
+    # nothing is done after two minutes: it will not be done within one
+    assert told(120, began_at=timezone.now()) == "Complete in about 2 minutes"
+    # a page in five minutes, and two are left
+    assert told(300, progress={"done": 1, "seconds": 10}) in (
+        *(f"Complete in about {minutes} minutes" for minutes in (10, 15)),
+    )
+
+
+def test_a_job_that_waits_for_those_of_other_crawls_says_so(run, reading):
+    other = BackgroundJob.objects.create(
+        kind=SECOND_READING.name, subject="another", began_at=timezone.now()
+    )
+    asked_ago(reading, 1)
+    assert lag_of(run, Derived.TEXTS).prospect == "Complete in less than a minute"
+
+    asked_ago(reading, 120)
+    lag = lag_of(run, Derived.TEXTS)
+    assert (lag.prospect, lag.until) == ("Waits for readings of other crawls", None)
+
+    end_job(other, {})
+    assert lag_of(run, Derived.TEXTS).prospect == "Complete in about 2 minutes"
 
 
 def test_what_no_job_will_add_is_not_promised(run):

@@ -29,7 +29,12 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import EDITABLE, edit_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
-from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, problem_rows
+from crawling.uses.link_check.link_check import (
+    SLOW_SECONDS,
+    junit_lines,
+    missing_of,
+    problem_rows,
+)
 from crawling.uses.link_check.problem_kinds import ProblemKind
 
 WORDS = (
@@ -143,7 +148,8 @@ def _report(run: Run, options: dict[str, Any], out: OutputWrapper) -> Counter[st
     slow, kinds = options["slow"], list(ProblemKind)
     rows = list(problem_rows(run, kinds, slow_seconds=slow))
     if options["junit"]:
-        _write_report(options["junit"], "".join(junit_lines(kinds, rows)))
+        lines = junit_lines(kinds, rows, missing_of(run, kinds))
+        _write_report(options["junit"], "".join(lines))
     found = Counter(row["kind"] for row in rows)
     rows.sort(key=lambda row: (row["page"], row["kind"]))
     if options["json"]:

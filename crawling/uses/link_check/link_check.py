@@ -1,7 +1,8 @@
 """The problems of a run's links and pages, as lists and as files, and compared with another run.
 
 A JUnit report, which CI servers read, has a suite for each kind, and a failed case for each
-problem, under the page that is to be mended.
+problem, under the page that is to be mended. A kind that is not complete says so as a property of
+its suite, and passes nothing.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby, islice
+from types import MappingProxyType
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from crawling.base.errors import BadOrder, CrawlError
+from crawling.datasets.lag import Lag, lag_of
 from crawling.datasets.parts import pages_behind
 from crawling.models import Run
 from crawling.uses.link_check.dataset_problems import find_broken, find_insecure, find_languages
@@ -196,23 +199,49 @@ def _number(after: str) -> int:
     return int(after or 0)
 
 
-def junit_lines(kinds: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """rows: those of `problem_rows`, by kinds. A kind without any has a case that passed."""
+def missing_of(run: Run, kinds: Iterable[ProblemKind]) -> dict[str, Lag]:
+    """The lags of the kinds that are not complete."""
+    lags = {name: lag_of(run, name) for name in {kind.derived for kind in kinds}}
+    return {kind: lag for kind in kinds if not (lag := lags[kind.derived]).complete}
+
+
+def junit_lines(
+    kinds: Iterable[str],
+    rows: Iterable[Mapping[str, Any]],
+    missing: Mapping[str, Lag] = MappingProxyType({}),
+) -> Iterator[str]:
+    """rows: those of `problem_rows`, by kinds. A kind without any has a case that passed, or was
+    skipped if it is not complete; missing: as of `missing_of`.
+    """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="link check">\n'
     by_kind, clean = groupby(rows, lambda row: row["kind"]), list(kinds)
     for kind, problems in by_kind:
         while clean and (first := clean.pop(0)) != kind:
-            yield _clean(first)
-        yield f"<testsuite name={_attribute(kind)}>\n"
+            yield _clean(first, missing.get(first))
+        yield f"<testsuite name={_attribute(kind)}>{_properties(missing.get(kind))}\n"
         yield from map(_case, problems)
         yield "</testsuite>\n"
-    yield from map(_clean, clean)
+    yield from (_clean(kind, missing.get(kind)) for kind in clean)
     yield "</testsuites>\n"
 
 
-def _clean(kind: str) -> str:
+def _clean(kind: str, lag: Lag | None) -> str:
     name = _attribute(kind)
-    return f'<testsuite name={name}><testcase classname="all pages" name={name}/></testsuite>\n'
+    case = f'<testcase classname="all pages" name={name}'
+    case += f"><skipped message={_attribute(lag.missing)}/></testcase>" if lag else "/>"
+    return f"<testsuite name={name}>{_properties(lag)}{case}</testsuite>\n"
+
+
+def _properties(lag: Lag | None) -> str:
+    """Nothing of a kind that is complete."""
+    if lag is None:
+        return ""
+    facts = {"complete": "false", "behind": str(lag.behind), "pages": str(lag.pages)}
+    facts |= {"until": lag.until.isoformat()} if lag.until else {}
+    told = (
+        f"<property name={_attribute(name)} value={_attribute(facts[name])}/>" for name in facts
+    )
+    return f"<properties>{''.join(told)}</properties>"
 
 
 def _case(row: Mapping[str, Any]) -> str:

@@ -37,6 +37,7 @@ from crawling.uses.link_check.link_check import (
     junit_lines,
     list_changed,
     list_problems,
+    missing_of,
     problem_rows,
 )
 from crawling.uses.link_check.models import BrokenLinks
@@ -228,7 +229,8 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
     kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
     rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":
-        file = Download(f"{stem}.xml", "application/xml", junit_lines(kinds, rows))
+        lines = junit_lines(kinds, rows, missing_of(run, kinds))
+        file = Download(f"{stem}.xml", "application/xml", lines)
     else:
         file = row_file(stem, kind, rows)
     needs_reading = any(one.needs_reading for one in kinds)

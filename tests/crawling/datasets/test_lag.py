@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from xml.etree.ElementTree import fromstring
 
 import django_rq
 import pytest
@@ -136,6 +137,28 @@ def test_files_that_are_not_complete_say_so_in_name_and_header(run, viewer):
     catch_up(run.pk)
     read_to_the_end(run)
     assert told() == {(None, False)}
+
+
+def test_a_junit_report_that_is_not_complete_says_so_and_passes_nothing(run, viewer):
+    def suites():
+        answer = viewer.get(f"/crawls/{run.crawl_id}/link-check.xml")
+        report = fromstring(b"".join(answer.streaming_content))
+        return {one.get("name"): one for one in report.findall("testsuite")}
+
+    def told(suite):
+        facts = {one.get("name"): one.get("value") for one in suite.iter("property")}
+        return facts.get("complete"), facts.get("behind"), len(suite.findall(".//skipped"))
+
+    assert told(suites()["broken"]) == ("false", "3", 0)
+    assert told(suites()["fragment"]) == ("false", "3", 1)
+    assert suites()["fragment"].find(".//skipped").get("message") == (
+        "Texts: 3 of 3 pages are not read yet"
+    )
+
+    catch_up(run.pk)
+    assert told(suites()["broken"]) == (None, None, 0)
+    read_to_the_end(run)
+    assert {told(one) for one in suites().values()} == {(None, None, 0)}
 
 
 def test_a_shared_report_tells_what_its_link_check_lacks(run, queue):

@@ -19,7 +19,7 @@ from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.parts import MOST_BEHIND, clear, pages_behind
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run
-from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, problem_rows
+from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, missing_of, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import list_links
 
@@ -91,7 +91,7 @@ class Command(BaseCommand):
         kinds = list(map(ProblemKind, options["kind"] or ProblemKind))
         rows = problem_rows(run, kinds, slow_seconds=options["slow"])
         if options["junit"]:
-            for line in junit_lines(kinds, rows):
+            for line in junit_lines(kinds, rows, missing_of(run, kinds)):
                 self.stdout.write(line, ending="")
             return
         for row in rows:

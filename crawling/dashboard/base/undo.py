@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from crawling.base.errors import WrongState
+from crawling.models import DeletedItem
 from crawling.models.deleted import RESTORABLE
 from serving.access import AuthenticatedRequest
 
@@ -54,6 +55,11 @@ def tell(
             label,
         )
     messages.add_message(request, level, told)
+
+
+def tell_deleted(request: AuthenticatedRequest, text: str, item: DeletedItem) -> None:
+    """Tell that something small is deleted; the button restores it."""
+    tell(request, text, address=reverse("crawling:restore-deleted", args=[item.kind, item.pk]))
 
 
 def acts_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:

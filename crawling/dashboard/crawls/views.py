@@ -20,6 +20,7 @@ from crawling.dashboard.base.recently_deleted import (
 )
 from crawling.dashboard.base.requests import back, next_page
 from crawling.dashboard.base.trouble import errors_told
+from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.crawls.bulk_words import verbs_for
 from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.list_rows import COLUMNS, USUALLY_HIDDEN, heads, list_rows
@@ -86,8 +87,10 @@ def crawls_as_file(request: AuthenticatedRequest, kind: str) -> HttpResponseBase
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def keep_view(request: AuthenticatedRequest) -> HttpResponse:
     if forgotten := request.POST.get("forget", ""):
-        if (view_id := whole_number(forgotten)) is not None:
-            forget_view(request.user, view_id)
+        view_id = whole_number(forgotten)
+        item = None if view_id is None else forget_view(request.user, view_id)
+        if item:
+            tell_deleted(request, f"The view {item.name} is deleted.", item)
         return back(request)
     with errors_told(request, CrawlError):
         view = save_view(

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from crawling.base.errors import CrawlError
 from crawling.dashboard.base.requests import asked_number, latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.inspect.url_inspection import inspect
 from crawling.installation.permissions import acts_on_own_only
 from crawling.models import BlocklistEntry, CrawlJob
@@ -61,8 +62,8 @@ def _add(request: AuthenticatedRequest) -> dict[str, str]:
 @authenticated(needs="crawling.delete_blocklistentry", methods=("POST",))
 def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
     with errors_told(request, CrawlError):
-        entry = remove_entry(number, by=request.user)
-        messages.success(request, f"Crawls may fetch {entry.kind} {entry.text} again.")
+        item = remove_entry(number, by=request.user)
+        tell_deleted(request, f"Crawls may fetch {item.name} again.", item)
     return redirect("crawling:blocklist")
 
 

@@ -12,6 +12,7 @@ from allocation.wording import whole_number
 from crawling.base.errors import BadOrder
 from crawling.dashboard.base.schedule import plan_of, previewed, scheduled_crawls
 from crawling.dashboard.base.trouble import blame
+from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.orders.forms.schedule import ScheduleForm, schedule_answers
 from crawling.models import CrawlJob
 from crawling.runs.crawls.schedules import remove_schedule, set_schedule
@@ -39,8 +40,8 @@ def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) 
     if not form.is_valid():
         return False
     if form.is_never:
-        remove_schedule(crawl, by=request.user)
-        messages.success(request, f"{crawl.name} has no schedule.")
+        if item := remove_schedule(crawl, by=request.user):
+            tell_deleted(request, f"{crawl.name} has no schedule any more.", item)
         return True
     try:
         set_schedule(crawl, form.as_timing(), by=request.user)

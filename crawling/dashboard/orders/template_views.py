@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.undo import tell_deleted
 from crawling.models import CrawlJob, OrderTemplate
 from crawling.runs.crawls.templates import remove_template, save_template, templates_for
 from serving.access import AuthenticatedRequest, authenticated
@@ -35,6 +36,7 @@ def keep_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.delete_crawljob", methods=("POST",))
 def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     template = get_object_or_404(OrderTemplate, pk=pk)
-    remove_template(template, by=request.user)
-    messages.success(request, f"The template {template.name} is deleted; crawls made from it stay.")
+    item = remove_template(template, by=request.user)
+    text = f"The template {template.name} is deleted; crawls made from it stay."
+    tell_deleted(request, text, item)
     return redirect("crawling:templates")

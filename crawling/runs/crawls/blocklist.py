@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound
-from crawling.models import BlocklistEntry, DeletedKind, Host
+from crawling.models import BlocklistEntry, DeletedItem, DeletedKind, Host
 from crawling.orders.scope.blocklist import BadEntry, BlocklistKind, read_entry
 from crawling.runs.crawls.deleted_items import keep_deleted
 
@@ -48,21 +48,21 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
 
 
 @transaction.atomic
-def remove_entry(number: int, *, by: User | None = None) -> BlocklistEntry:
+def remove_entry(number: int, *, by: User | None = None) -> DeletedItem:
     """Remove an entry, so that crawls may fetch its URLs again; running crawls admit URLs that it
-    alone excluded.
+    alone excluded. Returns what restores it.
 
-    Raises NotThere.
+    Raises NotFound.
     """
     entry = BlocklistEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
     if entry is None:
         raise NotFound(f"The blocklist has no entry {number}.")
     content = {"kind": entry.kind, "text": entry.text, "reason": entry.reason}
-    keep_deleted(DeletedKind.BLOCKLIST, f"{entry.kind} {entry.text}", content, by=by)
+    item = keep_deleted(DeletedKind.BLOCKLIST, f"{entry.kind} {entry.text}", content, by=by)
     note(by, entry, "removed from the blocklist", {"reason": (entry.reason, None)})
     entry.removed_at = timezone.now()
     entry.save(update_fields=["removed_at"])
-    return entry
+    return item
 
 
 def reason_errors(reason: str) -> dict[str, str]:

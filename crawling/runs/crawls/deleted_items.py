@@ -19,9 +19,9 @@ def keep_deleted(
     *,
     by: User | None,
     owner: User | None = None,
-) -> None:
+) -> DeletedItem:
     """Keep the content, in the transaction that deletes it. owner: the only user who may see it."""
-    DeletedItem.objects.create(
+    return DeletedItem.objects.create(
         kind=kind, name=name, content=dict(content), owner=owner, deleted_by=by
     )
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.http import QueryDict
 
 from crawling.base.errors import CrawlError
-from crawling.models import DeletedKind, SavedView
+from crawling.models import DeletedItem, DeletedKind, SavedView
 from crawling.runs.crawls.deleted_items import keep_deleted
 
 MOST_VIEWS = 30
@@ -52,17 +52,14 @@ def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> 
 
 
 @transaction.atomic
-def forget_view(user: User, pk: int) -> None:
+def forget_view(user: User, pk: int) -> DeletedItem | None:
     """Delete one of the user's views, who can restore it for a while; of others' nothing
     happens.
     """
     view = SavedView.objects.select_for_update().filter(user=user, pk=pk).first()
-    if view:
-        keep_deleted(
-            DeletedKind.VIEW,
-            view.name,
-            {"query": view.query, "is_shared": view.is_shared},
-            by=user,
-            owner=user,
-        )
-        view.delete()
+    if view is None:
+        return None
+    content = {"query": view.query, "is_shared": view.is_shared}
+    item = keep_deleted(DeletedKind.VIEW, view.name, content, by=user, owner=user)
+    view.delete()
+    return item

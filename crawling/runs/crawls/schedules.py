@@ -18,7 +18,15 @@ from django.utils import timezone
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, TooManyWait, WrongState
 from crawling.installation.run_log import write
-from crawling.models import CrawlJob, DeletedKind, Level, Run, Schedule, ScheduledStart
+from crawling.models import (
+    CrawlJob,
+    DeletedItem,
+    DeletedKind,
+    Level,
+    Run,
+    Schedule,
+    ScheduledStart,
+)
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.schedules import (
     NO_TIME,
@@ -116,7 +124,7 @@ def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | N
     return schedule
 
 
-def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
+def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem | None:
     """Delete the schedule of a crawl; an active run continues. It can be restored for a while.
 
     Without a schedule nothing happens.
@@ -124,11 +132,13 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
     with transaction.atomic():
         CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
         before = Schedule.objects.filter(crawl=crawl).first()
-        if before:
-            content = {"crawl": crawl.pk, "timing": before.timing}
-            keep_deleted(DeletedKind.SCHEDULE, crawl.name, content, by=by)
-            note(by, crawl, "unscheduled", {"schedule": (before.timing, None)})
-            before.delete()
+        if before is None:
+            return None
+        content = {"crawl": crawl.pk, "timing": before.timing}
+        item = keep_deleted(DeletedKind.SCHEDULE, crawl.name, content, by=by)
+        note(by, crawl, "unscheduled", {"schedule": (before.timing, None)})
+        before.delete()
+    return item
 
 
 def start_scheduled() -> None:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder
 from crawling.installation.permissions import is_restricted
-from crawling.models import CrawlJob, DeletedKind, OrderTemplate
+from crawling.models import CrawlJob, DeletedItem, DeletedKind, OrderTemplate
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import SECRET_FIELDS
 from crawling.orders.sections.reading import Name
@@ -49,7 +49,7 @@ def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> Orde
 
 
 @transaction.atomic
-def remove_template(template: OrderTemplate, *, by: User | None = None) -> None:
+def remove_template(template: OrderTemplate, *, by: User | None = None) -> DeletedItem:
     """Delete it; crawls made from it stay. It can be restored for a while.
 
     Its maker may do so, and administrators. Raises PermissionDenied.
@@ -64,9 +64,10 @@ def remove_template(template: OrderTemplate, *, by: User | None = None) -> None:
         "tags": template.tags,
         "created_by": template.created_by_id,
     }
-    keep_deleted(DeletedKind.TEMPLATE, template.name, content, by=by)
+    item = keep_deleted(DeletedKind.TEMPLATE, template.name, content, by=by)
     note(by, template, "deleted", {"order": (template.order, None)})
     template.delete()
+    return item
 
 
 def may_remove(template: OrderTemplate, by: User | None) -> bool:

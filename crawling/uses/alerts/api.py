@@ -22,6 +22,7 @@ from crawling.uses.alerts.listeners import (
     choose_summary,
     drop_summary,
     remove_listener,
+    restore_listener,
     save_listener,
     send_again,
     send_test,
@@ -161,11 +162,29 @@ def replace_alert(
     return save_listener(wish, by=request.user, listener=get_object_or_404(Listener, pk=alert_id))
 
 
-@alerts.delete("/{alert_id}", response={204: None}, summary="Delete an alert with its deliveries")
+@alerts.delete(
+    "/{alert_id}",
+    response={204: None},
+    summary="Delete an alert with its deliveries; it can be restored for a day",
+)
 @may_delete
 def delete_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
-    remove_listener(get_object_or_404(Listener, pk=alert_id), by=request.user)
+    row = get_object_or_404(Listener, pk=alert_id)
+    if row.user:
+        drop_summary(row.user, by=request.user)
+    else:
+        remove_listener(row, by=request.user)
     return Status(204, None)
+
+
+@alerts.post(
+    "/{alert_id}/restore",
+    response=ListenerOut,
+    summary="Restore an alert that was deleted less than a day ago, with its deliveries",
+)
+@may_delete
+def restore_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Listener:
+    return restore_listener(alert_id, by=request.user)
 
 
 @listed(
@@ -239,7 +258,10 @@ def get_weekly_summary(request: AuthenticatedRequest) -> dict[str, Any]:
 def set_weekly_summary(
     request: AuthenticatedRequest, change: Annotated[SummaryChange, Body()]
 ) -> dict[str, Any]:
-    (choose_summary if change.is_on else drop_summary)(request.user)
+    if change.is_on:
+        choose_summary(request.user)
+    else:
+        drop_summary(request.user, by=request.user)
     return get_weekly_summary(request)
 
 

@@ -19,6 +19,7 @@ from crawling.jobs.kinds import (
 )
 from crawling.jobs.rq_jobs import IDLE, do_users_wait
 from crawling.jobs.running_job import RunningJob
+from crawling.uses.alerts.listeners import forget_removed
 from crawling.uses.alerts.models import Delivery
 from crawling.uses.alerts.notify import listening, raise_ongoing_alerts
 from crawling.uses.alerts.weekly import due_summaries, leave_summaries
@@ -77,4 +78,9 @@ def sum_up_weeks() -> None:
         request_job(SUMMING, None, by=None, subject="due")
 
 
-DUTIES = ((raise_ongoing_alerts, 10.0), (sum_up_weeks, 60.0), (wake_courier, 5.0))
+DUTIES = (
+    (raise_ongoing_alerts, 10.0),
+    (sum_up_weeks, 60.0),
+    (wake_courier, 5.0),
+    (forget_removed, 600.0),
+)

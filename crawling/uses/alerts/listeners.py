@@ -9,12 +9,14 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import note
-from crawling.base.errors import BadOrder, WrongState
+from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.models import CrawlJob
+from crawling.models.deleted import RESTORABLE
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.notify import leave_test_delivery
 from crawling.uses.alerts.wording import MAILTO, is_mailbox, read_listener
@@ -75,10 +77,35 @@ def _locked(listener: Listener) -> Listener:
 
 
 def remove_listener(listener: Listener, *, by: User) -> None:
-    """Remove it with its deliveries, sent or not."""
+    """Remove it with its deliveries, sent or not. It can be restored for a day."""
     with transaction.atomic():
         note(by, listener, "deleted", {"url": (listener.address, None)})
-        listener.delete()
+        Listener.objects.filter(pk=listener.pk).update(removal_asked_at=timezone.now())
+
+
+def restore_listener(number: int, *, by: User) -> Listener:
+    """Let it be there again; what is due to it is sent. Raises NotFound and WrongState."""
+    since = timezone.now() - RESTORABLE
+    removed = Listener.all_objects.filter(pk=number, removal_asked_at__gt=since)
+    try:
+        with transaction.atomic():
+            if not removed.update(removal_asked_at=None):
+                raise NotFound(f"There is no removed alert {number}.")
+            row = Listener.objects.get(pk=number)
+            note(by, row, "restored", {"url": (None, row.address)})
+    except IntegrityError as error:
+        raise WrongState("There is another alert of that name; rename that one first.") from error
+    return row
+
+
+def forget_removed() -> None:
+    """Delete what can be restored no longer, with its deliveries."""
+    Listener.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
+
+
+def _drop(row: Listener, by: User) -> None:
+    note(by, row, "deleted", {"url": (row.address, None)})
+    row.delete()
 
 
 def why_no_summary(user: User) -> str:
@@ -101,10 +128,11 @@ def choose_summary(user: User) -> None:
             note(user, row, "created")
 
 
-def drop_summary(user: User) -> None:
+def drop_summary(user: User, *, by: User) -> None:
     """Let a user get no weekly summary any more. Without one nothing happens."""
     if row := Listener.objects.filter(user=user).first():
-        remove_listener(row, by=user)
+        with transaction.atomic():
+            _drop(row, by)
 
 
 def mailboxes_of(user: User) -> list[Listener]:
@@ -126,9 +154,12 @@ def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) ->
 
 
 def forget_account(user: User, by: User) -> None:
-    """Remove the listeners with the address of an account that is deleted."""
-    for row in [*mailboxes_of(user), *Listener.objects.filter(user=user)]:
-        remove_listener(row, by=by)
+    """Delete the listeners with the address of an account that is deleted, for good. To be called
+    in a transaction.
+    """
+    theirs = Q(user=user) | Q(user=None, url__iexact=f"{MAILTO}{user.email or user.pk}")
+    for row in Listener.all_objects.filter(theirs):
+        _drop(row, by)
 
 
 def send_again(delivery: Delivery, *, by: User) -> None:

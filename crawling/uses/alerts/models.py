@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 
 from crawling.base.encrypted_text import seal, unseal
-from crawling.models.jobs import CrawlJob
+from crawling.models.jobs import CrawlJob, NotDeletedManager
 from crawling.uses.alerts.wording import MAILTO
 
 
@@ -51,16 +51,25 @@ class Listener(models.Model):
         null=True, help_text="end of the latest week that it was told of, or when it first asked"
     )
     is_on = models.BooleanField(default=True)
+    removal_asked_at = models.DateTimeField(
+        null=True, help_text="when it was deleted; it can be restored for a day"
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects: models.Manager[Listener] = NotDeletedManager()
+    all_objects: models.Manager[Listener] = models.Manager()
+
     class Meta:
         ordering = ["name", "pk"]
+        base_manager_name = "all_objects"
         constraints = [
             models.UniqueConstraint(
-                fields=["name"], condition=Q(user=None), name="listeners_differ_by_name"
+                fields=["name"],
+                condition=Q(user=None, removal_asked_at=None),
+                name="listeners_differ_by_name",
             )
         ]
 

@@ -15,9 +15,10 @@ from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
 from crawling.base.encrypted_text import SealBroken
-from crawling.base.errors import BadOrder, WrongState
+from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.trouble import blame, errors_told
+from crawling.dashboard.base.undo import tell
 from crawling.models import CrawlJob
 from crawling.runs.crawls.share_links import SharedKind
 from crawling.runs.week import WEEK
@@ -27,6 +28,7 @@ from crawling.uses.alerts.listeners import (
     hand_mailbox_over,
     mailboxes_of,
     remove_listener,
+    restore_listener,
     save_listener,
     send_again,
     send_test,
@@ -134,6 +136,8 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="alerts.change_listener", methods=("GET", "HEAD", "POST"))
 def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    if "restore" in request.GET and request.method == "POST":
+        return _restore(request, pk)
     accounts = ("crawl", "user__preference", "created_by__preference")
     row = get_object_or_404(Listener.objects.select_related(*accounts), pk=pk)
     if "remove" in request.POST:
@@ -161,8 +165,21 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("alerts.delete_listener")
 def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
-    remove_listener(row, by=request.user)
-    messages.success(request, f"{row} gets no more deliveries.")
+    if row.user:
+        drop_summary(row.user, by=request.user)
+        messages.success(request, f"{row} ends.")
+    else:
+        remove_listener(row, by=request.user)
+        address = reverse("alerts:listener", args=[row.pk])
+        tell(request, f"{row} gets no more deliveries.", address=f"{address}?restore=1")
+    return redirect("alerts:listeners")
+
+
+@needs("alerts.delete_listener")
+def _restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    with errors_told(request, WrongState, NotFound):
+        row = restore_listener(pk, by=request.user)
+        messages.success(request, f"{row} is restored, with its deliveries.")
     return redirect("alerts:listeners")
 
 
@@ -194,7 +211,7 @@ def own_summary(request: AuthenticatedRequest) -> HttpResponse:
     """Let the user get a weekly summary by mail, or with `off` no more."""
     with errors_told(request, BadOrder):
         if "off" in request.POST:
-            drop_summary(request.user)
+            drop_summary(request.user, by=request.user)
             messages.success(request, "You get no weekly summary any more.")
         else:
             choose_summary(request.user)

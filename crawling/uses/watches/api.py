@@ -143,7 +143,7 @@ def renew_watch_feed(
 @watches.delete(
     "/{crawl_id}/watches/{watch_id}",
     response={204: None},
-    summary="Remove a watch with its events",
+    summary="Remove a watch with its events; it can be restored for a day",
 )
 @may_change
 def delete_watch(
@@ -151,6 +151,18 @@ def delete_watch(
 ) -> Status[None]:
     watching.remove_watch(get_crawl(crawl_id), watch_id, by=request.user)
     return Status(204, None)
+
+
+@watches.post(
+    "/{crawl_id}/watches/{watch_id}/restore",
+    response=WatchOut,
+    summary="Restore a watch that was removed less than a day ago, with its events",
+)
+@may_change
+def restore_watch(
+    request: AuthenticatedRequest, crawl_id: CrawlId, watch_id: Number
+) -> dict[str, Any]:
+    return watch_row(watching.restore_watch(get_crawl(crawl_id), watch_id, by=request.user))
 
 
 def event_row(event: WatchEvent) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, J
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 from crawling.models import Run
+from crawling.uses.watches.watching import forget_removed
 
 
 def _work(job: RunningJob) -> JobResult:
@@ -38,3 +39,4 @@ WATCHES = JobKind(
     kept=KEPT_DAY,
 )
 KINDS = (WATCHES,)
+DUTIES = ((forget_removed, 600.0),)

@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from crawling.models.jobs import CrawlJob, Run
+from crawling.models.jobs import CrawlJob, NotDeletedManager, Run
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 
 
@@ -47,9 +47,17 @@ class Watch(models.Model):
         blank=True, default="", help_text="what the latest comparison does not cover, a sentence"
     )
 
+    removal_asked_at = models.DateTimeField(
+        null=True, help_text="when it was deleted; it can be restored for a day"
+    )
+
+    objects: models.Manager[Watch] = NotDeletedManager()
+    all_objects: models.Manager[Watch] = models.Manager()
+
     class Meta:
         ordering = ["pk"]
         verbose_name_plural = "watches"
+        base_manager_name = "all_objects"
 
     def __str__(self) -> str:
         return f"watch {self.pk}: {self.kind} {self.text}"

@@ -25,7 +25,8 @@ def find_news(
     since: datetime, until: datetime | None, crawl: CrawlJob | None, most: int
 ) -> Iterator[NewsItem]:
     """A page that several watches cover counts once."""
-    found = of_shown_runs(WatchEvent.objects.filter(found_at__gte=since), crawl)
+    some = WatchEvent.objects.filter(found_at__gte=since, watch__removal_asked_at=None)
+    found = of_shown_runs(some, crawl)
     names = ("run__crawl", "run__crawl__name", "run__number", "kind")
     rows = found.order_by().values(*names).annotate(at=Max("found_at"))
     rows = rows.annotate(pages=Count("fingerprint", distinct=True)).order_by("-at")

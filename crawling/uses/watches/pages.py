@@ -18,6 +18,7 @@ from crawling.base.errors import CrawlError
 from crawling.dashboard.base.panels import Link, Panel, Place, page_of_crawl
 from crawling.dashboard.base.requests import back, latest_asked
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.dashboard.base.undo import tell
 from crawling.installation.permissions import still_shared
 from crawling.models import CrawlJob, Page
 from crawling.orders.scope.url_rules import UrlRuleKind
@@ -32,6 +33,7 @@ from crawling.uses.watches.watching import (
     hand_watch_over,
     remove_watch,
     renew_feed,
+    restore_watch,
     watches_by,
 )
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -118,9 +120,13 @@ def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
         if "renew" in request.POST:
             renew_feed(crawl, number, by=request.user)
             messages.success(request, "The feed has a new address; the old one opens nothing.")
+        elif "restore" in request.GET:
+            restore_watch(crawl, number, by=request.user)
+            messages.success(request, "The watch and its events are restored.")
         else:
             remove_watch(crawl, number, by=request.user)
-            messages.success(request, "The watch and its events are removed.")
+            address = reverse("crawling:watch", args=[pk, number])
+            tell(request, "The watch and its events are removed.", address=f"{address}?restore=1")
     return redirect("crawling:watches", pk)
 
 

@@ -8,11 +8,13 @@ from typing import NamedTuple
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, QuerySet
+from django.utils import timezone
 
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.installation.events import page_alerts_withdrawn
 from crawling.models import CrawlJob
+from crawling.models.deleted import RESTORABLE
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
@@ -40,23 +42,50 @@ def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Wa
     """Watch pages of a crawl from its next end of a run on. Raises BadOrder and WrongState."""
     checked = _checked(fields)
     with transaction.atomic():
-        # The lock of the crawl: of two at once neither exceeds the limit.
-        locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
-        if locked is None:
-            raise WrongState(f"{crawl.name} is being deleted.")
-        if Watch.objects.filter(crawl=locked).count() >= MOST_WATCHES:
-            raise WrongState(f"{crawl.name} has {MOST_WATCHES} watches; remove one first.")
+        locked = _locked_with_room(crawl)
         watch = Watch.objects.create(crawl=locked, created_by=by, **checked._asdict())
         note(by, locked, f"created {watch}")
     return watch
 
 
+def _locked_with_room(crawl: CrawlJob) -> CrawlJob:
+    """The crawl, locked: of two at once neither exceeds the limit. Raises WrongState."""
+    locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
+    if locked is None:
+        raise WrongState(f"{crawl.name} is being deleted.")
+    if Watch.objects.filter(crawl=locked).count() >= MOST_WATCHES:
+        raise WrongState(f"{crawl.name} has {MOST_WATCHES} watches; remove one first.")
+    return locked
+
+
 def remove_watch(crawl: CrawlJob, number: int, *, by: User | None) -> None:
-    """Remove it with its events; its feed ends. Raises NotFound."""
+    """Remove it with its events, and end its feed. It can be restored for a day. Raises
+    NotFound.
+    """
     with transaction.atomic():
         watch = find_watch(crawl, number)
         note(by, crawl, f"removed {watch}")
-        watch.delete()
+        Watch.objects.filter(pk=watch.pk).update(removal_asked_at=timezone.now())
+
+
+def restore_watch(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
+    """Let it be there again; runs that have ended meanwhile are compared. Raises NotFound and
+    WrongState.
+    """
+    with transaction.atomic():
+        _locked_with_room(crawl)
+        since = timezone.now() - RESTORABLE
+        removed = Watch.all_objects.filter(crawl=crawl, pk=number, removal_asked_at__gt=since)
+        if not removed.update(removal_asked_at=None):
+            raise NotFound(f"Crawl {crawl.pk} has no removed watch {number}.")
+        watch = find_watch(crawl, number)
+        note(by, crawl, f"restored {watch}")
+    return watch
+
+
+def forget_removed() -> None:
+    """Delete what can be restored no longer, with its events."""
+    Watch.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
 
 
 def renew_feed(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
@@ -94,7 +123,8 @@ def find_watch(crawl: CrawlJob, number: int) -> Watch:
 
 def events_of(crawl: CrawlJob) -> QuerySet[WatchEvent]:
     """The events of runs that are not deleted, the latest first."""
-    found = WatchEvent.objects.filter(watch__crawl=crawl, run__removal_asked_at=None)
+    shown = {"watch__removal_asked_at": None, "run__removal_asked_at": None}
+    found = WatchEvent.objects.filter(watch__crawl=crawl, **shown)
     return found.select_related("run", "watch")
 
 

@@ -20,8 +20,13 @@ class AllocationError(Exception):
         """The message for a place that names the resource."""
         return self._told({name: fact for name, fact in self.facts.items() if name != "resource"})
 
+    @property
+    def message(self) -> str:
+        """The message without the facts."""
+        return " ".join((self.__doc__ or "").split())
+
     def _told(self, facts: Mapping[str, object]) -> str:
-        message = " ".join((self.__doc__ or "").split())
+        message = self.message
         tail = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
         return f"{message} ({tail})" if tail else message
 

@@ -6,13 +6,13 @@ A form first shows the pool's answer to the change, and makes the change once it
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.utils.text import capfirst
 
-from allocation.errors import AllocationError
+from allocation.errors import AllocationError, ClassKeyTaken
 from allocation.models import Pool, Process, ResourceClass, Share
 from allocation.rules.fairness import PRIORITIES, URGENT
 from allocation.rules.shares import NO_LIMIT
@@ -31,10 +31,8 @@ from allocation.services import (
     preview_process,
     preview_share,
 )
+from allocation.unit_fields import MOST_UNITS, UnitsField
 from allocation.wording import UnitWords
-
-MOST_UNITS = 2**31 - 1
-NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was to change nothing."
 
 
 class LimitsForm(forms.Form):
@@ -53,19 +51,18 @@ class LimitsForm(forms.Form):
         self.old = old
         self.names: dict[str, str] = {}
 
-    def add_classes(self, classes: list[ResourceClass], help_on: list[str]) -> None:
-        for one, sentence in zip(classes, help_on, strict=True):
-            self.names[one.key] = UnitWords(one.key, one.unit).name
-            self.fields[one.key] = forms.IntegerField(
-                min_value=0,
-                max_value=MOST_UNITS,
-                initial=self.old[one.key],
-                label=f"{capfirst(self.names[one.key])} ({one.unit})",
+    def add_classes(
+        self, classes: list[ResourceClass], likes: Sequence[int], help_on: list[str]
+    ) -> None:
+        """likes: of each class an amount in whose unit it is asked for."""
+        for one, like, sentence in zip(classes, likes, help_on, strict=True):
+            measure = UnitWords(one.key, one.unit)
+            self.names[one.key] = measure.name
+            self.fields[one.key] = UnitsField(
+                measure,
+                now=self.old[one.key],
+                like=like,
                 help_text=f"{one.sentence.removesuffix('.')}. {sentence}",
-                error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
-                # A browser would throw away what was typed into a field of numbers, and turn it
-                # when the wheel is.
-                widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
             )
 
     def numbers(self) -> list[forms.BoundField]:
@@ -82,19 +79,38 @@ class LimitsForm(forms.Form):
             if self.cleaned_data[key] != self.old[key]
         }
 
-    def changes_by_name(self) -> list[tuple[str, int | None, int | None]]:
+    def changes_by_name(self) -> list[tuple[str, str, str]]:
         return [
-            (self.names.get(name) or str(self[name].label).lower(), old, new)
+            (
+                self.names.get(name) or str(self[name].label).lower(),
+                self._in_words(name, old),
+                self._in_words(name, new),
+            )
             for name, (old, new) in self.changes().items()
         ]
+
+    def _in_words(self, name: object, units: object) -> str:
+        if not isinstance(units, int):
+            return "no limit" if units is None else str(units)
+        field = self.fields.get(str(name))
+        return field.measure.number(units) if isinstance(field, UnitsField) else f"{units:,}"
 
     def new(self) -> dict[str, int]:
         return {key: to for key, (_, to) in self.changes().items() if to is not None}
 
-    def refuse(self, sentence: str, resource: object) -> None:
-        self.add_error(
-            resource if isinstance(resource, str) and resource in self.fields else None, sentence
-        )
+    def refuse(self, error: AllocationError) -> None:
+        """Tell of an error at the field of its resource, or where it has none, above all fields."""
+        resource = error.facts.get("resource")
+        field = resource if isinstance(resource, str) and resource in self.fields else None
+        typed = self.cleaned_data.get(field) if field else None
+        known = {"resource": resource, "typed": typed}.values() if field else ()
+        told = [
+            f"{name.replace('_', ' ')}: {self._in_words(field, fact)}"
+            for name, fact in error.facts.items()
+            if fact not in known
+        ]
+        tail = f" {capfirst(', '.join(told))}." if told else ""
+        self.add_error(field, f"{error.message}{tail}")
 
     def apply(self, override: Override | None) -> bool:
         """Ask the pool for the change. False if it refused; the error then stands in the form."""
@@ -102,7 +118,7 @@ class LimitsForm(forms.Form):
             if self.changes():
                 self.make_change(override)
         except AllocationError as error:
-            self.refuse(error.at_its_field, error.facts.get("resource"))
+            self.refuse(error)
             return False
         return True
 
@@ -135,13 +151,13 @@ class CapacityForm(PoolForm):
     def __init__(self, pool: Pool, data: Any = None) -> None:
         classes = list(pool.classes.all())
         super().__init__(pool, {one.key: pool.capacity[one.ordinal] for one in classes}, data)
-        self.add_classes(
-            classes,
-            [
-                f"{pool.available[one.ordinal]:,} of {pool.capacity[one.ordinal]:,} are available."
-                for one in classes
-            ],
-        )
+        parts = [
+            UnitWords(one.key, one.unit).part(
+                pool.available[one.ordinal], pool.capacity[one.ordinal]
+            )
+            for one in classes
+        ]
+        self.add_classes(classes, pool.capacity, [f"Available: {part}." for part in parts])
 
     def limits(self) -> PoolLimits:
         return PoolLimits(capacity=self.new())
@@ -168,12 +184,13 @@ class TurnsForm(PoolForm):
             help_text="How often the first in line may be passed by processes that hold "
             "nothing. Processes with units may always pass.",
         )
+        capacities = [
+            UnitWords(one.key, one.unit).number(pool.capacity[one.ordinal]) for one in classes
+        ]
         self.add_classes(
             classes,
-            [
-                f"Left to urgent starts (priority {URGENT}) out of {pool.capacity[one.ordinal]:,}."
-                for one in classes
-            ],
+            pool.capacity,
+            [f"Left to urgent starts (priority {URGENT}) out of {all_}." for all_ in capacities],
         )
 
     def limits(self) -> PoolLimits:
@@ -195,14 +212,25 @@ class ShareForm(LimitsForm):
             old[self.LIMIT + one.key] = None if limit == NO_LIMIT else limit
         super().__init__(old, data)
         for one in classes:
-            of = f"of {share.pool.capacity[one.ordinal]:,} {one.unit}"
-            words = UnitWords(one.key, one.unit).name
-            self._add(self.RESERVE + one.key, f"{words}: reserve", f"Set aside for the team, {of}.")
-            self._add(
-                self.LIMIT + one.key,
-                f"{words}: limit",
-                f"At most for all its running processes together, {of}. Empty: no limit.",
-            )
+            measure, capacity = UnitWords(one.key, one.unit), share.pool.capacity[one.ordinal]
+            of = f"of {measure.number(capacity)}"
+            for name, words, sentence in (
+                (self.RESERVE, "reserve", f"Set aside for the team, {of}."),
+                (
+                    self.LIMIT,
+                    "limit",
+                    f"At most for all its running processes together, {of}. Empty: no limit.",
+                ),
+            ):
+                self.names[name + one.key] = f"{measure.name}: {words}"
+                self.fields[name + one.key] = UnitsField(
+                    measure,
+                    now=self.old[name + one.key],
+                    like=capacity,
+                    name=self.names[name + one.key],
+                    required=name == self.RESERVE,
+                    help_text=sentence,
+                )
 
     def limits(self) -> ShareLimits:
         new = {name: to for name, (_, to) in self.changes().items()}
@@ -216,19 +244,6 @@ class ShareForm(LimitsForm):
 
     def make_change(self, override: Override | None) -> None:
         change_share(share=self.share.pk, limits=self.limits())
-
-    def _add(self, name: str, label: str, sentence: str) -> None:
-        self.names[name] = label
-        self.fields[name] = forms.IntegerField(
-            required=name.startswith(self.RESERVE),
-            min_value=0,
-            max_value=MOST_UNITS - 1,
-            initial=self.old[name],
-            label=capfirst(label),
-            help_text=sentence,
-            error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
-            widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        )
 
 
 def _of(new: dict[str, int | None], prefix: str) -> dict[str, int | None]:
@@ -257,12 +272,20 @@ class ClaimForm(ProcessForm):
         super().__init__(
             process, {one.key: process.max_claim[one.ordinal] for one in classes}, data
         )
+        told = [
+            (
+                UnitWords(one.key, one.unit),
+                process.allocated[one.ordinal],
+                pool.capacity[one.ordinal],
+            )
+            for one in classes
+        ]
         self.add_classes(
             classes,
+            pool.capacity,
             [
-                f"It holds {process.allocated[one.ordinal]:,}; the pool has "
-                f"{pool.capacity[one.ordinal]:,}."
-                for one in classes
+                f"Held: {measure.number(held)}; in the pool: {measure.number(most)}."
+                for measure, held, most in told
             ],
         )
 
@@ -308,18 +331,14 @@ class NewClassForm(LimitsForm):
     def changes(self) -> dict[str, tuple[int | None, int | None]]:
         return {self.cleaned_data["key"]: (0, self.cleaned_data["capacity"])}
 
-    def changes_by_name(self) -> list[tuple[str, int | None, int | None]]:
+    def changes_by_name(self) -> list[tuple[str, str, str]]:
         return [
-            (f"{UnitWords(key, '').name} (new)", before, after)
+            (f"{UnitWords(key, '').name} (new)", f"{before:,}", f"{after:,}")
             for key, (before, after) in self.changes().items()
         ]
 
     def preview(self) -> LimitsPreview:
-        return (
-            LimitsPreview(refused="The pool has such a class already.")
-            if self._is_taken()
-            else LimitsPreview()
-        )
+        return LimitsPreview(ClassKeyTaken()) if self._is_taken() else LimitsPreview()
 
     def make_change(self, override: Override | None) -> None:
         add_class(
@@ -346,13 +365,11 @@ class NewPoolForm(forms.Form):
         super().__init__(data)
         oldest = Pool.objects.order_by("pk").first()
         for one in oldest.classes.all() if oldest else ():
-            self.fields[self.CAPACITY + one.key] = forms.IntegerField(
-                min_value=0,
-                max_value=MOST_UNITS - 1,
-                label=f"{capfirst(UnitWords(one.key, one.unit).name)} ({one.unit})",
+            self.fields[self.CAPACITY + one.key] = UnitsField(
+                UnitWords(one.key, one.unit),
+                now=None,
+                like=oldest.capacity[one.ordinal],
                 help_text=one.sentence,
-                error_messages={"invalid": NO_NUMBER},
-                widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
             )
 
     def capacity(self) -> dict[str, int]:

@@ -95,8 +95,8 @@ def answer_limits(
     if _is_made(page, row, form, sent, by):
         return LimitsAnswer(form, done=f"{page.title} of {row} is {page.done.rpartition(' ')[2]}.")
     preview = form.preview() if form.is_valid() and form.changes() else None
-    if preview and preview.refused:
-        form.refuse(preview.refused, preview.resource)
+    if preview and preview.error:
+        form.refuse(preview.error)
     return LimitsAnswer(form, preview, is_unchanged=preview is None and not form.errors)
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
+from allocation.errors import AllocationError
 from allocation.models import OutboxKind, Request, RequestKind, RequestState
 from allocation.rules.banker import BankVerdict
 from allocation.rules.fairness import AnyVerdict, verdict_of
@@ -124,9 +125,8 @@ class Override:
 
 @dataclass(frozen=True)
 class LimitsPreview:
-    #: the sentence with which it would be, or empty; `resource` is the class it names
-    refused: str = ""
-    resource: str = ""
+    #: the error with which it would be refused
+    error: AllocationError | None = None
     #: processes that claim more than the new capacity, so that it cannot be done at all
     misfits: tuple[str, ...] = ()
     #: the processes that might not finish; if there are any, only an override makes the change
@@ -141,6 +141,11 @@ class LimitsPreview:
     would_wait: tuple[str, ...] = ()
     #: the shares of those
     would_wait_shares: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> str:
+        """The sentence with which it would be, or empty."""
+        return self.error.at_its_field if self.error else ""
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,47 @@ class UnitWords:
     @property
     def heading(self) -> str:
         """The unit above numbers that `number` words; nothing where each number has its own."""
-        return "" if self._size else self.unit
+        return "" if self.is_size else self.unit
+
+    @property
+    def is_size(self) -> bool:
+        return self._size is not None
 
     @property
     def _size(self) -> int | None:
         """The place of the unit among the sizes."""
         size = self.unit.removesuffix("/s")
         return COUNTED.index(size) if size in COUNTED else None
+
+    def unit_of(self, like: int) -> str:
+        """The unit that so many units are worded in: `MB/s`; of what is only counted its own."""
+        return self.number(like).partition(" ")[2] if self.is_size else self.unit
+
+    def written(self, units: int, *, like: int) -> str:
+        """The amount in the unit of another, which it leaves out: `0.1` of 102 units like 60 MB/s;
+        exact if it is not a fraction with many decimals.
+        """
+        if self._size is None:
+            return str(units)
+        amount = units / 1_024 ** (SAID.index(self._said(like)) - self._size)
+        return f"{amount:.2f}".rstrip("0").rstrip(".")
+
+    def read(self, text: str, *, like: int) -> int | None:
+        """The units of an amount as people write it: `60`, `1,024`, `1.5 GB`; without a unit in
+        that of another amount. None: it is no amount.
+        """
+        digits = len(text) - len(text.lstrip("0123456789.,"))
+        number, unit = text[:digits].replace(",", ""), text[digits:].strip().upper()
+        if self._size is None:
+            return None if unit else whole_number(number, most_digits=10)
+        unit = unit.removesuffix("/S").replace("I", "") or self._said(like)
+        if unit not in SAID or not number.replace(".", "", 1).isdigit() or len(number) > 20:
+            return None
+        return round(float(number) * 1_024.0 ** (SAID.index(unit) - self._size))
+
+    def _said(self, units: int) -> str:
+        """The unit without the time."""
+        return self.unit_of(units).removesuffix("/s")
 
     def number(self, units: int) -> str:
         """`60 MB/s`, `2.9 GB`, `1,024`: a size in the largest unit of which there is one, with a

@@ -4,6 +4,9 @@
   const KEY = "unsent";
   const forms = [...document.querySelectorAll("main form.order, main form.narrow, main form.limits")].filter((form) => form.method === "post");
   const page = location.pathname + location.search;
+  // A number that a link leads to is chosen whole: typing replaces it.
+  const asked = document.querySelector("main form.limits input[autofocus]");
+  if (asked && asked.value === asked.defaultValue) { asked.focus(); asked.select(); }
   const user = document.querySelector("header .who")?.textContent ?? "";
   const store = {
     get() { try { return JSON.parse(sessionStorage.getItem(KEY)); } catch { return null; } },

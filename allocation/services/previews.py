@@ -158,7 +158,7 @@ def _tried(
         return _describe_change(before, changed, refusal)
     except AllocationError as error:
         misfits = before.misfits(capacity or {}) if before else ()
-        return LimitsPreview(error.at_its_field, str(error.facts.get("resource", "")), misfits)
+        return LimitsPreview(error, misfits)
     finally:
         transaction.set_rollback(True)
 
@@ -178,7 +178,7 @@ def _describe_change(
     grants = Event.objects.filter(pool=pool, kind=EventKind.GRANTED)
     served = grants.filter(version__gt=before.version).order_by("version")
     return LimitsPreview(
-        refused=str(refusal(stuck=", ".join(changed.stuck))) if changed.stuck else "",
+        error=refusal(stuck=", ".join(changed.stuck)) if changed.stuck else None,
         stuck=changed.stuck,
         served=tuple(served.values_list("process__label", flat=True)),
         waiting=tuple(waiting.values_list("process__label", flat=True)),

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.html import escape, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from allocation.models import Pool
 from allocation.wording import UnitWords
 
 register = template.Library()
@@ -142,5 +143,10 @@ def _span(seconds: float) -> str:
 
 @register.inclusion_tag("allocation/_tabs.html")
 def resource_tabs(here: str, pool: int | None = None) -> dict[str, object]:
-    """The tabs of the resources; a page about no pool leads to the list of them."""
+    """The tabs of the resources; a page about no pool has those of the only pool, or leads to the
+    list of pools.
+    """
+    if pool is None:
+        some = Pool.objects.filter(is_experiment=False).values_list("pk", flat=True)[:2]
+        pool = some[0] if len(some) == 1 else None
     return {"here": here, "pool": pool}

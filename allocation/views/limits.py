@@ -46,6 +46,8 @@ def _edited(
     if answer.done:
         messages.success(request, answer.done)
         return redirect("allocation:limits" if row is pool else pool)
+    if sent is None and (asked := answer.form.fields.get(request.GET.get("class", ""))):
+        asked.widget.attrs["autofocus"] = True
     here = {"pool": pool, "title": f"{page.title} of {row}", "answer": answer, "form": answer.form}
     return render(request, "allocation/edit_limits.html", here | {"preview": answer.preview})
 

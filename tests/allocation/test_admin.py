@@ -77,7 +77,7 @@ def test_confirmed_change_is_made_by_the_service_and_recorded(bank):
     [
         ("5", "More units than this are in use"),
         ("7", "claims more than this"),
-        ("-1", "greater than or equal to 0"),
+        ("-1", "must be a whole number of units"),
     ],
 )
 @pytest.mark.parametrize("button", ["preview", "confirm"])
@@ -106,7 +106,7 @@ def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(make_pool, 
 
     page = log_in("administrator").post(capacity_page(pool), {"a": 11, "confirm": "1"})
 
-    assert "stuck: P0, P2" in page.context["form"].non_field_errors()[0]
+    assert "Stuck: P0, P2." in page.context["form"].non_field_errors()[0]
 
 
 def test_claim_is_changed_the_same_way(bank):
@@ -224,7 +224,7 @@ def test_resource_class_is_added_after_a_look(bank):
     assert "gold (new)" in administrator.post(address, {**gold, "preview": "1"}).content.decode()
     assert Pool.objects.get().capacity == [10, 5]
     assert (
-        "such a class already"
+        "class of that key already"
         in administrator.post(address, {**gold, "key": "a", "preview": "1"}).content.decode()
     )
 

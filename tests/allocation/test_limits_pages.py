@@ -84,7 +84,7 @@ def test_a_number_of_workers_serves_no_crawl_and_a_refusal_does_not_repeat_its_f
     assert "Served at once" not in said
 
     refused = soup(administrator.post(edit(workers), {"worker": "1", "preview": "1"}))
-    assert refused.select_one(".field .error").get_text().endswith("(capacity: 1, in use: 2)")
+    assert refused.select_one(".field .error").get_text().endswith("higher capacity. In use: 2.")
 
 
 def test_a_class_is_added_and_listed(pool, administrator):
@@ -108,3 +108,67 @@ def test_a_preview_of_workers_says_who_sets_them(administrator):
     told = "The scheduler sets the units of worker to the workers that run"
     assert told in soup(more).select_one("form.limits").get_text()
     assert told not in soup(same).select_one("form.limits").get_text()
+
+
+@pytest.fixture
+def sizes():
+    classes = [
+        NewClass("bandwidth", "KiB/s", "What is downloaded.", 102_336),
+        NewClass("fetch_slots", "threads", "Fetches at a time.", 64),
+    ]
+    return create_pool(name="sizes", classes=classes, policy="banker")
+
+
+def test_a_size_is_asked_for_in_the_unit_of_pages_and_stays_exact(sizes, administrator):
+    form = soup(administrator.get(edit(sizes))).select_one("form.limits")
+    shown = {one["name"]: one["value"] for one in form.select(".field input")}
+    assert [label.get_text() for label in form.select(".field label")] == [
+        "Bandwidth (MB/s)",
+        "Fetch slots (threads)",
+    ]
+    assert "Available: 99.9 of 99.9 MB/s." in form.get_text()
+
+    same = administrator.post(edit(sizes), shown | {"preview": "1"})
+    more = administrator.post(edit(sizes), shown | {"bandwidth": "0.5 GB", "preview": "1"})
+
+    assert "Nothing would change" in soup(same).select_one("#outcome").get_text()
+    cells = [cell.get_text() for cell in soup(more).select("#outcome tbody :is(th, td)")]
+    assert cells == ["bandwidth", "99.9 MB/s", "512 MB/s"]
+    wrong = soup(administrator.post(edit(sizes), shown | {"bandwidth": "much", "preview": "1"}))
+    assert "a size, like 60 or 1.5 GB" in wrong.select_one(".field .error").get_text()
+
+
+def test_a_refusal_names_what_is_in_use_in_the_unit_of_its_field(sizes, administrator):
+    process = register_process(
+        pool=sizes.pk, label="atlas", run_ref="", maximum={"bandwidth": 61_440}
+    )
+    request_resources(process=process.pk, amounts={"bandwidth": 61_440}, request_id=uuid4())
+
+    for button in ("preview", "confirm"):
+        sent = {"bandwidth": "50", "fetch_slots": "64", button: "1"}
+        page = soup(administrator.post(edit(sizes), sent))
+        assert page.select_one(".field .error").get_text() == (
+            "More units than this are in use; wait for a release or choose a higher capacity. "
+            "In use: 60 MB/s."
+        )
+
+
+def test_a_capacity_leads_to_its_field(sizes, administrator):
+    for address in (LIMITS, sizes.get_absolute_url()):
+        link = soup(administrator.get(address)).find("a", href=f"{edit(sizes)}?class=fetch_slots")
+        page = soup(administrator.get(link["href"]))
+        assert [one["name"] for one in page.select("[autofocus]")] == ["fetch_slots"]
+    assert not soup(administrator.get(f"{edit(sizes)}?class=x")).select("[autofocus]")
+    assert edit(sizes) not in browser("viewer").get(sizes.get_absolute_url()).content.decode()
+
+
+@pytest.mark.parametrize("name", ["allocation:limits", "allocation:what_if", "planner:planner"])
+def test_every_page_of_resources_has_the_tabs_of_the_only_pool(sizes, administrator, name):
+    def tabs():
+        page = soup(administrator.get(reverse(name)))
+        return [tab.get_text(strip=True) for tab in page.select("nav.tabs a")]
+
+    whole = soup(administrator.get(sizes.get_absolute_url())).select("nav.tabs a")
+    assert tabs() == [tab.get_text(strip=True) for tab in whole]
+    create_pool(name="second", classes=[NewClass("a", "a", "A.", 1)])
+    assert "Safe sequence" not in tabs()

@@ -51,3 +51,48 @@ def test_units_are_those_that_people_use(unit, units, said):
 )
 def test_a_part_and_the_whole_have_one_unit_where_it_is_the_same(unit, units, whole, said):
     assert UnitWords("bandwidth", unit).part(units, whole) == said
+
+
+def test_what_people_use_has_no_unit_of_the_pool_above_it():
+    assert [UnitWords("a", unit).heading for unit in ("KiB/s", "MiB", "threads")] == [
+        "",
+        "",
+        "threads",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "like", "typed", "units"),
+    [
+        ("KiB/s", 102_336, "100", 102_400),
+        ("KiB/s", 102_336, "100 MB/s", 102_400),
+        ("KiB/s", 102_336, "1,024 kb", 1_024),
+        ("KiB/s", 102_336, "1.5GiB/s", 1_572_864),
+        ("MiB", 512, "600", 600),
+        ("MiB", 3_013, "3", 3_072),
+        ("MiB", 3_013, "3 seconds", None),
+        ("MiB", 3_013, "1.2.3", None),
+        ("MiB", 3_013, "-1", None),
+        ("MiB", 3_013, "²", None),
+        ("MiB", 3_013, "", None),
+        ("threads", 64, "1,024", 1_024),
+        ("threads", 64, "8 MB", None),
+        ("threads", 64, "8.5", None),
+    ],
+)
+def test_amounts_are_read_as_people_write_them(unit, like, typed, units):
+    assert UnitWords("a", unit).read(typed, like=like) == units
+
+
+@pytest.mark.parametrize(
+    ("unit", "units", "like", "written"),
+    [
+        ("KiB/s", 102_400, 102_400, "100"),
+        ("KiB/s", 102_336, 102_336, "99.94"),
+        ("KiB/s", 0, 102_336, "0"),
+        ("MiB", 512, 3_013, "0.5"),
+        ("threads", 10_000, 64, "10000"),
+    ],
+)
+def test_an_amount_is_written_in_the_unit_of_another(unit, units, like, written):
+    assert UnitWords("a", unit).written(units, like=like) == written

@@ -125,10 +125,10 @@ def test_a_token_and_its_first_call_take_three_clicks(newcomer):
 
 def test_a_limit_is_raised_by_three_clicks(newcomer):
     newcomer.get_by_role("link", name="Resources", exact=True).click()
-    newcomer.get_by_role("button", name="Edit capacity").click()
-    newcomer.get_by_label("Memory (MiB)").press("End")
-    newcomer.keyboard.type("0")
-    expect(newcomer.get_by_role("table", name="This would change")).to_contain_text("5,120")
+    with newcomer.expect_navigation():
+        newcomer.get_by_title("Edit the capacity of memory").click()
+    newcomer.keyboard.type("5120")
+    expect(newcomer.get_by_role("table", name="This would change")).to_contain_text("5 GB")
     assert Pool.objects.get().capacity[3] == 512
     newcomer.get_by_role("button", name="Confirm the change").click()
 

@@ -42,13 +42,13 @@ def capacity_of(key: str) -> int:
 
 
 def test_a_capacity_is_named_previewed_confirmed_and_changed(limits):
-    expect(limits.get_by_text("40,000 of 100,000 are available.")).to_be_visible()
-    units(limits, "Bandwidth").fill("120000")
+    expect(limits.get_by_text("Available: 39.1 of 97.7 MB/s.")).to_be_visible()
+    units(limits, "Bandwidth").fill("120,000 KB/s")
     limits.get_by_role("button", name="Preview").click()
 
     preview = limits.get_by_role("table", name="This would change")
-    expect(preview.get_by_role("row", name="bandwidth")).to_contain_text("100,000")
-    expect(preview.get_by_role("row", name="bandwidth")).to_contain_text("120,000")
+    expect(preview.get_by_role("row", name="bandwidth")).to_contain_text("97.7 MB/s")
+    expect(preview.get_by_role("row", name="bandwidth")).to_contain_text("117 MB/s")
     expect(limits.get_by_text("Served at once: The waiter.")).to_be_visible()
     assert capacity_of("bandwidth") == 100_000
 
@@ -60,11 +60,11 @@ def test_a_capacity_is_named_previewed_confirmed_and_changed(limits):
 
 
 def test_a_refused_capacity_is_told_at_its_field_and_what_was_typed_stays(limits):
-    units(limits, "Bandwidth").fill("50000")
+    units(limits, "Bandwidth").fill("48.8")
     units(limits, "Memory").fill("600")
     limits.get_by_role("button", name="Preview").click()
 
-    expect(units(limits, "Bandwidth")).to_have_value("50000")
+    expect(units(limits, "Bandwidth")).to_have_value("48.8")
     expect(units(limits, "Memory")).to_have_value("600")
     expect(units(limits, "Bandwidth")).to_have_attribute("aria-invalid", "true")
     expect(units(limits, "Bandwidth")).to_have_accessible_description(
@@ -81,7 +81,7 @@ def test_what_is_no_number_is_told_at_its_field_and_stays(limits):
 
     expect(units(limits, "Memory")).to_have_value("plenty")
     expect(units(limits, "Memory")).to_have_accessible_description(
-        re.compile("must be a whole number of units, like 64")
+        re.compile("must be a size, like 60 or 1.5 GB")
     )
 
 
@@ -103,7 +103,7 @@ def screen(request, rivals, browse) -> Page:
 
 
 @pytest.mark.parametrize(
-    "bandwidth", ["100000", "120000", "50000"], ids=["as it is", "previewed", "refused"]
+    "bandwidth", ["97.66", "117", "48.8"], ids=["as it is", "previewed", "refused"]
 )
 def test_the_limits_are_fit_for_every_eye_and_hand(screen, bandwidth):
     units(screen, "Bandwidth").fill(bandwidth)

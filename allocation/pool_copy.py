@@ -6,12 +6,13 @@ A change of the copy changes nothing in the pool.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from allocation.rules.banker import State
 from allocation.selectors import bank_view
 from allocation.snapshot import ProcessRow
 from allocation.whatif.sandbox import MOST_LETTERS, MOST_PROCESSES, Sandbox
+from allocation.wording import UnitWords
 
 ROOM_FOR_A_NUMBER = 24
 
@@ -26,6 +27,13 @@ class PoolCopy:
     #: those that hold nothing and can be served only once a reservation has ended; in a pool with
     #: more than MOST_PROCESSES, all that hold nothing
     left_out: tuple[ProcessRow, ...]
+    #: the classes as pages name them, of sizes with the unit of the copy's numbers
+    class_names: tuple[str, ...]
+
+    @property
+    def in_words(self) -> Sandbox:
+        """The sandbox with the names of pages."""
+        return replace(self.sandbox, classes=self.class_names)
 
 
 def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
@@ -51,7 +59,12 @@ def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
         Sandbox(classes, _names(rows), state),
         tuple(process.id for process in rows),
         left_out,
+        tuple(_class_name(resource.measure) for resource in view.resources),
     )
+
+
+def _class_name(measure: UnitWords) -> str:
+    return f"{measure.name} ({measure.unit})" if measure.is_size else measure.name
 
 
 def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:

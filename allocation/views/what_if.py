@@ -155,7 +155,7 @@ def _copied(request: HttpRequest, number: str) -> HttpResponse:
             " Not copied, as no safety depends on them: "
             f"{some([process.label for process in copy.left_out])}."
         )
-    return shown(request, _page(WhatIfMove(copy.sandbox), note=note))
+    return shown(request, _page(WhatIfMove(copy.in_words), note=note))
 
 
 def _move(request: HttpRequest) -> HttpResponse:

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from allocation.models import Event
 from allocation.rules.banker import State
-from allocation.services import keep_resources
+from allocation.services import NewClass, create_pool, keep_resources
 from allocation.whatif.draft import draft_of
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.sandbox import Sandbox
@@ -230,3 +230,13 @@ def test_two_processes_with_one_label_are_told_apart(viewer, address, make_pool,
         third.label,
         f"twin ({second.pk}) ({second.pk})",
     ]
+
+
+def test_a_copy_of_a_pool_names_its_classes_as_pages_do(viewer, address):
+    classes = [NewClass("fetch_slots", "threads", "F.", 8), NewClass("bandwidth", "KiB/s", "B.", 9)]
+    pool = create_pool(name="real", classes=classes)
+
+    answer = viewer.get(address, {"pool": pool.pk})
+
+    assert typed_in(answer)["class_name"] == ["fetch slots", "bandwidth (KiB/s)"]
+    assert "fetch_slots" not in words(answer)

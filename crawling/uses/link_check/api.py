@@ -33,6 +33,7 @@ from crawling.uses.link_check.link_check import (
     list_problems,
 )
 from crawling.uses.link_check.link_sources import LinkSource
+from crawling.uses.link_check.list_orders import HostSort, LinkSort, MediaSort
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_counts import ProblemCount, counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
@@ -80,6 +81,12 @@ Sort = Annotated[
         "a kind can be sorted; not with `against`"
     ),
 ]
+BY_COLUMN = "the column that rows are sorted by, falling with `-`"
+LinkOrder = Annotated[
+    LinkSort | None, Query(description=f"{BY_COLUMN}; default: the order of finding")
+]
+MediaOrder = Annotated[MediaSort, Query(description=BY_COLUMN)]
+HostOrder = Annotated[HostSort, Query(description=BY_COLUMN)]
 Kind = Annotated[ProblemKind, Query(description="the kind of problem")]
 SlowSeconds = Annotated[
     float, Query(ge=0, le=86_400, description="of kind `slow`: answers that took so long")
@@ -154,9 +161,11 @@ def list_crawl_links(
     target: Target = "",
     host: TargetHost = "",
     type: LinkType = "",
+    sort: LinkOrder = None,
 ) -> ListAnswer:
     """Of links of a page that have the same element and URL the first with a text is listed."""
-    return _of(get_run(crawl_id, run), list_links, page=page, target=target, host=host, kind=type)
+    wanted = {"page": page, "target": target, "host": host, "kind": type, "sort": sort}
+    return _of(get_run(crawl_id, run), list_links, **wanted)
 
 
 @listed(
@@ -264,8 +273,9 @@ def list_media_files(
     crawl_id: CrawlId,
     run: RunNumber = None,
     type: MediaType = "",
+    sort: MediaOrder = MediaSort.ADDRESS,
 ) -> ListAnswer:
-    return _of(get_run(crawl_id, run), list_media, kind=type)
+    return _of(get_run(crawl_id, run), list_media, kind=type, sort=sort)
 
 
 @listed(
@@ -277,9 +287,12 @@ def list_media_files(
 )
 @may_view
 def list_linked_hosts(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    sort: HostOrder = HostSort.HOST,
 ) -> ListAnswer:
-    return _of(get_run(crawl_id, run), list_hosts)
+    return _of(get_run(crawl_id, run), list_hosts, sort=sort)
 
 
 @listed(

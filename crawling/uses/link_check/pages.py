@@ -4,8 +4,8 @@ different in another run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -14,17 +14,16 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import path
 
 from crawling.base.errors import BadOrder
-from crawling.dashboard.base.columns import ColumnHead, column
+from crawling.dashboard.base.columns import ListPlace, column
 from crawling.dashboard.base.lags import marked, read_lag
 from crawling.dashboard.base.panels import Link, Panel, Place, ReportFile, ReportPage, Tab
 from crawling.dashboard.base.requests import address_of, asked_number, of_run
 from crawling.dashboard.base.run_pages import file_route
-from crawling.dashboard.run.shared_report import without_user
 from crawling.datasets.lag import Derived
 from crawling.datasets.query import LinkSearchTookTooLong
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.link_check.fixes import LinkFix, PageFixes, fix_rows, fixes_by_page
+from crawling.uses.link_check.fixes import fix_rows
 from crawling.uses.link_check.link_changes import (
     CHANGE_COLUMNS,
     each_link_change,
@@ -40,16 +39,28 @@ from crawling.uses.link_check.link_check import (
     missing_of,
     problem_rows,
 )
-from crawling.uses.link_check.models import BrokenLinks
+from crawling.uses.link_check.list_orders import HostSort, LinkSort, MediaSort, TooManyMedia
 from crawling.uses.link_check.page_problems import SOON
-from crawling.uses.link_check.problem_counts import ProblemCount, counts_of, worst_first
-from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
+from crawling.uses.link_check.problem_counts import counts_of, worst_first
+from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import (
     LINK_TYPES,
     MEDIA_TYPES,
+    count_hosts,
+    count_links,
+    count_media,
     list_hosts,
     list_links,
     list_media,
+)
+from crawling.uses.link_check.shared_parts import (
+    FIX_COLUMNS,
+    fixes_of,
+    fixes_stem,
+    problem_counts,
+    problems_of_kind,
+    shared_file,
+    shared_fixes,
 )
 from crawling.uses.link_check.sorted_problems import ProblemSort, TooManyToSort, list_sorted
 from crawling.uses.link_check.trend import MOST_RUNS, trend_bars, trend_of
@@ -71,7 +82,6 @@ LISTS = {
     "media": "Media",
     "hosts": "Linked hosts",
 }
-FIX_COLUMNS = tuple(LinkFix.__dataclass_fields__)
 #: words for what is different in a later run
 CHANGES = {ProblemChange.NEW: "New", ProblemChange.MENDED: "Fixed"}
 #: the types to which a list may be narrowed, with words
@@ -79,8 +89,20 @@ TYPES = {
     "all": {name: words for name, (words, _) in LINK_TYPES.items()},
     "media": {name: LINK_TYPES[name][0] for name in MEDIA_TYPES},
 }
-#: columns that problems may be sorted by
-SORTED = {"address": "Address", "problem": "Problem", "links": "Links"}
+#: the orders of each list, with the columns that sort it
+SORTED: Mapping[str, tuple[type[StrEnum], Mapping[str, str]]] = {
+    "check": (ProblemSort, {"address": "Address", "problem": "Problem", "links": "Links"}),
+    "all": (LinkSort, {"page": "Page", "target": "Target", "text": "Text"}),
+    "media": (
+        MediaSort,
+        {"address": "Address", "pages": "Pages", "without_text": "Without text"},
+    ),
+    "hosts": (HostSort, {"host": "Host", "links": "Links"}),
+}
+#: the order of a list that has one in any case
+USUAL: Mapping[str, StrEnum] = {"media": MediaSort.ADDRESS, "hosts": HostSort.HOST}
+#: those that begin with the most
+NUMBERS = ("links", "pages", "without_text")
 #: the formats of the files of problems
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
@@ -111,36 +133,54 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "endings": ENDINGS,
         **_trend(run),
     }
+    here |= _sorted(request, shown)
     if shown == "check":
         here |= _compared(request, run)
     try:
         rows, following = _rows(request, here, asked)
-    except (BadOrder, LinkSearchTookTooLong, TooManyProblems, TooManyToSort) as trouble:
-        return render(request, "link_check/links.html", {**here, "trouble": str(trouble)})
-    return render(request, "link_check/links.html", {**here, "rows": rows, "following": following})
+        count = _count(here, asked)
+    except (BadOrder, LinkSearchTookTooLong, TooManyProblems, TooManyToSort, TooManyMedia) as told:
+        return render(request, "link_check/links.html", {**here, "trouble": str(told)})
+    here |= {"rows": rows, "following": following}
+    number = (asked_number(request, "at") or 1) if here["after"] else 1
+    here["next_page"] = number + 1
+    if count is not None:
+        first = (number - 1) * choices_of(request).most(ROWS) + 1
+        here["place"] = ListPlace(number, first, len(rows), count)
+    return render(request, "link_check/links.html", here)
+
+
+def _sorted(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
+    """The order that is asked for, and the heads that sort."""
+    sorts, columns = SORTED[shown]
+    asked = request.GET.get("sort", "")
+    sort = sorts(asked) if asked in list(sorts) else USUAL.get(shown)
+    heads = {
+        key: column(key, label, key in NUMBERS, now=sort or "", falls_first=key in NUMBERS)
+        for key, label in columns.items()
+    }
+    return {"sort": sort, "columns": heads}
+
+
+def _count(here: dict[str, Any], asked: dict[str, str]) -> int | None:
+    """How many rows the list has, perhaps a BoundedCount; None: not known."""
+    match here["shown"]:
+        case "all":
+            return count_links(here["run"], **asked, kind=here["type"])
+        case "media":
+            return count_media(here["run"], kind=here["type"])
+        case "hosts":
+            return count_hosts(here["run"])
+    counted = None if here["change"] else counts_of(here["run"]).get(here["kind"])
+    return counted.problems if counted else None
 
 
 def _compared(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
     old, change = _run_before(request, run), _change(request)
     if old is None or old.number > run.number:
         old = change = None
-    asked = request.GET.get("sort", "")
-    sort = ProblemSort(asked) if asked in list(ProblemSort) else None
-    return {
-        "old": old,
-        "change": change,
-        "changes": CHANGES,
-        "sort": sort,
-        "columns": {} if change else _columns(sort),
-    }
-
-
-def _columns(sort: ProblemSort | None) -> dict[str, ColumnHead]:
-    """The heads that sort problems."""
-    return {
-        key: column(key, label, key == "links", now=sort or "", falls_first=key == "links")
-        for key, label in SORTED.items()
-    }
+    here = {"old": old, "change": change, "changes": CHANGES}
+    return here | ({"columns": {}} if change else {})  # what has changed cannot be sorted
 
 
 def _type(request: AuthenticatedRequest, shown: str) -> str:
@@ -167,10 +207,12 @@ def _rows(
         case "check":
             return list_problems(run, here["kind"], after=after, most=most)
         case "all":
-            return list_links(run, **asked, kind=here["type"], after=after, most=most)
+            return list_links(
+                run, **asked, kind=here["type"], sort=here["sort"], after=after, most=most
+            )
         case "media":
-            return list_media(run, kind=here["type"], after=after, most=most)
-    return list_hosts(run, after=after, most=most)
+            return list_media(run, kind=here["type"], sort=here["sort"], after=after, most=most)
+    return list_hosts(run, sort=here["sort"], after=after, most=most)
 
 
 def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN) -> ProblemKind:
@@ -239,29 +281,14 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
 
 @of_run(NEVER_STARTED)
 def fixes(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    here = {"crawl": run.crawl, "run": run, **_fixes(run)}
+    here = {"crawl": run.crawl, "run": run, **fixes_of(run)}
     return render(request, "link_check/fixes.html", here)
-
-
-def _fixes(run: Run) -> dict[str, Any]:
-    """Links to mend, by page, and what is not known yet."""
-    here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS)}
-    try:
-        pages, is_more = fixes_by_page(run)
-    except LinkSearchTookTooLong as trouble:
-        return here | {"trouble": str(trouble)}
-    links = sum(len(one.fixes) for one in pages)
-    return here | {"pages": pages, "is_more": is_more, "links": links}
 
 
 @of_run(NEVER_STARTED)
 def fixes_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
-    file = row_file(_stem(run), kind, fix_rows(run), FIX_COLUMNS)
+    file = row_file(fixes_stem(run), kind, fix_rows(run), FIX_COLUMNS)
     return send(marked(file, run, Derived.TEXTS))
-
-
-def _stem(run: Run) -> str:
-    return f"crawl-{run.crawl_id}-run-{run.number}-to-fix"
 
 
 urlpatterns = [
@@ -272,87 +299,6 @@ urlpatterns = [
     file_route("link-changes", ("csv", "jsonl"), changes_file),
     file_route("link-check", ENDINGS, problem_file),
 ]
-
-
-#: the problems that a shared page shows
-PROBLEMS = 200
-
-
-def _counts(run: Run) -> Mapping[str, Any]:
-    lag = read_lag(run, Derived.TEXTS)
-    counts = {count.kind: count for count in _known_counts(run)}
-    told = [(kind, counts.get(kind)) for kind in ProblemKind]
-    return {
-        "lag": lag,
-        "is_running": run.state not in ENDED_STATES,
-        "is_counting": len(counts) < len(told),
-        "problems": [(kind, count) for kind, count in told if count is None or count.problems],
-        "kinds_without_problems": ", ".join(
-            kind.label for kind, count in told if count and not count.problems
-        ),
-    }
-
-
-def _known_counts(run: Run) -> Iterator[ProblemCount]:
-    """The counts with that of broken links, which is there as soon as the run has ended."""
-    counts = counts_of(run)
-    broken = BrokenLinks.objects.filter(run=run).first()
-    if broken and ProblemKind.BROKEN not in counts:
-        yield ProblemCount(ProblemKind.BROKEN, broken.broken)
-    yield from counts.values()
-
-
-def _shared_fixes(run: Run, asked: str) -> Mapping[str, Any]:
-    here = _fixes(run)
-    if "trouble" in here:
-        return here | {"trouble": "These links take too long to find; ask who sent the link."}
-    pages = [
-        PageFixes(without_user(one.page), [_for_all(fix) for fix in one.fixes])
-        for one in here["pages"]
-    ]
-    return here | {"pages": pages}
-
-
-def _for_all(fix: LinkFix) -> LinkFix:
-    return LinkFix(**{name: without_user(text) for name, text in vars(fix).items()})
-
-
-def _shared_file(run: Run) -> Download:
-    rows = ({name: without_user(text) for name, text in row.items()} for row in fix_rows(run))
-    return marked(row_file(_stem(run), "csv", rows, FIX_COLUMNS), run, Derived.TEXTS)
-
-
-def _problems(run: Run, text: str) -> Mapping[str, Any] | None:
-    if text not in list(ProblemKind):
-        return None
-    kind = ProblemKind(text)
-    try:
-        rows, is_more = shared_problems(run, kind)
-    except LinkSearchTookTooLong:
-        trouble = "These problems take too long to find; ask who sent the link."
-        return {"kind": kind, "trouble": trouble}
-    lag = read_lag(run, kind.derived)
-    return {"kind": kind, "rows": rows, "is_more": is_more, "lag": lag}
-
-
-def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], bool]:
-    """The first problems of a kind with the first links to each, and whether there are more.
-
-    Raises LinkSearchTookTooLong.
-    """
-    found, following = list_problems(run, kind, most=PROBLEMS)
-    return [_shared(problem) for problem in found], following is not None
-
-
-def _shared(problem: LinkProblem) -> LinkProblem:
-    sources = [replace(source, page=without_user(source.page)) for source in problem.sources]
-    return replace(
-        problem,
-        url=without_user(problem.url),
-        detail=without_user(problem.detail),
-        chain=[without_user(url) for url in problem.chain],
-        sources=sources,
-    )
 
 
 def _trend(run: Run) -> Mapping[str, Any]:
@@ -380,11 +326,11 @@ TABS = (Tab("Links", "links", after="not-fetched"),)
 LINKS = tuple(Link(Place.LINKS, words, _list(name)) for name, words in LISTS.items() if words)
 PANELS = (
     Panel(Place.CRAWL, "link_check/_trend.html", _trend),
-    Panel(Place.SHARED_REPORT, "link_check/_shared.html", _counts),
+    Panel(Place.SHARED_REPORT, "link_check/_shared.html", problem_counts),
     Panel(Place.LINKS, "link_check/_kinds.html", _kinds),
 )
 SHARED_PAGES = (
-    ReportPage("kind", "link_check/shared_problems.html", _problems),
-    ReportPage("fixes", "link_check/shared_fixes.html", _shared_fixes),
+    ReportPage("kind", "link_check/shared_problems.html", problems_of_kind),
+    ReportPage("fixes", "link_check/shared_fixes.html", shared_fixes),
 )
-SHARED_FILES = (ReportFile("fixes", _shared_file),)
+SHARED_FILES = (ReportFile("fixes", shared_file),)

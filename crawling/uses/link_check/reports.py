@@ -14,6 +14,15 @@ from crawling.datasets.query import ask
 from crawling.models import Run, Url
 from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_sources import LinkSource, first_sources
+from crawling.uses.link_check.list_orders import (
+    HostSort,
+    LinkSort,
+    ListOrder,
+    MediaSort,
+    TooManyMedia,
+    count_rows,
+    number_and_text,
+)
 from crawling.web.addresses import fingerprint
 from crawling.web.statuses import explain
 from serving.listing.columns import Column
@@ -37,8 +46,11 @@ MEDIA_TYPES = ("image", "media", "frame")
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
 SELECT page_id, position, page, fragment, element, attribute, rel, anchor, place, target FROM links
-WHERE {conditions} ORDER BY page_id, position LIMIT $most
+WHERE {conditions} ORDER BY {order} LIMIT $most
 """
+#: the expressions that links are sorted by, and their places in LINKS
+LINK_COLUMNS = {LinkSort.PAGE: "page", LinkSort.TARGET: "target", LinkSort.TEXT: "anchor"}
+PLACES = {"page": 2, "anchor": 7, "target": 9}
 #: the fingerprint is compared first: it is a number, and few rows are left
 CONDITIONS = {
     "page": "page = $page",
@@ -47,24 +59,31 @@ CONDITIONS = {
 }
 #: last, and not as a pair, which would take longer than the others together
 BEHIND = "page_id >= $page_id AND (page_id > $page_id OR position > $position)"
+MEDIA_COLUMNS = {
+    MediaSort.ADDRESS: "target",
+    MediaSort.PAGES: "count(DISTINCT page_id)",
+    MediaSort.WITHOUT_TEXT: "count(*) FILTER (element IN ('img', 'area', 'input') AND anchor = '')",
+}
+#: their places in MEDIA_OF_RUN
+MEDIA_PLACES = {MediaSort.PAGES: 3, MediaSort.WITHOUT_TEXT: 5}
 #: only of the targets of one page of the list: sets of pages of all would not fit in memory
-MEDIA_OF_RUN = """
+MEDIA_OF_RUN = f"""
 WITH shown AS (SELECT target FROM links
-    WHERE element IN {elements} AND target > $after
-    GROUP BY target ORDER BY target LIMIT $most)
+    WHERE {{conditions}} GROUP BY target HAVING {{behind}} ORDER BY {{order}} LIMIT $most)
 SELECT target, min(element), count(*), count(DISTINCT page_id), coalesce(max(anchor), ''),
-    count(*) FILTER (element IN ('img', 'area', 'input') AND anchor = '')
-FROM links WHERE element IN {elements} AND target IN (SELECT target FROM shown)
-GROUP BY target ORDER BY target
-"""
+    {MEDIA_COLUMNS[MediaSort.WITHOUT_TEXT]}
+FROM links WHERE {{conditions}} AND target IN (SELECT target FROM shown)
+GROUP BY target ORDER BY {{order}}
+"""  # noqa: S608  # expressions of ours
+HOST_COLUMNS = {HostSort.HOST: "target_host", HostSort.LINKS: "count(*)"}
 HOSTS = """
-SELECT target_host, count(*) FROM links WHERE target_host > $after
-GROUP BY target_host ORDER BY target_host LIMIT $most
+SELECT target_host, count(*) FROM links
+GROUP BY target_host HAVING {behind} ORDER BY {order} LIMIT $most
 """
 #: the targets whose fingerprints have these last bits
 TARGETS_OF_HOSTS = """
 SELECT target_host, count(DISTINCT target_fingerprint) FROM links
-WHERE target_host BETWEEN $first AND $last AND target_fingerprint & $mask = $bits
+WHERE target_host IN (SELECT unnest($hosts)) AND target_fingerprint & $mask = $bits
 GROUP BY target_host
 """
 
@@ -120,15 +139,50 @@ def list_links(
     target: str = "",
     host: str = "",
     kind: str = "",
+    sort: LinkSort | None = None,
     after: str = "",
     most: int,
 ) -> tuple[list[LinkFound], str | None]:
-    """Links in the order of finding, and the key behind which more follow.
+    """Links in the order of finding or by a column, and the key behind which more follow.
 
     page: only its references; target: only its back links; host: only links to it; kind: only those
     of LINK_TYPES. Raises BadOrder for what is no address or no key.
     """
-    page_id, position = key_of(after)
+    conditions, values = _wanted_links(page, target, host, kind)
+    order = ListOrder.of(sort, LINK_COLUMNS, "page_id", "position") if sort else None
+    if after:
+        page_id, position, last = _link_key(after, order)
+        conditions.append(order.behind("$last", "$page_id", "$position") if order else BEHIND)
+        values |= {"page_id": page_id, "position": position} | ({"last": last} if order else {})
+    query = LINKS.format(
+        conditions=" AND ".join(conditions), order=order.terms if order else "page_id, position"
+    )
+    rows = ask(run, query, values | {"most": most + 1})
+    found = [LinkFound(*row[2:]) for row in rows[:most]]
+    if len(rows) <= most:
+        return found, None
+    row = rows[most - 1]
+    last = f"-{row[PLACES[order.expression]]}" if order else ""
+    return found, f"{row[0]}-{row[1]}{last}"
+
+
+def count_links(
+    run: Run, *, page: str = "", target: str = "", host: str = "", kind: str = ""
+) -> int:
+    """How many `list_links` lists, a BoundedCount if very many; raises as it does."""
+    conditions, values = _wanted_links(page, target, host, kind)
+    return count_rows(run, "*", " AND ".join(conditions), values)
+
+
+def _link_key(after: str, order: ListOrder | None) -> tuple[int, int, str]:
+    """The place behind which a list goes on. Raises BadOrder."""
+    page_id, _, rest = after.partition("-")
+    position, _, last = rest.partition("-") if order else (rest, "", "")
+    return *key_of(f"{page_id}-{position}"), last
+
+
+def _wanted_links(page: str, target: str, host: str, kind: str) -> tuple[list[str], dict[str, Any]]:
+    """The conditions of a list of links, with their values. Raises BadOrder."""
     asked = {
         "page": canonical_or_empty("page", page),
         "target": canonical_or_empty("target", target),
@@ -137,16 +191,14 @@ def list_links(
     values: dict[str, Any] = {name: url for name, url in asked.items() if url}
     conditions = [CONDITIONS[name] for name in values]
     if kind:
-        conditions.append(f"element IN {LINK_TYPES[kind][1]}".replace(",)", ")"))
+        conditions.append(_of_elements(LINK_TYPES[kind][1]))
     if "target" in values:
         values["fingerprint"] = fingerprint(asked["target"])
-    if after:
-        conditions.append(BEHIND)
-        values |= {"page_id": page_id, "position": position}
-    query = LINKS.format(conditions=" AND ".join(conditions or ["true"]))
-    rows = ask(run, query, values | {"most": most + 1})
-    found = [LinkFound(*row[2:]) for row in rows[:most]]
-    return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
+    return conditions or ["true"], values
+
+
+def _of_elements(elements: tuple[str, ...]) -> str:
+    return f"element IN {elements}".replace(",)", ")")
 
 
 def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarget], int | None]:
@@ -165,12 +217,26 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
 
 
 def list_media(
-    run: Run, *, kind: str = "", after: str = "", most: int
+    run: Run,
+    *,
+    kind: str = "",
+    sort: MediaSort = MediaSort.ADDRESS,
+    after: str = "",
+    most: int,
 ) -> tuple[list[MediaFile], str | None]:
-    """Images, sound, film and what else pages show, by address; kind: only those of MEDIA_TYPES."""
-    elements = tuple(one for one in MEDIA if not kind or one in LINK_TYPES[kind][1])
-    rows = ask(run, MEDIA_OF_RUN.format(elements=elements), {"after": after, "most": most + 1})
-    following, rows = rows[most - 1][0] if len(rows) > most else None, rows[:most]
+    """Images, sound, film and what else pages show, by address or another column; kind: only those
+    of MEDIA_TYPES. Raises TooManyMedia, and BadOrder for what is no key.
+    """
+    shown = _of_elements(_media_elements(kind))
+    order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
+    if not order.is_by_key:
+        [(media,)] = ask(run, f"SELECT count(*) FROM links WHERE {shown}")  # noqa: S608
+        if media > MOST_COUNTED_LINKS:
+            raise TooManyMedia
+    query = MEDIA_OF_RUN.format(conditions=shown, behind=_behind(order, after), order=order.terms)
+    rows = ask(run, query, _key_of(order, after) | {"most": most + 1})
+    place = MEDIA_PLACES.get(MediaSort(sort.lstrip("-")))
+    following, rows = _next_key(rows, place, most), rows[:most]
     urls = [row[0] for row in rows]
     fetched = {
         url.url: url
@@ -179,6 +245,38 @@ def list_media(
         ).select_related("page")
     }
     return [_media(row, fetched.get(row[0])) for row in rows], following
+
+
+def count_media(run: Run, *, kind: str = "") -> int:
+    return count_rows(run, "target", _of_elements(_media_elements(kind)), {})
+
+
+def _media_elements(kind: str) -> tuple[str, ...]:
+    return tuple(one for one in MEDIA if not kind or one in LINK_TYPES[kind][1])
+
+
+def _behind(order: ListOrder, after: str) -> str:
+    return order.behind("$after" if order.is_by_key else "$number", "$after") if after else "true"
+
+
+def _key_of(order: ListOrder, after: str) -> dict[str, Any]:
+    """The values of `_behind`. Raises BadOrder."""
+    if not after:
+        return {}
+    if order.is_by_key:
+        return {"after": after}
+    number, key = number_and_text(after)
+    return {"number": number, "after": key}
+
+
+def _next_key(rows: list[tuple[Any, ...]], place: int | None, most: int) -> str | None:
+    """The key behind the last row that is shown, if there are more: its first column, after the
+    number that it is sorted by.
+    """
+    if len(rows) <= most:
+        return None
+    row = rows[most - 1]
+    return row[0] if place is None else f"{row[place]}-{row[0]}"
 
 
 def _media(row: tuple[str, str, int, int, str, int], url: Url | None) -> MediaFile:
@@ -191,13 +289,21 @@ def _media(row: tuple[str, str, int, int, str, int], url: Url | None) -> MediaFi
     )
 
 
-def list_hosts(run: Run, *, after: str = "", most: int) -> tuple[list[LinkedHost], str | None]:
-    """Hosts that links lead to, by name."""
-    found = ask(run, HOSTS, {"after": after, "most": most + 1})
-    following, found = found[most - 1][0] if len(found) > most else None, found[:most]
+def list_hosts(
+    run: Run, *, sort: HostSort = HostSort.HOST, after: str = "", most: int
+) -> tuple[list[LinkedHost], str | None]:
+    """Hosts that links lead to, by name or by links. Raises BadOrder for what is no key."""
+    order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
+    query = HOSTS.format(behind=_behind(order, after), order=order.terms)
+    found = ask(run, query, _key_of(order, after) | {"most": most + 1})
+    following, found = _next_key(found, None if order.is_by_key else 1, most), found[:most]
     hosts, targets = [host for host, _ in found], Counter[str]()
     passes = 1 << (sum(links for _, links in found) // MOST_COUNTED_LINKS).bit_length()
     for bits in range(passes) if hosts else ():
-        values = {"first": hosts[0], "last": hosts[-1], "mask": passes - 1, "bits": bits}
+        values = {"hosts": hosts, "mask": passes - 1, "bits": bits}
         targets.update(dict(ask(run, TARGETS_OF_HOSTS, values)))
     return [LinkedHost(host, links, targets[host]) for host, links in found], following
+
+
+def count_hosts(run: Run) -> int:
+    return count_rows(run, "target_host", "true", {})

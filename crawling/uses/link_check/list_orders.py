@@ -1,0 +1,98 @@
+"""The orders of the lists of links, media and hosts, and the number of their rows.
+
+A page of a list begins behind the value and the key of the last row of the page before, so it
+costs as much wherever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from crawling.base.errors import BadOrder, CrawlError
+from crawling.datasets.query import ask
+from crawling.models import Run
+from serving.paging import MOST_NUMBERED, bounded
+
+
+class LinkSort(StrEnum):
+    PAGE = "page"
+    PAGE_FALLING = "-page"
+    TARGET = "target"
+    TARGET_FALLING = "-target"
+    TEXT = "text"
+    TEXT_FALLING = "-text"
+
+
+class MediaSort(StrEnum):
+    ADDRESS = "address"
+    ADDRESS_FALLING = "-address"
+    PAGES = "pages"
+    PAGES_FALLING = "-pages"
+    WITHOUT_TEXT = "without_text"
+    WITHOUT_TEXT_FALLING = "-without_text"
+
+
+class HostSort(StrEnum):
+    HOST = "host"
+    HOST_FALLING = "-host"
+    LINKS = "links"
+    LINKS_FALLING = "-links"
+
+
+class TooManyMedia(CrawlError):
+    """A run shows more than 2,500,000 images and other media, too many to be sorted by their pages;
+    sort by address.
+    """
+
+
+class ListOrder(NamedTuple):
+    """The order of rows by an expression, in which those that are equal are in the order of their
+    keys, and none of which has the same keys.
+    """
+
+    expression: str
+    is_falling: bool
+    #: expressions, rising
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sort: str, columns: Mapping[str, str], *keys: str) -> ListOrder:
+        """columns: the expression of each sort."""
+        return cls(columns[sort.lstrip("-")], sort.startswith("-"), keys)
+
+    @property
+    def is_by_key(self) -> bool:
+        return self.expression in self.keys
+
+    @property
+    def terms(self) -> str:
+        first = f"{self.expression} DESC" if self.is_falling else self.expression
+        return ", ".join([first, *(key for key in self.keys if key != self.expression)])
+
+    def behind(self, value: str, *keys: str) -> str:
+        """The condition for rows behind that with this value and these keys (`$name`)."""
+        beyond = f"{self.expression} {'<' if self.is_falling else '>'} {value}"
+        if self.is_by_key:
+            return beyond
+        later = f"({', '.join(self.keys)}) > ({', '.join(keys)})"
+        return f"({beyond} OR {self.expression} = {value} AND {later})"
+
+
+def number_and_text(after: str) -> tuple[int, str]:
+    """The parts of `7-http://…`, behind which a list goes on. Raises BadOrder."""
+    number, dash, text = after.partition("-")
+    if not (dash and number.isascii() and number.isdigit() and len(number) < 19):
+        raise BadOrder({"cursor": "It is no `next` of a page before."})
+    return int(number), text
+
+
+def count_rows(run: Run, what: str, condition: str, values: Mapping[str, Any]) -> int:
+    """How many there are of `what` (`target_host`; `*`: links), a BoundedCount if very many.
+
+    Raises LinkSearchTookTooLong.
+    """
+    shown = "1" if what == "*" else f"DISTINCT {what}"
+    rows = f"SELECT {shown} FROM links WHERE {condition} LIMIT {MOST_NUMBERED + 1}"  # noqa: S608
+    return bounded(ask(run, f"SELECT count(*) FROM ({rows})", values)[0][0])  # noqa: S608

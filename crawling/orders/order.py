@@ -137,8 +137,8 @@ class CrawlOrder(
             label="Purpose",
             help="It decides which tab of the crawl is first.",
             meaning="what the crawl is for: archive, data or links; it sets fields that the order "
-            "does not give (archive: `requisites`; links: `check_external`), and which tab of the "
-            "crawl is first",
+            "does not give (archive: `requisites`; links: `requisites` and `check_external`), and "
+            "which tab of the crawl is first",
             choices=(
                 (Purpose.NONE, "none"),
                 (Purpose.ARCHIVE, "archive a site"),

@@ -23,7 +23,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     Purpose.NONE: {},
     Purpose.ARCHIVE: {"requisites": True, "replay_file": True},
     Purpose.DATA: {},
-    Purpose.LINKS: {"check_external": True},
+    Purpose.LINKS: {"check_external": True, "requisites": True},
 }
 #: every field that some purpose sets
 SET_BY_PURPOSE = frozenset(name for preset in PRESETS.values() for name in preset)

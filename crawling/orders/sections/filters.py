@@ -48,8 +48,8 @@ class FiltersPart(BaseModel):
         Question(
             label="Check external links",
             help="Pages to which links lead out of the scope are asked for, but only the header of "
-            "their answer is read. Each is tried once, and a host that does not answer is given "
-            "up after a minute.",
+            "their answer is read; with the assets of pages, images on other sites, too. Each is "
+            "tried once, and a host that does not answer is given up after a minute.",
             meaning="ask whether links out of the scope work: of the answer only the header is "
             "read, without a retry",
             option="--check-external",

@@ -41,7 +41,7 @@ CARDS = (
         Purpose.LINKS,
         "Check links",
         "waypoints",
-        "Broken links in and out of the site, anew every week.",
+        "Broken links and images, in and out of the site, anew every week.",
     ),
     PurposeCard(Purpose.NONE, "Blank", "square", "Nothing set but the usual."),
 )

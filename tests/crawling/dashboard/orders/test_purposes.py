@@ -68,7 +68,7 @@ def test_a_new_crawl_begins_with_what_it_is_for(operator):
     [
         ("archive", True, False, "month", []),
         ("data", False, False, "", ["reading"]),
-        ("links", False, True, "week", []),
+        ("links", True, True, "week", []),
         ("", False, False, "", []),
     ],
 )

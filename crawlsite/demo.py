@@ -12,7 +12,56 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
-SHELVES, BOOKS = 15, 12
+#: what the things on each shelf are about, with a sentence about it
+SUBJECTS = {
+    "ships": "They were built of oak, rigged by hand, and left with the morning tide.",
+    "gardens": "Roses climb the south wall, and the gardener keeps a diary of every frost.",
+    "clocks": "A spring drives a hundred small wheels, and none of them may hurry.",
+    "mountains": "Snow lies on the pass until June, so travellers wait in the valley below.",
+    "rivers": "Water remembers its old bed and returns to it in a wet spring.",
+    "birds": "Swallows arrive in April; at dawn a patient listener counts thirty voices.",
+    "bridges": "One arch of stone carries the road, a second one carries the wind.",
+    "lighthouses": "A keeper lit the lamp each evening and wrote down which vessels passed.",
+    "markets": "Farmers unload cheese, onions and honey before the church bell strikes six.",
+    "maps": "Coasts were measured by rope and compass, deserts often by guesswork.",
+    "songs": "Most have five verses, and singers quarrel over the last.",
+    "stars": "On clear nights an old telescope shows rings, moons and double suns.",
+    "trains": "The express needs nine hours, and its dining car serves soup until midnight.",
+    "islands": "A ferry calls on Tuesdays, if the sea allows it.",
+    "winters": "Ice covered the lake, and children skated to school with lanterns.",
+}
+#: what stands on each shelf of a section, with a sentence about it
+THINGS = {
+    "library": {
+        "A history of": "Twelve chapters lead from the earliest drawings to our own century.",
+        "Letters about": "Two friends who never met write to each other for forty years.",
+        "A year among": "The author kept a notebook and left nothing out, not even the rain.",
+        "Questions about": "Short answers for curious readers, with an index at the end.",
+        "The art of painting": "Eighty plates in colour, printed on heavy paper.",
+        "Travels to see": "A walker with a small bag describes inns, storms and good company.",
+        "An atlas of": "Large sheets fold out; the scale is given below every figure.",
+        "Tales of": "Grandmothers told them first, a teacher collected them later.",
+        "A child's guide to": "Simple words, brave animals, and a riddle on each page.",
+        "The science of": "Experiments with string, candles and patience explain the theory.",
+        "Poems on": "Some rhyme, others do not, all can be read aloud.",
+        "The last of the": "A novel in which a stranger inherits a house and a debt.",
+    },
+    "shop": {
+        "A poster of": "Printed in four colours, rolled, and sent in a sturdy tube.",
+        "A puzzle of": "One thousand pieces of recycled board, with a linen bag.",
+        "A calendar of": "Thirteen sheets with room for birthdays and appointments.",
+        "A mug with": "Fired stoneware that holds a third of a litre; dishwasher safe.",
+        "A tea towel with": "Pure cotton, woven in a mill near the coast.",
+        "Postcards of": "A set of ten with envelopes, on matt card.",
+        "A notebook with": "Two hundred dotted pages bound in cloth.",
+        "A lamp with": "Its shade turns slowly when the bulb grows warm.",
+        "Playing cards with": "A full deck in a tin, jokers included.",
+        "A scarf with": "Soft merino wool, to be washed by hand.",
+        "Stamps of": "Rubber on beech wood, delivered with a blue ink pad.",
+        "A kite with": "Ripstop nylon and a line of fifty metres for windy afternoons.",
+    },
+}
+SHELVES, BOOKS = len(SUBJECTS), 12
 SLOW_SECONDS = 0.3
 ROBOTS = "User-agent: *\nDisallow: /library/staff/\n"
 Answer = tuple[str, str, str]
@@ -56,25 +105,29 @@ def inside(section: str, rest: str) -> Answer:
     shelf = int(parts[0])
     if len(parts) == 1:
         return page(
-            f"Shelf {shelf} of the {section}",
+            f"The {section}: {list(SUBJECTS)[shelf]}",
             [f"/{section}/{shelf}/{book}" for book in range(BOOKS)] + [f"/{section}/{shelf}/lost"],
         )
     if int(parts[1]) >= BOOKS:
         return "404 Not Found", "text/plain", "Nothing is here."
     if int(parts[1]) % 5 == 4:
         time.sleep(SLOW_SECONDS)  # real webs have slow pages
+    subject, about = list(SUBJECTS.items())[shelf]
+    thing, told = list(THINGS[section].items())[int(parts[1])]
     return page(
-        f"Book {parts[1]} on shelf {shelf} of the {section}",
+        f"{thing} {subject}",
         [f"/{section}/", f"/{section}/{(shelf + 1) % SHELVES}/{parts[1]}"],
+        f"{told} {about}",
     )
 
 
-def page(title: str, links: list[str]) -> Answer:
+def page(title: str, links: list[str], text: str = "") -> Answer:
+    told = f"<p>{escape(text)}</p>" if text else ""
     items = "".join(f'<li><a href="{escape(link)}">{escape(link)}</a></li>' for link in links)
     return (
         "200 OK",
         "text/html; charset=utf-8",
         "<!doctype html><html "
-        f'lang="en"><title>{escape(title)}</title><h1>{escape(title)}</h1><ul>{items}</ul></'
-        "html>",
+        f'lang="en"><title>{escape(title)}</title><h1>{escape(title)}</h1>{told}'
+        f"<ul>{items}</ul></html>",
     )

@@ -13,8 +13,9 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import ONE_TEXT
 from crawling.runs.failure_causes import FailureCause, causes_without_samples
 
-#: the least number and share of a site's pages that say what others say
-LEAST_ALIKE, LEAST_SHARE = 10, 3
+#: the least number and share of a site's pages that say what others say; of a site whose pages are
+#: what they seem some may do so, too
+LEAST_ALIKE, LEAST_SHARE = 10, 2
 #: such sites that are shown, and told at the end of a run
 MOST_SITES, MOST_TOLD = 10, 3
 #: the end of a run that no limit kept anything from
@@ -97,4 +98,5 @@ def sites_of_one_text(run: Run) -> list[TrapPattern]:
 
 
 def one_text_told(site: TrapPattern) -> str:
-    return f"{site.alike:,} of {site.fetched:,} pages of {site.pattern} say only what others say."
+    place = site.pattern.removesuffix("/…")
+    return f"{site.alike:,} of {site.fetched:,} pages of {place} have the same text as others."

@@ -18,6 +18,7 @@ from crawling.runs.crawls.traps import approve_trap
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.web.content.text_facts import own_words, text_key
 from crawling.web.simhash import is_alike
+from crawlsite import demo
 from tests.crawling.pages import browser
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -234,11 +235,31 @@ def test_one_text_on_many_pages_is_told_where_nothing_is_held(make_site, crawl_t
     site = make_site({"/": "".join(f'<a href="{path}">x</a>' for path in pages), **pages})
     run = crawl_to_the_end(f"{site.url}/")
 
-    told = f"14 of 26 pages of {site.url}/… say only what others say."
+    told = f"14 of 26 pages of {site.url} have the same text as others."
     assert (run.state, run.reason) == ("finished", f"Every URL in scope is done. {told}")
     page = browser("viewer").get(f"/crawls/{run.crawl_id}/").content.decode()
-    assert "One text on many pages" in page
+    assert "Pages with the same text" in page
     assert TrapPattern.objects.get(run=run).state == TrapState.WATCHED
+
+
+def test_one_text_on_fewer_than_half_of_the_pages_is_not_told(make_site, crawl_to_the_end):
+    members = {f"/{words('member', number)}": "<p>No events this week.</p>" for number in range(14)}
+    pages = members | {f"/{words('open', number)}": words(number, count=50) for number in range(20)}
+    site = make_site({"/": "".join(f'<a href="{path}">x</a>' for path in pages), **pages})
+
+    assert crawl_to_the_end(f"{site.url}/").reason == "Every URL in scope is done."
+
+
+@pytest.mark.parametrize("section", demo.THINGS)
+def test_each_page_of_the_demo_says_something(make_site, crawl_to_the_end, section):
+    shelves = [f"/{section}/{shelf}" for shelf in range(demo.SHELVES)]
+    books = [f"{shelf}/{book}" for shelf in shelves for book in range(demo.BOOKS) if book % 5 != 4]
+    site = make_site({path: demo.answer(path)[2] for path in [f"/{section}/", *shelves, *books]})
+
+    run = crawl_to_the_end(f"{site.url}/{section}/")
+
+    assert run.total.succeeded > len(books)
+    assert run.reason == "Every URL in scope is done."
 
 
 @pytest.mark.parametrize(

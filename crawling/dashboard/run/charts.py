@@ -21,6 +21,8 @@ from serving.paging import cut
 SPANS = {1: 1, 24: 15}
 #: a chart of a run has at most so many points
 POINTS = 240
+#: units of bytes, the largest first
+SIZES = {"GB": 1024**3, "MB": 1024**2, "KB": 1024, "bytes": 1}
 _COLUMNS = ", ".join(CHARTED)
 
 SUMS = f"""
@@ -74,9 +76,9 @@ class TimeSeriesPoint(ChartCounts):
     def label(self) -> str:
         return f"{self.at:%b} {self.at.day} {self.at:%H:%M}"
 
-    @property
-    def megabytes(self) -> float:
-        return round(self.bytes / 1e6, 2)
+    def size(self, unit: str) -> float:
+        """The bytes in a unit of SIZES."""
+        return round(self.bytes / SIZES[unit], 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +131,14 @@ class TimeSeries:
     @property
     def bytes(self) -> int:
         return sum(point.bytes for point in self.points)
+
+    @property
+    def size_unit(self) -> str:
+        """The largest unit of which the largest point has one: a smaller one has long numbers, of
+        a larger one all are fractions.
+        """
+        most = max((point.bytes for point in self.points), default=0)
+        return next((unit for unit, size in SIZES.items() if most >= size), "bytes")
 
 
 def chart_of_all(hours: int) -> TimeSeries:

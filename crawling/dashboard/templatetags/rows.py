@@ -7,7 +7,7 @@ Strangers' text is escaped; all else is numbers, moments and words of ours.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from itertools import accumulate, repeat, starmap
+from itertools import accumulate
 
 from django import template
 from django.template.defaultfilters import filesizeformat
@@ -15,7 +15,7 @@ from django.utils.html import conditional_escape, escape
 from django.utils.safestring import SafeString, mark_safe
 
 from crawling.dashboard.crawls.list_rows import CrawlListRow
-from crawling.dashboard.run.charts import TimeSeriesPoint
+from crawling.dashboard.run.charts import TimeSeries, TimeSeriesPoint
 from crawling.dashboard.run.log import LogRow, log_rows
 from crawling.models import LogLine
 
@@ -39,20 +39,19 @@ def _latest_line(line: LogRow) -> str:
 
 
 @register.simple_tag
-def chart_rows(points: Iterable[TimeSeriesPoint], kind: str) -> SafeString:
+def chart_rows(chart: TimeSeries, kind: str) -> SafeString:
     """The numbers of a chart. kind: as the template of charts has it. URLs that are known add up:
     most are found in a burst, beside which later ones would not be seen.
     """
-    points = list(points)
-    known = accumulate(point.discovered for point in points)
-    rows = starmap(_chart_row, zip(points, known, repeat(kind), strict=False))
+    known, unit = accumulate(point.discovered for point in chart.points), chart.size_unit
+    rows = (_chart_row(*one, kind, unit) for one in zip(chart.points, known, strict=True))
     return mark_safe("".join(rows))  # noqa: S308
 
 
-def _chart_row(point: TimeSeriesPoint, known: int, kind: str) -> str:
+def _chart_row(point: TimeSeriesPoint, known: int, kind: str, unit: str) -> str:
     numbers: tuple[float, ...] = (point.fetched,)
     if kind == "bytes":
-        numbers = (point.megabytes,)
+        numbers = (point.size(unit),)
     elif kind == "known":
         numbers = (known,)
     elif kind == "pages":

@@ -173,3 +173,31 @@ def test_a_host_of_a_run_has_charts_and_numbers_of_its_own():
     assert page.select_one("h2").get_text() == "Pages of A.test"
     assert sum(int(line.split(",")[2]) for line in lines[1:]) == 2
     assert viewer.get(address, {"host": "c.test"}).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("most", "unit", "shown"),
+    [
+        (700, "bytes", ["700.0", "350.0"]),
+        (9_728, "KB", ["9.5", "4.75"]),
+        (3 * 1024**2, "MB", ["3.0", "1.5"]),
+        (0, "bytes", ["0.0", "0.0"]),
+    ],
+)
+def test_the_axis_of_bytes_has_a_unit_that_fits_the_largest_bar(most, unit, shown):
+    run, now = Frontier().run, timezone.now().replace(second=0, microsecond=0)
+    run.started_at, run.finished_at = now - timedelta(minutes=1), now
+    run.save()
+    RunCount.objects.bulk_create(
+        RunCount(
+            run=run, process_number=0, minute=now - timedelta(minutes=n), fetched=1, bytes=size
+        )
+        for n, size in ((1, most), (0, most // 2))
+    )
+
+    page = soup(browser("viewer").get(reverse("crawling:charts", args=[run.crawl_id])))
+
+    chart = page.select_one("figure[aria-label=Received]")
+    assert chart["data-unit"] == f"{unit} in a minute"
+    assert [data["value"] for data in chart.select("data")] == shown

@@ -201,7 +201,7 @@ def crawl_head(
         "is_latest": shown == latest,
     }
     tabs = crawl_tabs(crawl, here, shown)
-    of_user = {name: context.get(name) for name in ("perms", "request")}
+    of_user = {name: context.get(name) for name in ("perms", "request", "look")}
     return tabs | of_user | {"page": page, "here": here}
 
 

@@ -18,7 +18,7 @@ LONGEST = 260
 FETCHED_FROM, TROUBLED, BLOCKED = STATES = ("fetched", "troubled", "blocked")
 WORDS: Mapping[str, str] = {
     "": "all",
-    FETCHED_FROM: "fetched from now",
+    FETCHED_FROM: "fetching",
     TROUBLED: "with errors",
     BLOCKED: "blocked",
 }

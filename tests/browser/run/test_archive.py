@@ -214,15 +214,14 @@ def test_a_stored_page_looks_as_it_did_and_its_links_lead_to_stored_pages(styled
     assert frame.locator("body").evaluate("() => document.fonts.check('16px stored')")
     for name in ("#one", "#two"):
         assert frame.locator(name).evaluate("image => image.naturalWidth") == 1
-    expect(page.locator("#shown")).to_contain_text(
-        re.compile(r"4 files with it;\s+1 not archived\.")
-    )
+    expect(page.locator("#shown")).to_contain_text(re.compile(r"4 archived;\s+1 not archived\."))
     nowhere = frame.get_by_text("to nowhere")
     expect(nowhere).to_have_attribute("title", "Not archived: /nowhere")
 
     frame.get_by_role("link", name="to b").click()
     expect(frame.get_by_role("heading", name="Page B")).to_be_visible()
     expect(page.locator("#shown a")).to_have_text("B")
+    expect(page.locator("#shown")).to_contain_text("no styles, images or fonts of its own")
     frame.get_by_role("link", name="home").click()
     expect(heading).to_have_css("color", "rgb(1, 2, 3)")
     expect(page.locator("#shown a")).to_have_text("Styled")

@@ -122,7 +122,7 @@ def test_hosts_are_counted_by_state_and_each_count_leads_to_them(operator, hosts
         for link in soup(operator.get(address)).select("nav.tabs a")
     }
 
-    assert list(tabs) == ["all 4", "fetched from now 0", "with errors 2", "blocked 1"]
+    assert list(tabs) == ["all 4", "fetching 0", "with errors 2", "blocked 1"]
     found = {
         words: soup(operator.get(address + href)).select("tbody th a")
         for words, href in tabs.items()

@@ -38,6 +38,8 @@ def test_a_log_in_is_asked_for_and_leads_back(client, django_user_model, db):
     wrong = client.post(page.url, {"username": "operator", "password": "wrong"}).content.decode()
     assert "do not match" in wrong
     assert 'value="operator"' in wrong
+    assert "An administrator can give you a new password" in wrong
+    assert "make password" not in wrong
 
     answer = client.post(
         page.url, {"username": "operator", "password": "a long password", "next": reverse(LIST)}

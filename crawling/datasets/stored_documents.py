@@ -20,9 +20,10 @@ from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.css_selectors import SelectorTookTooLong, check_cost, read_selector
 from crawling.web.documents.extraction import extract
-from crawling.web.documents.html import TYPES
+from crawling.web.documents.html import TYPES, base_of
 from crawling.web.documents.tree import parse_html
 from crawling.web.http_caching import read_head
+from crawling.web.links import Links
 from crawling.web.statuses import DOCUMENT_STATUSES
 
 
@@ -62,7 +63,7 @@ def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tupl
     """The matches of extraction rules, CSS selectors by name, on a stored HTML page, as the crawl
     would extract them. Raises ArchiveTrouble, also where a rule would take too long.
     """
-    return extracted_from(stored_tree(run, page), rules)
+    return extracted_from(page, stored_tree(run, page), rules)
 
 
 def stored_tree(run: Run, page: Page) -> turbohtml.Document:
@@ -71,14 +72,17 @@ def stored_tree(run: Run, page: Page) -> turbohtml.Document:
         return parse_html(source.body, source.charset).document
 
 
-def extracted_from(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+def extracted_from(
+    page: Page, document: turbohtml.Document, rules: Mapping[str, str]
+) -> list[tuple[str, str]]:
     """The matches in a page's tree, as `extracted_again` has them."""
     try:
         for rule in rules.values():
             check_cost(document, read_selector(rule)[0])
     except SelectorTookTooLong as error:
         raise ArchiveTrouble(str(error)) from error
-    return extract(document, rules)
+    links = Links(page.url.url, charset=page.charset, base=base_of(document))
+    return extract(document, rules, links.whole)
 
 
 def _stored(page: Page) -> Page:

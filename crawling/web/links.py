@@ -163,6 +163,12 @@ class Links:
         except BadUrl:
             return ""
 
+    def whole(self, text: str) -> str:
+        """The address of one link with its fragment; what is none as it is written."""
+        address, fragment = split_fragment(text.strip(BLANKS))
+        joined = self.join(address)
+        return (f"{joined}#{fragment}" if "#" in text else joined) or text
+
 
 def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str, int]:
     """A sentence for each link with a fault, and how many have it; behind the first MOST_BAD_LINKS

@@ -110,7 +110,7 @@ def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> 
     for page in found[:MOST_PAGES]:
         try:
             document = stored_tree(run, page)
-            values = extracted_from(document, rules)
+            values = extracted_from(page, document, rules)
         except ArchiveTrouble as trouble:
             pages.append(PageMatches(page.pk, page.url.url, [], str(trouble)))
             continue

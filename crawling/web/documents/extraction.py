@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 
@@ -11,6 +11,13 @@ import turbohtml
 from crawling.web.documents.css_selectors import SelectorTookTooLong, read_selector, select
 from crawling.web.documents.markup import attribute as attribute_of
 
+#: attributes with one address
+ADDRESSES = frozenset(
+    {
+        *("href", "src", "action", "formaction", "poster", "cite", "background", "longdesc"),
+        "xlink:href",
+    }
+)
 MOST_VALUES = 1000
 MOST_VALUE_LENGTH = 10_000
 #: nodes read for a value's text; nested elements repeat it
@@ -19,8 +26,11 @@ MOST_NODES = 2000
 UNSEEN = frozenset({"script", "style", "template"})
 
 
-def extract(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return (name, value) of all matches: their text, or the attribute that the rule names.
+def extract(
+    document: turbohtml.Document, rules: Mapping[str, str], whole: Callable[[str], str]
+) -> list[tuple[str, str]]:
+    """Return (name, value) of all matches: their text, or the attribute that the rule names; whole:
+    of one with an address, that in full.
 
     At most MOST_VALUES. A rule that would take too long on the document matches nothing.
     """
@@ -32,6 +42,8 @@ def extract(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tupl
             elements = select(document, selector)
         for element in elements[: MOST_VALUES - len(found)]:
             value = attribute_of(element, attribute).strip() if attribute else _text(element)
+            if value and attribute in ADDRESSES:
+                value = whole(value)
             if value:
                 found.append((name, value[:MOST_VALUE_LENGTH].replace("\0", "")))
     return found

@@ -108,7 +108,7 @@ def read(source: DocumentSource) -> Document:
     document, charset, unread = parse_html(source.body, stated)
     metas = document.find_all("meta")
     told = _meta_texts(metas)
-    base = (document.base_url() if document.find_all("base") else "") or ""
+    base = base_of(document)
     judged, followed, written = _links(document, source.reading, metas)
     links = Links(source.url, charset=charset, base=base)
     is_silent = source.reading.obey_nofollow and _is_silent(metas, source.reading.robots_token)
@@ -116,7 +116,7 @@ def read(source: DocumentSource) -> Document:
     links.add_all(followed)
     title, canonical, root = title_of(document), _canonical(document), document.find("html")
     rules = source.reading.extract
-    extracted = extract(document, rules) if rules else []
+    extracted = extract(document, rules, links.whole) if rules else []
     needs_scripts, places = not has_link and _has_scripts(document), LinkPlacement(document)
     # all are found before one goes: the tree finds elements by name until it changes
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
@@ -139,6 +139,11 @@ def read(source: DocumentSource) -> Document:
         extracted=extracted,
         unread=unread or links.left_out,
     )
+
+
+def base_of(document: turbohtml.Document) -> str:
+    """The base of relative links, as the page states it; "" if it states none."""
+    return (document.base_url() if document.find_all("base") else "") or ""
 
 
 def _text_of(document: turbohtml.Document) -> str:

@@ -216,7 +216,7 @@ def test_extraction_rules_bring_rows(make_site, crawl_to_the_end):
         ExtractedRow.objects.filter(run=run).order_by("pk").values_list("url__url", "name", "value")
     )
     assert sorted(rows) == [  # JSON of PostgreSQL keeps no order of rules
-        (f"{site.url}/", "link", "/a"),
+        (f"{site.url}/", "link", f"{site.url}/a"),
         (f"{site.url}/", "title", "Home"),
         (f"{site.url}/a", "number", "1"),
         (f"{site.url}/a", "number", "2"),

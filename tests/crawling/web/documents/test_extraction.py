@@ -94,3 +94,27 @@ def test_a_selector_that_takes_minutes_on_a_deep_page_is_not_tried(deep, selecto
 )
 def test_selectors_that_take_moments_are_tried_on_a_deep_page(deep, selector):
     assert len(select(turbohtml.parse(deep), selector)) >= 400
+
+
+LINKED = """<base href="http://b.test/shop/"><a class=local href="../a?x=1#top">a</a>
+<a class=mail href="mailto:me@a.test">m</a><a class=odd href="http://[">o</a>
+<img src="/i.png" data-src="i.png">"""
+
+
+def test_an_attribute_with_an_address_gives_it_in_full_and_others_as_they_are_written():
+    found = extracted(
+        LINKED,
+        local=".local::attr(href)",
+        image="img::attr(src)",
+        mail=".mail::attr(href)",
+        odd=".odd::attr(href)",
+        data="img::attr(data-src)",
+    )
+
+    assert dict(found) == {
+        "local": "http://b.test/a?x=1#top",
+        "image": "http://b.test/i.png",
+        "mail": "mailto:me@a.test",
+        "odd": "http://[",
+        "data": "i.png",
+    }

@@ -43,7 +43,9 @@ def undo(client, address, sent):
     page = soup(client.post(address, sent, follow=True))
     (button,) = page.select(".message button")
     assert button.text == "Undo"
-    return soup(client.post(button["formaction"], {"acts": button["value"], "next": "/"}, follow=True))
+    return soup(
+        client.post(button["formaction"], {"acts": button["value"], "next": "/"}, follow=True)
+    )
 
 
 def message(page):

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from copy import copy
+from functools import cache
 from gzip import decompress
 from io import BytesIO
 from pathlib import Path
@@ -153,6 +154,15 @@ class Scene:
     def path(self, route: str, crawl: CrawlJob) -> str:
         """With the ids of what there is."""
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
+        known, values = self._ids(crawl.pk)
+        if names_crawl(route):
+            values = values | {names[0]: crawl.pk}
+        other = next((pk for part, pk in known.items() if part in route), 1)
+        return PATHS[route] % {name: values.get(name, other) for name in names}
+
+    @cache  # noqa: B019  # the scene lives as long as the process
+    def _ids(self, crawl: int) -> tuple[dict[str, int], dict[str, object]]:
+        """By a part of their routes, and by the names in paths."""
         page, delivery = Page.objects.filter(run__crawl=crawl).first(), Delivery.objects.last()
         known = {
             "alerts/": delivery.listener_id,
@@ -176,10 +186,7 @@ class Scene:
             },
             **{"page": "capacity", "name": "a.test", "deed": "pin", "action": "pin"},
         }
-        if names_crawl(route):
-            values[names[0]] = crawl.pk
-        other = next((pk for part, pk in known.items() if part in route), 1)
-        return PATHS[route] % {name: values.get(name, other) for name in names}
+        return known, values
 
 
 @pytest.fixture(scope="module")

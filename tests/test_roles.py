@@ -840,6 +840,13 @@ def ask(clients, crawl, settings, tmp_path):
         "experiment_id": experiment.pk,
         "version": 1,
     }
+    owners = (
+        ("/pool/", pool.pk),
+        ("allocation/share/", values["share"]),
+        ("administration/teams/", values["team_id"]),
+        ("/experiments/", experiment.pk),
+        ("//hosts/", host.pk),
+    )
     values |= {
         "host_id": host.pk,
         "verb": "pause",
@@ -871,6 +878,7 @@ def ask(clients, crawl, settings, tmp_path):
             ("//hosts/", host),
         )
         pk = next((one.pk for part, one in owners if part in f"//{route}"), crawl.pk)
+        pk = next((pk for part, pk in owners if part in f"//{route}"), crawl.pk)
         kind = {"kind": "wacz"} if "/jobs/" in route else {}
         path = PATHS[route] % {name: (values | kind).get(name, pk) for name in names}
         is_json = route.startswith("api/") and method != "GET"

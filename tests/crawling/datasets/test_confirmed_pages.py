@@ -9,6 +9,7 @@ import pytest
 from crawling.datasets.catch_up import catch_up
 from crawling.models import Page, Run
 from crawling.runs.start import start_run
+from tests.crawling.conftest import do_shifts
 from tests.crawling.frontier.test_unchanged import versioned
 from tests.crawling.pages import browser
 from tests.crawling.reading import read_to_the_end
@@ -18,16 +19,26 @@ HOME = """<title>Home</title><p>A lighthouse.</p><a href=/gone>gone</a><a href=/
 <table><tr><th>Name<th>Price<tr><td>Lamp<td>5</table><img src=/i.png alt=I><b>5 EUR</b>"""
 
 
-@pytest.fixture
-def runs(make_site, crawl_to_the_end, work_off):
-    """Two runs of pages of which the second has none anew; both are read."""
-    site = make_site({"/": versioned(HOME, '"1"'), "/a": versioned("<p id=here>a</p>", '"a"')})
-    first = crawl_to_the_end(f"{site.url}/", extract={"price": "b"})
-    second = work_off(start_run(first.crawl))
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve({"/": versioned(HOME, '"1"'), "/a": versioned("<p id=here>a</p>", '"a"')})
+    first = crawl_once(f"{site.url}/", extract={"price": "b"})
+    return shared.do(read_twice, first)
+
+
+def read_twice(first):
+    """A run of pages, and another that has none of them anew."""
+    second = do_shifts(start_run(first.crawl))
     for run in (first, second):
         catch_up(run.pk)
         read_to_the_end(run)
-    return [Run.objects.get(pk=run.pk) for run in (first, second)]
+    return first, second
+
+
+@pytest.fixture
+def runs(crawled, db):
+    """Two runs of pages of which the second has none anew; both are read."""
+    return [Run.objects.get(pk=run.pk) for run in crawled]
 
 
 @pytest.fixture

@@ -32,13 +32,18 @@ PAGES = {
 REMOVE = "Change the link to a page that is there, or remove it."
 
 
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve(PAGES)
+    run = crawl_once(f"{site.url}/", name="Shop", requisites=True)
+    shared.do(catch_up, run.pk)
+    shared.do(read_again, run.pk)
+    return run
+
+
 @pytest.fixture
-def run(make_site, crawl_to_the_end):
-    site = make_site(PAGES)
-    run = crawl_to_the_end(f"{site.url}/", name="Shop", requisites=True)
-    catch_up(run.pk)
-    read_again(run.pk)
-    return Run.objects.get(pk=run.pk)
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 @pytest.fixture
@@ -46,12 +51,12 @@ def stranger():
     return Client(REMOTE_ADDR="198.51.100.7", HTTP_X_FORWARDED_FOR="")
 
 
-def shared(run):
+def report_of(run):
     return f"/shared/{create_share_link(run.crawl, days=7, by=None)[1]}/"
 
 
 def test_a_stranger_gets_each_link_by_its_page_with_what_to_do(run, stranger):
-    address, site = shared(run), run.crawl.seeds[0]
+    address, site = report_of(run), run.crawl.seeds[0]
     report = soup(stranger.get(address))
     [link] = [one for one in report.select("main a") if one.get_text() == "What to fix, by page"]
 
@@ -81,7 +86,7 @@ def test_a_stranger_gets_each_link_by_its_page_with_what_to_do(run, stranger):
 
 
 def test_the_same_is_a_table_of_which_pages_come_one_after_the_other(run, stranger):
-    kept = b"".join(stranger.get(shared(run) + "?file=fixes").streaming_content).decode()
+    kept = b"".join(stranger.get(report_of(run) + "?file=fixes").streaming_content).decode()
     own = browser("viewer").get(f"/crawls/{run.crawl_id}/fixes.csv")
 
     rows = list(csv.DictReader(StringIO(kept)))
@@ -104,7 +109,7 @@ def test_a_longer_table_has_all_rows_as_they_are_found(run, monkeypatch, limit):
 
 
 def test_strangers_leave_threads_and_places_for_downloads_to_users(run, stranger):
-    address, file = shared(run), f"/crawls/{run.crawl_id}/fixes.csv"
+    address, file = report_of(run), f"/crawls/{run.crawl_id}/fixes.csv"
     with ExitStack() as full:
         while shared_report.PAGES.acquire(blocking=False):
             full.callback(shared_report.PAGES.release)
@@ -125,7 +130,7 @@ def test_strangers_leave_threads_and_places_for_downloads_to_users(run, stranger
 def test_the_report_says_what_is_not_counted_yet(make_site, crawl_to_the_end, stranger):
     site = make_site(PAGES)
     run = crawl_to_the_end(f"{site.url}/", name="Shop")
-    address = shared(run)
+    address = report_of(run)
 
     report = soup(stranger.get(address)).main.get_text(" ", strip=True)
     assert "pages are not read yet" in report
@@ -138,7 +143,7 @@ def test_what_strangers_wrote_is_escaped(make_site, crawl_to_the_end, stranger):
     run = crawl_to_the_end(f"{site.url}/", name="<i>")
     catch_up(run.pk)
 
-    answer = stranger.get(f"{shared(run)}?fixes=all").content
+    answer = stranger.get(f"{report_of(run)}?fixes=all").content
 
     assert b"<script>alert" not in answer
     assert b"&lt;script&gt;alert(1)" in answer
@@ -147,8 +152,10 @@ def test_what_strangers_wrote_is_escaped(make_site, crawl_to_the_end, stranger):
 def test_failures_without_an_answer_are_told_in_words(run, stranger):
     Url.objects.filter(run=run, url__endswith="/gone").update(status=-3)
 
-    page = soup(stranger.get(f"{shared(run)}?fixes=all")).main.get_text(" ", strip=True)
-    cells = [cell.get_text(strip=True) for cell in soup(stranger.get(shared(run))).select("td, th")]
+    page = soup(stranger.get(f"{report_of(run)}?fixes=all")).main.get_text(" ", strip=True)
+    cells = [
+        cell.get_text(strip=True) for cell in soup(stranger.get(report_of(run))).select("td, th")
+    ]
 
     assert "Try it in a browser; if it fails there, too, change the link or remove it." in page
     assert explain(-3) in page

@@ -1,8 +1,8 @@
 """List users with their roles: the only writer of them beside the admin site and `set_up`.
 
 Only a superuser changes a superuser, and no user removes their own role or account: an installation
-always keeps a user who can give roles. Share links of crawls, feeds of watches and alerts to the
-address of an account stop with it, unless another user takes them over.
+always keeps a user who can give roles. Share links, feeds of watches and alerts to the address of an
+account stop with it, unless another user takes them over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from crawling.base.audit import note
 from crawling.base.errors import BadOrder
 from crawling.base.use import Use, uses
 from crawling.installation.events import account_deleted
-from crawling.installation.permissions import may_act
 from crawling.models import CrawlJob
 from crawling.runs.crawls.share_links import SharedItem, shared_items
 from crawling.runs.crawls.teams import steering_user
@@ -287,15 +286,15 @@ def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
 
 
 def _receiver(name: str, shared: SharedByUser) -> User:
-    """The user of that name, who may act on all their crawls. Raises BadAccount."""
+    """The user of that name, who may act on all that they show. Raises BadAccount."""
     receiver = steering_user(name)
     if receiver is None:
         sentence = (
             f"No active user {name!r} may steer crawls; name another, or leave the field empty."
         )
         raise BadAccount({"hand_to": sentence})
-    crawls = {item.crawl.pk: item.crawl for item in shared.items if item.crawl}
-    if closed := [crawl.name for crawl in crawls.values() if not may_act(receiver, crawl)]:
+    subjects = {(item.kind.may_act, item.subject) for item in shared.items if item.subject}
+    if closed := sorted(one.name for may_act, one in subjects if not may_act(receiver, one)):
         raise BadAccount(
             {
                 "hand_to": f"{name} may not act on {some(closed)}; name the "

@@ -108,7 +108,8 @@ class UserChanges(Schema):
 
 
 class SharedOut(Schema):
-    crawl: int | None = Field(description="null: of all crawls")
+    crawl: int | None = Field(description="null: a collection, or all crawls")
+    subject: str = Field(description="name of the crawl or collection; empty: all crawls")
     kind: Literal["share link", "feed", "mailbox"]
     id: int = Field(description="of the share link, of the watch, or of the alert")
 
@@ -245,7 +246,12 @@ def list_shared(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
     shared = shared_by(get_object_or_404(accounts(), pk=user_id))
     return {
         "items": [
-            {"crawl": item.row.crawl_id, "kind": item.kind.name, "id": item.row.pk}
+            {
+                "crawl": item.crawl.pk if item.crawl else None,
+                "subject": item.subject.name if item.subject else "",
+                "kind": item.kind.name,
+                "id": item.row.pk,
+            }
             for item in shared.items
         ]
     }

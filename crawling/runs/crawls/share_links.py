@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
@@ -23,7 +24,7 @@ from django.utils import timezone
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, WrongState
 from crawling.base.use import offered
-from crawling.installation.permissions import may_still_share
+from crawling.installation.permissions import may_act, may_still_share
 from crawling.models import CrawlJob, SecretLink, ShareLink
 
 L = TypeVar("L", bound=SecretLink)
@@ -126,10 +127,14 @@ class SharedKind:
     name: str
     #: the address of the page that has a row
     page: Callable[[Any], str]
-    #: rows with a `crawl` that a user has made, or that go to the user
+    #: rows that a user has made, or that go to the user
     by: Callable[[User], Iterable[Any]]
     #: lets a row be another user's: row, receiver, who does so; raises BadOrder
     hand_over: Callable[[Any, User, User], None]
+    #: what a row shows
+    subject: Callable[[Any], Any] = attrgetter("crawl")
+    #: whether a user may share such a subject
+    may_act: Callable[[User, Any], bool] = may_act
 
 
 @dataclass(frozen=True)
@@ -140,10 +145,13 @@ class SharedItem:
     row: Any
 
     @property
+    def subject(self) -> Any:
+        """What it shows, which has a name: a crawl, or what else a kind is of. None: all crawls."""
+        return self.kind.subject(self.row)
+
+    @property
     def crawl(self) -> CrawlJob | None:
-        """None: it is about all crawls."""
-        crawl: CrawlJob | None = self.row.crawl
-        return crawl
+        return self.subject if isinstance(self.subject, CrawlJob) else None
 
     @property
     def page(self) -> str:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change
 from crawling.dashboard.base.requests import get_crawl
 from crawling.installation.permissions import still_shared
-from crawling.models import ShareLink
+from crawling.models import SecretLink, ShareLink
 from crawling.runs.crawls import share_links as links
 from crawling.runs.crawls.share_links import (
     MOST_DAYS,
@@ -42,7 +42,7 @@ class ShareLinkOut(Schema):
     last_opened_at: datetime | None
     expires_at: datetime
     is_open: bool = Field(
-        description="false once the user who created it may not act on the crawl any more"
+        description="false once the user who created it could not create it any more"
     )
 
 
@@ -51,10 +51,10 @@ class ShareLinkList(Schema):
 
 
 class ShareLinkMade(ShareLinkOut):
-    url: str = Field(description="shown only once; anyone who has it can read the report")
+    url: str = Field(description="shown only once; anyone who has it can read what it shows")
 
 
-def _out(link: ShareLink, *, is_open: bool = True) -> dict[str, Any]:
+def link_row(link: SecretLink, *, is_open: bool = True) -> dict[str, Any]:
     times = {name: getattr(link, name) for name in ("created_at", "last_opened_at", "expires_at")}
     by = link.created_by
     owner = by.get_username() if by else None
@@ -70,7 +70,7 @@ def list_share_links(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[s
     crawl = get_crawl(crawl_id)
     found = share_links_of(crawl)
     open_links = still_shared(crawl, found)
-    return {"items": [_out(link, is_open=link.pk in open_links) for link in found]}
+    return {"items": [link_row(link, is_open=link.pk in open_links) for link in found]}
 
 
 @share_links.post(
@@ -84,7 +84,7 @@ def create_share_link(
 ) -> Status:
     link, token = links.create_share_link(get_crawl(crawl_id), days=asked.days, by=request.user)
     url = request.build_absolute_uri(reverse("shared-report", args=[token]))
-    return Status(201, {**_out(link), "url": url})
+    return Status(201, {**link_row(link), "url": url})
 
 
 @share_links.delete(

@@ -31,7 +31,7 @@ from crawling.runs.start import start_run
 from crawling.runs.steering import pause
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.jobs import CHECKPOINT
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,

@@ -25,7 +25,7 @@ from allocation.services import create_pool, ensure_share
 from crawling.models import AllowedNetwork, CrawlJob, Host, Team
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.uses.collections.collecting import CollectionFields, create_collection
+from crawling.uses.collections.changes import CollectionFields, create_collection
 from crawling.uses.collections.models import Collection
 from crawlsite.administration.accounts import ROLES, make_roles
 from experiments.models import Experiment

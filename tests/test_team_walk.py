@@ -45,12 +45,12 @@ from crawling.runs.housekeeping.deletion import request_deletion
 from crawling.runs.housekeeping.run_removal import request_removal
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,
 )
-from crawling.uses.collections.sharing import create_link
+from crawling.uses.collections.share_links import create_link
 from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
 from crawling.uses.watches.watching import WatchFields, create_watch
 from crawlsite.administration.accounts import make_roles

@@ -20,14 +20,17 @@ from crawling.models import Host, Page, Url
 from experiments.models import Experiment
 
 #: the pages of numbered rows, of which the first is looked at
-NUMBERED = ("administration/", "alerts/", "crawls/templates/", "account/tokens/")
+NUMBERED = (
+    *("administration/", "alerts/", "collections/", "crawls/templates/"),
+    "account/tokens/",
+)
 #: pages of Django and other libraries, and ways out
 UNSEEN = ("admin/logout", "admin/password", "admin/r/", "admin/django_rq", "logout/")
 #: The first row of each kind gives the name.
 FIRST = """
 number run_number revision_number test_fetch_id text text_id inquiry_id job_id template_id token_id
 view_id alert_id rule_id entry_id exception_id link_id withdrawal_id watch_id source_id import_id
-item_id team_id user_id delivery delivery_id
+item_id team_id user_id delivery delivery_id collection_id member_id
 """
 RUNS = re.compile("runs|compare|changes|archive|checkpoints")
 #: by routes, queries that ask more of a page than its address alone

@@ -1,3 +1,3 @@
-"""Files for other programs of what is archived. What is in the archive stays there, and is put
-together with the stored rest where it is read.
+"""Files for other programs of archived runs and pages. Bytes of archive files stay where they are,
+and are put together with the stored rest where a package is read.
 """

@@ -60,7 +60,7 @@ Copied = tuple[Page, bool]
 
 
 class _Lists:
-    """What is listed of the records: the index, and the pages, seeds apart."""
+    """The lists of a package: the index of its records, and its pages, seeds apart."""
 
     def __init__(self) -> None:
         self.index, self.seeds, self.others = SortedLines(), SortedLines(), SortedLines()
@@ -288,7 +288,7 @@ class _Line:
 
 
 def _still_there(copies: Sequence[Copied]) -> Iterator[Copied]:
-    """Those that were not withdrawn since they were read."""
+    """The copies without pages that were withdrawn since they were read."""
     rows = [page.pk for page, _ in copies]
     left = set(Page.objects.filter(pk__in=rows).values_list("pk", flat=True))
     return (one for one in copies if one[0].pk in left)

@@ -17,10 +17,15 @@ from pydantic import ConfigDict, Field
 from crawling.base.errors import ArchiveTrouble, BadOrder, WrongState
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, may_change, may_view
 from crawling.dashboard.base.job_answers import CancellableOut, cancelled_facts
+from crawling.dashboard.run.api.share_links import (
+    ShareLinkIn,
+    ShareLinkList,
+    ShareLinkMade,
+    link_row,
+)
 from crawling.models import Page
-from crawling.runs.crawls.share_links import MOST_DAYS, USUAL_DAYS
-from crawling.uses.collections import collecting, sharing
-from crawling.uses.collections.collecting import CollectionFields, get_collection
+from crawling.uses.collections import changes, share_links
+from crawling.uses.collections.changes import CollectionFields, get_collection
 from crawling.uses.collections.jobs import file_of, request_file
 from crawling.uses.collections.members import (
     CollectionFigures,
@@ -30,7 +35,7 @@ from crawling.uses.collections.members import (
     hidden_members,
     member_rows,
 )
-from crawling.uses.collections.models import Collection, CollectionLink
+from crawling.uses.collections.models import Collection
 from crawling.uses.collections.pages import TYPE, collection_file, listed_collections
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
 from serving.access import AuthenticatedRequest
@@ -52,8 +57,8 @@ class CollectionIn(Schema):
         extra="forbid",
         json_schema_extra={"examples": [{"name": "Town library", "description": "Its sites"}]},
     )
-    name: Annotated[str, Field(max_length=collecting.LONGEST_NAME, pattern=TEXT)]
-    description: Annotated[str, Field(max_length=collecting.LONGEST_DESCRIPTION)] = ""
+    name: Annotated[str, Field(max_length=changes.LONGEST_NAME, pattern=TEXT)]
+    description: Annotated[str, Field(max_length=changes.LONGEST_DESCRIPTION)] = ""
     team: Annotated[str, Field(max_length=80, pattern=TEXT)] = Field(
         "", description="one of the user's; its members change the collection, too"
     )
@@ -63,8 +68,8 @@ class CollectionChanges(Schema):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"description": "Its sites"}]}
     )
-    name: Annotated[str, Field(max_length=collecting.LONGEST_NAME, pattern=TEXT)] | None = None
-    description: Annotated[str, Field(max_length=collecting.LONGEST_DESCRIPTION)] | None = None
+    name: Annotated[str, Field(max_length=changes.LONGEST_NAME, pattern=TEXT)] | None = None
+    description: Annotated[str, Field(max_length=changes.LONGEST_DESCRIPTION)] | None = None
     team: Annotated[str, Field(max_length=80, pattern=TEXT)] | None = None
 
 
@@ -95,7 +100,7 @@ class MembersIn(Schema):
     )
 
 
-class MembersAdded(Schema):
+class MembersAddedOut(Schema):
     added: list[int] = Field(description="ids of the new members")
     known: int = Field(description="were in it before")
     refused: list[str] = Field(description="a sentence for each crawl that the user may not act on")
@@ -124,32 +129,6 @@ class CollectionFileOut(CancellableOut):
     bytes: int | None
     pages: int | None
     trouble: str = Field(description="why the latest could not be written, or is no longer given")
-
-
-class CollectionLinkIn(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"days": 7}]})
-    days: Annotated[int, Field(ge=1, le=MOST_DAYS, strict=True)] = Field(
-        USUAL_DAYS, description="until it expires"
-    )
-
-
-class CollectionLinkOut(Schema):
-    id: int
-    created_at: datetime
-    created_by: str | None = Field(description="null: the command line, or a deleted user")
-    last_opened_at: datetime | None
-    expires_at: datetime
-    is_open: bool = Field(
-        description="false once the user who created it may not change the collection any more"
-    )
-
-
-class CollectionLinkList(Schema):
-    items: list[CollectionLinkOut]
-
-
-class CollectionLinkMade(CollectionLinkOut):
-    url: str = Field(description="shown only once; anyone who has it can read the collection")
 
 
 def collection_row(found: Collection) -> dict[str, Any]:
@@ -183,7 +162,7 @@ def create_collection(
     request: AuthenticatedRequest, asked: Annotated[CollectionIn, Body()]
 ) -> Status[dict[str, Any]]:
     fields = CollectionFields(**asked.model_dump())
-    made = collecting.create_collection(fields, by=request.user)
+    made = changes.create_collection(fields, by=request.user)
     return Status(201, collection_detail(made))
 
 
@@ -200,11 +179,11 @@ def edit_collection(
     collection_id: CollectionId,
     asked: Annotated[CollectionChanges, Body()],
 ) -> dict[str, Any]:
-    """Fields that are left out stay."""
+    """Fields that are not given stay."""
     found = get_collection(collection_id)
     before = CollectionFields(found.name, found.description, found.team)
     fields = before._replace(**asked.model_dump(exclude_none=True))
-    return collection_detail(collecting.edit_collection(found, fields, by=request.user))
+    return collection_detail(changes.edit_collection(found, fields, by=request.user))
 
 
 @collections.delete(
@@ -212,7 +191,7 @@ def edit_collection(
 )
 @may_change
 def delete_collection(request: AuthenticatedRequest, collection_id: CollectionId) -> Status[None]:
-    collecting.delete_collection(get_collection(collection_id), by=request.user)
+    changes.delete_collection(get_collection(collection_id), by=request.user)
     return Status(204, None)
 
 
@@ -234,7 +213,7 @@ def list_collection_members(request: AuthenticatedRequest, collection_id: Collec
 
 @collections.post(
     "/{collection_id}/members",
-    response=MembersAdded,
+    response=MembersAddedOut,
     summary="Add crawls and stored pages to a collection",
 )
 @may_change
@@ -245,7 +224,7 @@ def add_collection_members(
 ) -> dict[str, Any]:
     """Of crawls that the user may act on; the others are named."""
     found = get_collection(collection_id)
-    said = collecting.add_members(found, **asked.model_dump(), by=request.user)
+    said = changes.add_members(found, **asked.model_dump(), by=request.user)
     return {**said._asdict(), "added": [one.pk for one in said.added]}
 
 
@@ -259,7 +238,7 @@ def remove_collection_member(
     request: AuthenticatedRequest, collection_id: CollectionId, member_id: Number
 ) -> Status[None]:
     found = get_collection(collection_id)
-    if not collecting.remove_members(found, [member_id], by=request.user):
+    if not changes.remove_members(found, [member_id], by=request.user):
         raise Http404(f"The collection has no member {member_id}.")
     return Status(204, None)
 
@@ -350,15 +329,9 @@ def export_collection_wacz(
         raise Http404(str(trouble)) from trouble
 
 
-def _link(link: CollectionLink, *, is_open: bool = True) -> dict[str, Any]:
-    times = {name: getattr(link, name) for name in ("created_at", "last_opened_at", "expires_at")}
-    owner = link.created_by.get_username() if link.created_by else None
-    return {"id": link.pk, "created_by": owner, "is_open": is_open, **times}
-
-
 @collections.get(
     "/{collection_id}/share-links",
-    response=CollectionLinkList,
+    response=ShareLinkList,
     summary="The collection's share links",
 )
 @may_change
@@ -367,27 +340,27 @@ def list_collection_links(
 ) -> dict[str, Any]:
     """Expired links are not listed."""
     collection = get_collection(collection_id)
-    collecting.require_change(request.user, collection)
-    found = sharing.links_of(collection)
-    alive = sharing.open_links(found)
-    return {"items": [_link(link, is_open=link.pk in alive) for link in found]}
+    changes.require_change(request.user, collection)
+    found = share_links.links_of(collection)
+    alive = share_links.open_links(found)
+    return {"items": [link_row(link, is_open=link.pk in alive) for link in found]}
 
 
 @collections.post(
     "/{collection_id}/share-links",
-    response={201: CollectionLinkMade},
+    response={201: ShareLinkMade},
     summary="Create a link that shows the collection without a log-in",
 )
 @may_change
 def create_collection_link(
     request: AuthenticatedRequest,
     collection_id: CollectionId,
-    asked: Annotated[CollectionLinkIn, Body()],
+    asked: Annotated[ShareLinkIn, Body()],
 ) -> Status[dict[str, Any]]:
     found = get_collection(collection_id)
-    link, token = sharing.create_link(found, days=asked.days, by=request.user)
+    link, token = share_links.create_link(found, days=asked.days, by=request.user)
     url = request.build_absolute_uri(reverse("shared-collection", args=[token]))
-    return Status(201, {**_link(link), "url": url})
+    return Status(201, {**link_row(link), "url": url})
 
 
 @collections.delete(
@@ -399,7 +372,7 @@ def create_collection_link(
 def delete_collection_link(
     request: AuthenticatedRequest, collection_id: CollectionId, link_id: Number
 ) -> Status[None]:
-    sharing.revoke_link(get_collection(collection_id), link_id, by=request.user)
+    share_links.revoke_link(get_collection(collection_id), link_id, by=request.user)
     return Status(204, None)
 
 

@@ -18,7 +18,7 @@ from crawling.dashboard.management.command_errors import page_of, refused
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.jobs.running import work_here
 from crawling.uses.collections.api import collection_detail, collection_row
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,
@@ -31,7 +31,7 @@ from crawling.uses.collections.jobs import file_of, open_file
 from crawling.uses.collections.members import member_rows
 from crawling.uses.collections.models import Collection
 from crawling.uses.collections.pages import listed_collections
-from crawling.uses.collections.sharing import create_link
+from crawling.uses.collections.share_links import create_link
 from serving.listing.command import write_whole
 
 #: collections that are listed

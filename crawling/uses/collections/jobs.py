@@ -23,7 +23,7 @@ from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScop
 from crawling.jobs.removal import CHANGED
 from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import ArchiveFile, BackgroundJob, Page, Run
-from crawling.uses.collections.collecting import require_change, subject_of
+from crawling.uses.collections.changes import require_change, subject_of
 from crawling.uses.collections.models import Collection
 
 NAME = "collection-wacz"

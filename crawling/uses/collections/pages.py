@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import messages
@@ -28,16 +29,18 @@ from crawling.dashboard.base.run_pages import ask_by_button
 from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.installation.permissions import is_administrator, within_reach
 from crawling.models import CrawlJob, Page, Team
-from crawling.uses.collections.adding_pages import add, add_crawl, remove, undo
-from crawling.uses.collections.asked_collection import CHANGE, VIEW, head_facts, wanted_collection
-from crawling.uses.collections.collecting import (
+from crawling.runs.crawls.share_links import SharedKind
+from crawling.uses.collections.asked import CHANGE, VIEW, head_facts, wanted_collection
+from crawling.uses.collections.changes import (
     CollectionFields,
     create_collection,
     delete_collection,
     edit_collection,
+    may_change,
     require_change,
 )
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
+from crawling.uses.collections.member_pages import add, add_crawl, remove, undo
 from crawling.uses.collections.members import (
     MemberRow,
     captures_in,
@@ -47,7 +50,8 @@ from crawling.uses.collections.members import (
     sorted_rows,
 )
 from crawling.uses.collections.models import Collection
-from crawling.uses.collections.sharing_pages import revoke, share, shared
+from crawling.uses.collections.share_links import hand_link_over, links_by
+from crawling.uses.collections.share_pages import revoke, share, shared
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl, read_address
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
@@ -139,7 +143,7 @@ def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs=VIEW)
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Its members, those with `?q=` in the name or address, sorted by `?sort=`."""
+    """The members with `?q=` in the name or address, sorted by `?sort=`."""
     collection = wanted_collection(pk)
     rows = member_rows(collection)
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
@@ -250,4 +254,14 @@ def _of_crawl(crawl: CrawlJob) -> Mapping[str, str]:
 
 LINKS = (Link(Place.PAGE_MENU, "Add to a collection", _of_page, needs=CHANGE),)
 PANELS = (Panel(Place.CRAWL_MENU, "collections/_crawl_menu.html", _of_crawl),)
+SHARED = (
+    SharedKind(
+        "share link",
+        "collections:share",
+        links_by,
+        hand_link_over,
+        attrgetter("collection"),
+        may_change,
+    ),
+)
 BULK_PAGES = (BulkPage("collect", "Add to collection", "i-bookmark", _of_crawls),)

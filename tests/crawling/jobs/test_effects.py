@@ -15,7 +15,7 @@ from crawling.jobs.removal import check_jobs, forget_jobs, remove_forgotten
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,

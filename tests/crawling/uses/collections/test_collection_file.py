@@ -22,7 +22,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.teams import set_team_rule
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,

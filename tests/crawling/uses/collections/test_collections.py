@@ -20,8 +20,8 @@ from crawling.runs.crawls.teams import set_team_rule
 from crawling.runs.housekeeping.deletion import delete_crawl, restore_crawl, restore_run
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
-from crawling.uses.collections import collecting
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections import changes
+from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,
@@ -174,7 +174,7 @@ def test_a_name_is_one_line_and_is_given_once(collection):
 
 
 def test_a_collection_has_so_many_members_at_most(run, page, collection, monkeypatch):
-    monkeypatch.setattr(collecting, "MOST_MEMBERS", 1)
+    monkeypatch.setattr(changes, "MOST_MEMBERS", 1)
     add_members(collection, crawls=[run.crawl_id], by=None)
 
     with pytest.raises(WrongState, match="at most 1 member"):

@@ -18,14 +18,14 @@ from crawling.models import CrawlJob, Page, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.share_links import MOST_LINKS
 from crawling.runs.crawls.teams import set_team_rule
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections.changes import (
     CollectionFields,
     add_members,
     create_collection,
     delete_collection,
 )
 from crawling.uses.collections.models import CollectionLink
-from crawling.uses.collections.sharing import create_link, revoke_link
+from crawling.uses.collections.share_links import create_link, revoke_link
 from crawling.uses.withdrawals.withdrawing import withdraw
 from serving.visitors import SHARED_REPORTS
 from tests.crawling.pages import browser, soup, timeless
@@ -46,7 +46,7 @@ def run(crawled, db):
 
 @pytest.fixture
 def operator(db):
-    browser("operator")
+    browser("operator", password="x" * 20)  # without one it would be a program's account
     return User.objects.get(username="operator")
 
 
@@ -120,6 +120,25 @@ def test_it_ends_with_the_rights_of_its_maker(collection, operator, stranger):
     assert stranger.get(address).status_code == 200
     User.objects.filter(pk=operator.pk).update(is_active=False)
     assert stranger.get(address).status_code == 404
+
+
+def test_who_locks_its_maker_sees_it_and_may_hand_it_over(collection, operator, stranger):
+    address, client = shared(collection, by=operator), browser("administrator")
+    eve = User.objects.create_user("eve")
+    eve.groups.set(operator.groups.all())
+    place = f"/administration/users/{operator.pk}/"
+    told = client.get(f"/api/v1/users/{operator.pk}/shared-items").json()["items"]
+    assert [(one["crawl"], one["subject"]) for one in told] == [(None, "Town library")]
+    assert "Town library" in soup(client.get(place)).main.get_text()
+
+    set_team_rule(own_crawls_only=True)
+    refused = client.post(place, {"action": "delete", "hand_to": "eve"})
+    assert "may not act on Town library" in soup(refused).main.get_text()
+    set_team_rule(own_crawls_only=False)
+    client.post(place, {"action": "delete", "hand_to": "eve"})
+
+    assert CollectionLink.objects.get().created_by == eve
+    assert stranger.get(address).status_code == 200
 
 
 def test_it_shows_nothing_of_a_crawl_that_its_maker_may_act_on_no_more(

@@ -14,7 +14,7 @@ from crawling.base.audit import note
 from crawling.base.errors import NotFound, WrongState
 from crawling.installation.permissions import STEER, acted_on
 from crawling.runs.crawls.share_links import link_of, make_secret_link, note_opening
-from crawling.uses.collections.collecting import may_change, require_change
+from crawling.uses.collections.changes import may_change, require_change
 from crawling.uses.collections.members import MemberRow, member_rows
 from crawling.uses.collections.models import Collection, CollectionLink
 
@@ -54,6 +54,19 @@ def links_of(collection: Collection) -> Sequence[CollectionLink]:
     return list(alive.select_related("created_by"))
 
 
+def links_by(user: User) -> Sequence[CollectionLink]:
+    """The links that a user has created and that have not expired, with their collections."""
+    alive = CollectionLink.objects.filter(created_by=user, expires_at__gt=timezone.now())
+    return list(alive.select_related("collection"))
+
+
+def hand_link_over(link: CollectionLink, receiver: User, by: User | None) -> None:
+    """Let a link be another user's, so that it stays open. To be called in a transaction."""
+    owner = {"owner": (link.created_by, receiver)}
+    note(by, link.collection, "handed a share link over", owner)
+    CollectionLink.objects.filter(pk=link.pk).update(created_by=receiver)
+
+
 def open_links(links: Sequence[CollectionLink]) -> set[int]:
     """The ids of those that open something."""
     return {link.pk for link in links if _may_still_share(link)}
@@ -72,7 +85,7 @@ def shared_collection(token: str) -> CollectionLink | None:
 
 
 def shared_members(link: CollectionLink) -> list[MemberRow]:
-    """Its members of crawls that the maker of the link may act on."""
+    """The members of the collection whose crawls the maker of the link may act on."""
     crawls = set(link.collection.members.values_list("crawl", flat=True))
     return member_rows(link.collection, of_crawls=acted_on(link.created_by, crawls))
 

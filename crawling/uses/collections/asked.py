@@ -7,7 +7,7 @@ from typing import Any
 from django.http import Http404
 
 from crawling.base.errors import NotFound
-from crawling.uses.collections.collecting import get_collection, may_change
+from crawling.uses.collections.changes import get_collection, may_change
 from crawling.uses.collections.models import Collection
 from serving.access import AuthenticatedRequest
 

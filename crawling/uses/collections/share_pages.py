@@ -20,10 +20,10 @@ from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.run.shared_report import without_user
 from crawling.runs.crawls.share_links import MOST_DAYS, USUAL_DAYS
-from crawling.uses.collections.asked_collection import CHANGE, head_facts, wanted_collection
-from crawling.uses.collections.collecting import require_change
+from crawling.uses.collections.asked import CHANGE, head_facts, wanted_collection
+from crawling.uses.collections.changes import require_change
 from crawling.uses.collections.members import figures_of
-from crawling.uses.collections.sharing import (
+from crawling.uses.collections.share_links import (
     create_link,
     links_of,
     open_links,

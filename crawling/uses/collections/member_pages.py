@@ -20,8 +20,8 @@ from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import acts_of, tell
 from crawling.installation.permissions import within_reach
 from crawling.models import CrawlJob, Page
-from crawling.uses.collections.asked_collection import CHANGE, wanted_collection
-from crawling.uses.collections.collecting import (
+from crawling.uses.collections.asked import CHANGE, wanted_collection
+from crawling.uses.collections.changes import (
     CollectionFields,
     MembersAdded,
     add_members,

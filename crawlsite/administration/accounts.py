@@ -1,8 +1,8 @@
 """List users with their roles: the only writer of them beside the admin site and `set_up`.
 
 Only a superuser changes a superuser, and no user removes their own role or account: an installation
-always keeps a user who can give roles. Share links, feeds of watches and alerts to the address of an
-account stop with it, unless another user takes them over.
+always keeps a user who can give roles. Share links, feeds of watches and alerts to the address of
+an account stop with it, unless another user takes them over.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ PANELS = (Panel(Place.CRAWL_MENU, "collections/_crawl_menu.html", _of_crawl),)
 SHARED = (
     SharedKind(
         "share link",
-        "collections:share",
+        lambda link: reverse("collections:share", args=[link.collection_id]),
         links_by,
         hand_link_over,
         attrgetter("collection"),

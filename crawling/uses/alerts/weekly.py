@@ -116,7 +116,7 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
     if others:
         sentence += f" {others:,} with fewer changes are not listed."
     lines = [line for one in found for line in _lines(one)]
-    lines += [_line(CHOICE, CHOICE_PAGE)] if listener.user else []
+    lines += [{"text": ""}, _line(CHOICE, CHOICE_PAGE)] if listener.user else []
     return {"name": name, "sentence": sentence, "lines": lines}
 
 

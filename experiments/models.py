@@ -35,7 +35,7 @@ class ExperimentKind(models.TextChoices):
     """
 
     THREADS = "threads", "threads of the experiment"
-    SHIFTS = "shifts", "shifts of crawls"
+    SHIFTS = "shifts", "work sessions of crawls"
 
 
 class ExperimentState(models.TextChoices):
@@ -61,7 +61,7 @@ class Experiment(models.Model):
         default=ExperimentKind.THREADS,
         db_default=ExperimentKind.THREADS,
     )
-    requests = models.PositiveIntegerField(help_text="of each policy; of shifts: crawls")
+    requests = models.PositiveIntegerField(help_text="of each policy; of work sessions: crawls")
     bound_seconds = models.FloatField(help_text="a request that has waited longer in all is locked")
     seed = models.PositiveBigIntegerField(help_text="the same seed makes the same requests")
     policies = ArrayField(models.CharField(max_length=20, choices=ExperimentPolicy))

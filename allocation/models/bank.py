@@ -184,10 +184,13 @@ class Process(models.Model):
     epoch = models.BigIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     worker = models.CharField(
-        max_length=200, blank=True, default="", help_text="who took up the shift; empty until then"
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="who took up the work session; empty until then",
     )
     kept_until = models.DateTimeField(
-        null=True, help_text="its units are reserved until then, without a shift"
+        null=True, help_text="its units are reserved until then, without a work session"
     )
     is_waiting = models.BooleanField(
         db_default=False,

@@ -15,8 +15,8 @@ from allocation.models.bank import Pool, Process
 class RequestKind(models.TextChoices):
     """The kind of a request, which decides how it may wait."""
 
-    START = "start", "start: all that a shift needs at least; asked when nothing is held"
-    GROWTH = "growth", "growth: more of something useful; never blocks the shift"
+    START = "start", "start: all that a work session needs at least; asked when nothing is held"
+    GROWTH = "growth", "growth: more of something useful; never blocks the work session"
     STAGE = "stage", "stage: what a document in hand needs; asked while the rest is held"
 
 
@@ -48,7 +48,7 @@ class Request(models.Model):
     )
     reason = models.TextField(blank=True, default="", help_text="as last decided, in a sentence")
     epoch = models.BigIntegerField(
-        help_text="the shift it belongs to; for a granted start the shift it began"
+        help_text="the work session it belongs to; for a granted start the one it began"
     )
     seq = models.BigIntegerField(
         db_default=NextNumber(Value("allocation_request_order")), help_text="order of arrival"

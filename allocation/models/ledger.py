@@ -25,11 +25,11 @@ class EventKind(models.TextChoices):
     EXPIRED = "expired", "waiting request expired (the request)"
     RELEASED = "released", "units released (the units)"
     REPEATED = "repeated", "release sent again; nothing changed (nothing)"
-    STALE = "stale", "release by a shift that was over; nothing changed (nothing)"
+    STALE = "stale", "release by a work session that was over; nothing changed (nothing)"
     REAPED = "reaped", "lease expired, units taken back (the units)"
-    KEPT = "kept", "shift ended, its units reserved (the units)"
+    KEPT = "kept", "work session ended, its units reserved (the units)"
     KEEP_ENDED = "keep_ended", "reservation ran out, units taken back (the units)"
-    RESUMED = "resumed", "shift begun with the reserved units (the units)"
+    RESUMED = "resumed", "work session begun with the reserved units (the units)"
     FINISHED = "finished", "process finished (the units it still held)"
     CAPACITY_SET = "capacity_set", "capacity changed (the new capacity)"
     RESERVED_SET = "reserved_set", "units reserved for urgent starts (the units)"
@@ -181,8 +181,8 @@ class UseMinute(models.Model):
 class OutboxKind(models.TextChoices):
     """A message to the owner of the processes."""
 
-    START = "start", "run the shift that was granted"
-    REAPED = "reaped", "the shift was lost; its units are back"
+    START = "start", "run the work session that was granted"
+    REAPED = "reaped", "the work session was lost; its units are back"
     PUMP = "pump", "call pump_pool: more waiters may be served"
 
 

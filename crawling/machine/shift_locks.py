@@ -45,7 +45,7 @@ def hold(process_id: int, epoch: int, worker: str) -> Iterator[None]:
         file = _locked_file(path, worker)
     except OSError as error:
         logger.warning(
-            "no file tells that this shift is running here",
+            "no file tells that this work session is running here",
             extra={"path": str(path), "error": str(error)},
         )
         yield

@@ -24,14 +24,12 @@ class LinksPart(models.Model):
     name = models.CharField(max_length=80, unique=True)
     machine = models.CharField(max_length=64)
     shift = models.BigIntegerField(
-        null=True, help_text="id of the shift that collects it; null: read from the archive"
+        null=True, help_text="id of the work session that collects it; null: read from the archive"
     )
     opened_at = models.DateTimeField(auto_now_add=True)
     collected_at = models.DateTimeField(null=True)
     written_at = models.DateTimeField(null=True)
-    read_at = models.DateTimeField(
-        null=True, help_text="when a second reading of its pages was stored"
-    )
+    read_at = models.DateTimeField(null=True, help_text="when the indexing of its pages was stored")
     indexed_at = models.DateTimeField(
         null=True, help_text="when the texts of its pages were in the search index"
     )

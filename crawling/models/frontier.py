@@ -29,7 +29,9 @@ class Host(models.Model):
         help_text="name for DNS; empty: no look-up is needed",
     )
     due_at = models.DateTimeField(db_default=TransactionNow())
-    delay_seconds = models.FloatField(db_default=0, help_text="the delay that the last shift kept")
+    delay_seconds = models.FloatField(
+        db_default=0, help_text="the delay that the last work session kept"
+    )
     backoffs = models.IntegerField(
         db_default=0, help_text="answers in a row by which it said that it has too much to do"
     )
@@ -37,7 +39,7 @@ class Host(models.Model):
         max_length=300,
         blank=True,
         db_default="",
-        help_text="the answer that made the last shift leave it alone for long; empty: none did",
+        help_text="the answer that made the last work session leave it alone; empty: none did",
     )
     counted_at = models.DateTimeField(
         null=True, help_text="when the latest request to it was counted"
@@ -45,7 +47,7 @@ class Host(models.Model):
     requests_in_minute = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
     requests_in_day = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
     answered_at = models.DateTimeField(
-        null=True, help_text="when a shift that had an answer let it go; null: it never did"
+        null=True, help_text="when a work session that had an answer let it go; null: it never did"
     )
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, related_name="hosts")
     lease_until = models.DateTimeField(null=True)
@@ -238,8 +240,8 @@ class Url(models.Model):
     via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
     backlinks = models.IntegerField(
         null=True,
-        help_text="links to it from pages that were read, its hit count (SEEDS B6); a shift adds "
-        "them up every half minute, so one that is killed loses the last",
+        help_text="links to it from pages that were read, its hit count (SEEDS B6); a work session "
+        "adds them up every half minute, so one that is killed loses the last",
     )
     credit = models.FloatField(
         null=True, help_text="what it held when it was fetched; OPIC's measure of its importance"
@@ -267,7 +269,8 @@ class Url(models.Model):
     )
     attempts = models.SmallIntegerField(db_default=0)
     losses = models.SmallIntegerField(
-        db_default=0, help_text="shifts that were lost while they had it; with any it is a suspect"
+        db_default=0,
+        help_text="work sessions that were lost while they had it; with any it is a suspect",
     )
     due_at = models.DateTimeField(
         null=True, help_text="earliest time of the retry after a temporary failure"

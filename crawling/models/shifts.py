@@ -23,7 +23,7 @@ class RunProcess(models.Model):
     is_extra = models.BooleanField(
         db_default=False,
         default=False,
-        help_text="whether it was added for an idle worker, and leaves when its shift ends",
+        help_text="whether it was added for an idle worker, and leaves when its work session ends",
     )
     is_retired = models.BooleanField(
         db_default=False, default=False, help_text="whether it has left the run; it may come back"
@@ -63,7 +63,7 @@ class Shift(models.Model):
     """One RQ job's turn at a run. Its id is the token that fences its writes to hosts and URLs."""
 
     process = models.ForeignKey(RunProcess, models.CASCADE, related_name="shifts")
-    epoch = models.BigIntegerField(help_text="of the pool's process; one shift an epoch")
+    epoch = models.BigIntegerField(help_text="of the pool's process; one work session an epoch")
     worker = models.CharField(max_length=200)
     started_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -81,10 +81,11 @@ class Shift(models.Model):
     deciding_seconds = models.FloatField(
         default=0.0,
         db_default=0.0,
-        help_text="from asking the pool to its answer, all requests of the shift added up",
+        help_text="from asking the pool to its answer, all requests of the session added up",
     )
 
     class Meta:
+        verbose_name = "work session"
         constraints = [
             models.UniqueConstraint(fields=["process", "epoch"], name="one_shift_an_epoch"),
             models.UniqueConstraint(
@@ -93,4 +94,4 @@ class Shift(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"shift {self.pk}"
+        return f"work session {self.pk}"

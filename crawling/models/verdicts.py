@@ -31,7 +31,7 @@ class Verdict(models.Model):
     via = models.BigIntegerField(
         null=True, help_text="id of the URL on whose page it was met first"
     )
-    links = models.IntegerField(help_text="pages it was met on, as far as shifts have told")
+    links = models.IntegerField(help_text="pages it was met on, as far as work sessions have told")
 
     class Meta:
         constraints = [
@@ -51,7 +51,7 @@ class VerdictCount(models.Model):
     rule = models.CharField(max_length=20)
     kept = models.IntegerField(db_default=0, help_text="rows")
     more = models.BigIntegerField(
-        db_default=0, help_text="addresses without a row; one met by two shifts counts twice"
+        db_default=0, help_text="addresses without a row; one met by two work sessions counts twice"
     )
 
     class Meta:

@@ -125,7 +125,7 @@ class WithdrawalFile(models.Model):
 
     withdrawal = models.ForeignKey(Withdrawal, models.CASCADE, related_name="files")
     file = models.ForeignKey(ArchiveFile, models.CASCADE, related_name="withdrawals")
-    length = models.BigIntegerField(help_text="its committed length when the pages were withdrawn")
+    length = models.BigIntegerField(help_text="its committed length when the pages were taken down")
     done_at = models.DateTimeField(null=True)
 
     class Meta:

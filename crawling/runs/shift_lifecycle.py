@@ -267,7 +267,9 @@ def shift_was_lost(
     process = _process_of(process_id)
     if process is None:
         return
-    logger.warning("shift lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending})
+    logger.warning(
+        "work session lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending}
+    )
     lose_shift(process, epoch, ending, worker=worker, is_dead=True, blame=blame)
     if any(is_holder(process=process_id, epoch=epoch, worker=name) for name in (worker, UNTAKEN)):
         release_resources(

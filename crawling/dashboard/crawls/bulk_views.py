@@ -123,7 +123,7 @@ def _tell(request: AuthenticatedRequest, act: BulkAction, result: BulkResult, co
 DONE = {
     **{word: verb.done for word, verb in BULK_VERBS.items()},
     "restore": "restored",
-    "unschedule": "started by hand only",
+    "unschedule": "without a schedule",
 }
 
 

@@ -73,7 +73,7 @@ def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
         signal.signal(signal.SIGTERM, before)
         lease.close()
     logger.info(
-        "shift ended",
+        "work session ended",
         extra={
             "run": str(process.run),
             "process_number": process.number,

@@ -99,7 +99,9 @@ class ShiftWorker(ReusedProcessWorker):
         try:
             close_shifts_lost_here(but=self.name if self.horse_pid else "")
         except DatabaseError as error:  # at the next sign of life, then
-            self.log.warning("shifts that were lost on this machine could not be closed: %s", error)
+            self.log.warning(
+                "work sessions that were lost on this machine could not be closed: %s", error
+            )
         finally:
             # a connection opened here must not be shared with the next work process
             connections.close_all()
@@ -122,7 +124,7 @@ class ShiftWorker(ReusedProcessWorker):
             self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS
         )
         if self._finding:
-            self.log.error("shift %s is killed: %s", job.id, self._finding.why)
+            self.log.error("work session %s is killed: %s", job.id, self._finding.why)
             self.kill_horse()
         super().maintain_heartbeats(job)
 
@@ -176,7 +178,9 @@ class ShiftWorker(ReusedProcessWorker):
                 shift_was_lost(process_id, epoch, ending, worker=self.name, blame=blame)
                 return
             except DatabaseError as error:
-                self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)
+                self.log.warning(
+                    "work session %s: its loss could not be recorded: %s", job.id, error
+                )
                 time.sleep(wait)  # PostgreSQL comes back; the worker has nothing else to do
             finally:
                 # a connection opened here must not be shared with the next work process

@@ -118,7 +118,7 @@ class LinkProblemOut(Schema):
     )
     links: int | None = Field(
         description="how many lead to it, so far while it is not `complete`; null: none is counted "
-        "yet; 0 where the page itself is to be mended"
+        "yet; 0 where the page itself is to be fixed"
     )
     sources: list[LinkSource] = Field(
         description="the first twenty; `links?target=` has all of them"

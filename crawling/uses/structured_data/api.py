@@ -70,7 +70,7 @@ def list_structured_data(
     name: Name = "",
     page: Source = "",
 ) -> ListAnswer:
-    """A second reading of the archived pages finds them, while the crawl runs."""
+    """The indexing of the archived pages finds them, while the crawl runs."""
     one, wanted = get_run(crawl_id, run), DataFilter(kind or "", type, name, page)
     return ListAnswer(
         partial(list_structured, one, wanted), lambda: lag_facts(one, Derived.STRUCTURED_DATA)

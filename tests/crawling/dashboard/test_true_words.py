@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.template import Context, Template
@@ -198,3 +200,34 @@ def test_days_are_whole_and_have_their_date(ahead, words):
 
     assert f">{words}" in said.replace("\xa0", " ")
     assert (f"{timezone.localdate(at):%Y-%m-%d}</time>" in said) == ("day" in words)
+
+
+ROOT = Path(__file__).parents[3]
+#: a time of day in a template, without letters that tell its zone
+WITHOUT_ZONE = re.compile(r'date:"[^"TeOP]*\bH:i[^"TeOP]*"')
+#: what tells the zone of times beside it
+NAMES_A_ZONE = re.compile(r'\{\{ ?zone ?\}\}|\bUTC\b|(?:date|now):? ?"[^"]*[Te]"')
+
+
+def test_a_page_with_a_time_of_day_names_its_zone():
+    folders = ("templates", "crawling", "experiments", "allocation", "dnscache")
+    pages = [page for name in folders for page in (ROOT / name).rglob("*.html")]
+    with_times = [page for page in pages if WITHOUT_ZONE.search(page.read_text())]
+
+    assert len(with_times) > 5
+    assert [page.name for page in with_times if not NAMES_A_ZONE.search(page.read_text())] == []
+
+
+def test_lists_with_times_name_the_zone_of_the_account_in_their_heads(order):
+    administrator = browser("administrator")
+    prefer(administrator, time_zone="Asia/Tokyo")
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    schedule = set_schedule(crawl, {"cron": "0 3 * * *"}, by=None)
+    schedule.starts.create(due_at=datetime(2026, 1, 31, 23, 30, tzinfo=UTC), outcome="Skipped.")
+
+    activity = page_of(administrator, "administration:activity")
+    starts = page_of(administrator, "crawling:schedule", crawl.pk)
+
+    assert "Time, Asia/Tokyo" in [words_of(head) for head in activity.select("th")]
+    assert "Due, Asia/Tokyo" in [words_of(head) for head in starts.select("th")]
+    assert "Sun 2026-02-01 08:30" in words_of(starts)

@@ -58,7 +58,7 @@ def test_it_is_chosen_and_stopped_with_one_button_each(her_browser, ada, mail_se
 
     her_browser.post(address)
     assert Listener.objects.get().user == ada
-    assert "It goes to ada@example.org. The next one: Monday, 2026-11-30 07:00, UTC." in " ".join(
+    assert "It goes to ada@example.org. The next one: Monday, 2026-11-30 07:00 UTC." in " ".join(
         card(her_browser).get_text().split()
     )
 
@@ -249,3 +249,16 @@ def test_a_week_that_was_missed_is_told_once(ada, mail_server, clock):
 
     assert (leave_summaries(), leave_summaries()) == (1, 0)
     assert timezone.now() > MONDAY
+
+
+def test_an_administrator_reads_the_end_of_the_week_in_the_own_zone(ada, mail_server, clock):
+    clock(MONDAY - DAY)
+    choose_summary(ada)
+    administrator = browser("administrator")
+    user = User.objects.get(username="administrator")
+    Preference.objects.create(user=user, time_zone="Asia/Tokyo")
+
+    page = soup(administrator.get(reverse("alerts:listener", args=[Listener.objects.get().pk])))
+
+    told = "The next weekly summary: Monday, 2026-11-30 16:00 JST, which is 7:00 in UTC."
+    assert told in " ".join(page.text.split())

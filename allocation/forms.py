@@ -364,7 +364,9 @@ class NewPoolForm(forms.Form):
     def __init__(self, data: Any = None) -> None:
         super().__init__(data)
         oldest = Pool.objects.order_by("pk").first()
-        for one in oldest.classes.all() if oldest else ():
+        if oldest is None:
+            return
+        for one in oldest.classes.all():
             self.fields[self.CAPACITY + one.key] = UnitsField(
                 UnitWords(one.key, one.unit),
                 now=None,

@@ -21,7 +21,7 @@ SUBJECTS = {
     "rivers": "Water remembers its old bed and returns to it in a wet spring.",
     "birds": "Swallows arrive in April; at dawn a patient listener counts thirty voices.",
     "bridges": "One arch of stone carries the road, a second one carries the wind.",
-    "lighthouses": "A keeper lit the lamp each evening and wrote down which vessels passed.",
+    "lighthouses": "A lamp was lit each evening, and a diary names the vessels that passed.",
     "markets": "Farmers unload cheese, onions and honey before the church bell strikes six.",
     "maps": "Coasts were measured by rope and compass, deserts often by guesswork.",
     "songs": "Most have five verses, and singers quarrel over the last.",
@@ -34,7 +34,7 @@ SUBJECTS = {
 THINGS = {
     "library": {
         "A history of": "Twelve chapters lead from the earliest drawings to our own century.",
-        "Letters about": "Two friends who never met write to each other for forty years.",
+        "Letters about": "Two friends write to each other, and never meet in thirty years.",
         "A year among": "The author kept a notebook and left nothing out, not even the rain.",
         "Questions about": "Short answers for curious readers, with an index at the end.",
         "The art of painting": "Eighty plates in colour, printed on heavy paper.",

@@ -6,6 +6,7 @@ Each list is read a page at a time, behind a key.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -49,7 +50,11 @@ SELECT page_id, position, page, fragment, element, attribute, rel, anchor, place
 WHERE {conditions} ORDER BY {order} LIMIT $most
 """
 #: the expressions that links are sorted by, and their places in LINKS
-LINK_COLUMNS = {LinkSort.PAGE: "page", LinkSort.TARGET: "target", LinkSort.TEXT: "anchor"}
+LINK_COLUMNS: Mapping[str, str] = {
+    LinkSort.PAGE: "page",
+    LinkSort.TARGET: "target",
+    LinkSort.TEXT: "anchor",
+}
 PLACES = {"page": 2, "anchor": 7, "target": 9}
 #: the fingerprint is compared first: it is a number, and few rows are left
 CONDITIONS = {
@@ -59,7 +64,7 @@ CONDITIONS = {
 }
 #: last, and not as a pair, which would take longer than the others together
 BEHIND = "page_id >= $page_id AND (page_id > $page_id OR position > $position)"
-MEDIA_COLUMNS = {
+MEDIA_COLUMNS: Mapping[str, str] = {
     MediaSort.ADDRESS: "target",
     MediaSort.PAGES: "count(DISTINCT page_id)",
     MediaSort.WITHOUT_TEXT: "count(*) FILTER (element IN ('img', 'area', 'input') AND anchor = '')",
@@ -75,7 +80,7 @@ SELECT target, min(element), count(*), count(DISTINCT page_id), coalesce(max(anc
 FROM links WHERE {{conditions}} AND target IN (SELECT target FROM shown)
 GROUP BY target ORDER BY {{order}}
 """  # noqa: S608  # expressions of ours
-HOST_COLUMNS = {HostSort.HOST: "target_host", HostSort.LINKS: "count(*)"}
+HOST_COLUMNS: Mapping[str, str] = {HostSort.HOST: "target_host", HostSort.LINKS: "count(*)"}
 HOSTS = """
 SELECT target_host, count(*) FROM links
 GROUP BY target_host HAVING {behind} ORDER BY {order} LIMIT $most

@@ -31,8 +31,10 @@ class UnitWords:
 
     @property
     def heading(self) -> str:
-        """The unit above numbers that `number` words; nothing where each number has its own."""
-        return "" if self.is_size else self.unit
+        """The unit above numbers that `number` words; nothing where each number has its own, or the
+        name says it.
+        """
+        return "" if self.is_size or self.unit == f"{self.name}s" else self.unit
 
     @property
     def is_size(self) -> bool:

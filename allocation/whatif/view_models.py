@@ -151,7 +151,7 @@ class CheckView:
     def _whom(self, search: Search) -> str:
         names = self._named(search.looked_at)
         everybody = len(names) == len(self.sandbox.processes) and len(names) > 1
-        return f"all {len(names)}: {some(names)}" if everybody else some(names) or "nobody"
+        return f"all {len(names)}: {some(names)}" if everybody else some(names) or "no process"
 
 
 def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) -> CheckView:

@@ -53,12 +53,11 @@ def test_a_part_and_the_whole_have_one_unit_where_it_is_the_same(unit, units, wh
     assert UnitWords("bandwidth", unit).part(units, whole) == said
 
 
-def test_what_people_use_has_no_unit_of_the_pool_above_it():
-    assert [UnitWords("a", unit).heading for unit in ("KiB/s", "MiB", "threads")] == [
-        "",
-        "",
-        "threads",
-    ]
+@pytest.mark.parametrize(
+    ("unit", "heading"), [("KiB/s", ""), ("MiB", ""), ("slots", ""), ("threads", "threads")]
+)
+def test_a_unit_stands_above_numbers_only_where_it_says_something(unit, heading):
+    assert UnitWords("slot", unit).heading == heading
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,31 @@ def test_a_refresh_is_the_changing_part_alone_and_304_while_nothing_changes(oper
     )
 
 
+def test_while_nothing_fetches_it_shows_the_latest_runs(operator, order):  # noqa: F811
+    now = timezone.now()
+    for n in range(7):
+        run = start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=f"c{n}")))
+        ended = {"state": "finished", "finished_at": now - timedelta(minutes=n)}
+        Run.objects.filter(pk=run.pk).update(**ended)
+        RunTotal.objects.update_or_create(run=run, defaults={"fetched": n})
+
+    def shown():
+        section = soup(operator.get(HOME)).select_one("[aria-labelledby=at-work]")
+        return section.h2.get_text(), [
+            [row.th.get_text(strip=True), row.select_one("td.number").get_text()]
+            for row in section.select("tbody tr")
+        ]
+
+    head, rows = shown()
+    assert head.startswith("Latest runs No crawl is fetching.")
+    assert rows == [[f"c{n}", str(n)] for n in range(5)]
+
+    run = start_run(create_crawl(order("http://127.0.0.1:8990/", name="at work")))
+    begin_shift(run.processes.get(), epoch=1, worker="w")
+    head, rows = shown()
+    assert (head.split()[0], [row[0] for row in rows]) == ("Fetching", ["at work"])
+
+
 def test_it_takes_the_same_queries_however_many_crawls_there_are(operator, order):  # noqa: F811
     def queries():
         with CaptureQueriesContext(connection) as captured:

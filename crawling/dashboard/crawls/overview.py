@@ -21,7 +21,7 @@ from crawling.runs.diagnosis import QUIET_SECONDS
 from crawling.runs.wait_reason import WaitReason, wait_reasons, waiting_runs
 
 SOME = 8
-MOST_WORRIES = 5
+MOST_WORRIES, MOST_ENDED = 5, 5
 RECENT = timedelta(days=1)
 
 
@@ -66,6 +66,8 @@ class CrawlsOverview:
     waiting: int
     #: all others that are to work, such as those between two shifts
     resting: int
+    #: the latest that have ended, where none is at work
+    ended: Sequence[CrawlView]
     worries: Sequence[CrawlProblem]
     worried: int
     pages_per_second: float
@@ -106,10 +108,18 @@ def crawls_now() -> CrawlsOverview:
         ],
         waiting=states.get("waiting", 0),
         resting=max(0, sum(states.get(state, 0) for state in WORKING_STATES) - len(working)),
+        ended=[] if busy else _ended(),
         worries=worries[:MOST_WORRIES],
         worried=len(worries),
         pages_per_second=round(sum(rates.values()), 1),
     )
+
+
+def _ended() -> Sequence[CrawlView]:
+    """The latest that have ended, in two queries."""
+    latest = Run.objects.filter(is_latest=True, finished_at__isnull=False)
+    runs = list(latest.select_related("crawl").order_by("-finished_at", "-pk")[:MOST_ENDED])
+    return crawl_views([run.crawl for run in runs], latest=runs)
 
 
 def _resting(others: Collection[int], most: int) -> list[Run]:

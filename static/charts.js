@@ -25,7 +25,7 @@
   function colours() {
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue(name).trim();
-    return { text: of("--ink"), grid: of("--line"), lines: [of("--state-busy"), of("--state-bad"), of("--state-good")] };
+    return { text: of("--muted"), grid: of("--line"), lines: [of("--state-busy"), of("--state-bad"), of("--state-good")] };
   }
 
   // As the tables have it: 24 hours, UTC.
@@ -44,6 +44,7 @@
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px Inter, system-ui" };
     const seconds = {
       ...axis,
+      grid: { show: false },
       space: 60,
       size: 32,
       incrs: [...INCREMENTS.filter((increment) => increment >= step), Math.ceil(step)],

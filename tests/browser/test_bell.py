@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from django.core.cache import cache
 from django.utils import timezone
@@ -43,6 +44,14 @@ def test_the_bell_tells_news_apart_until_they_are_read(browse, make_web):
 
     expect(bell).to_have_accessible_name(re.compile("1 unread news$"))
     expect(bell.locator(".badge.news")).to_have_text("1")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(bell.locator(".badge").first).to_be_visible()
+    icon, *counts = (
+        part.bounding_box() for part in bell.locator(":is(.icon, .badge:not([hidden]))").all()
+    )
+    for one, other in pairwise([icon, *counts]):
+        assert one["x"] + one["width"] <= other["x"]
+    page.set_viewport_size({"width": 1280, "height": 720})
     bell.click()
     expect(page.get_by_role("link", name="2 new broken links")).to_be_visible()
     with page.expect_navigation():

@@ -130,3 +130,14 @@ def test_a_box_that_scrolls_has_shadows_where_there_is_more(browse, crawl):
     page = browse("viewer", "/crawls/", **PHONE)
 
     assert page.locator("main .scroll").first.evaluate(EDGE) == 4
+
+
+def test_on_a_phone_users_show_their_roles_and_what_can_be_done(browse, user_of):
+    user_of("operator")
+    page = browse("administrator", "/administration/users/", **PHONE)
+
+    row = page.get_by_role("row", name="operator")
+    for one in (row.get_by_label("Role of"), row.get_by_role("button", name="Lock operator")):
+        box = one.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 import pytest
+from django.core.management import call_command
 
 from crawling.base.errors import BadOrder
 from crawling.datasets.catch_up import catch_up
@@ -136,6 +138,14 @@ def test_heads_sort_and_the_pager_says_which_rows_are_shown(run, show, head, sor
     told = [one.select_one("nav.pager span").get_text() for one in (first, second)]
     count = {"all": count_links, "media": count_media, "hosts": count_hosts}[show](run)
     assert told == [f"1–2 of {count}", f"3–4 of {count}"]
+
+
+def test_the_command_sorts_as_pages_do(run, capsys):
+    call_command("links", "list", str(run.crawl_id), "--sort=-target", "--json")
+
+    told = [json.loads(line)["target"] for line in capsys.readouterr().out.splitlines()]
+    assert told == sorted(told, reverse=True)
+    assert len(told) == count_links(run)
 
 
 def test_programs_sort_as_pages_do(run):

@@ -20,6 +20,7 @@ from crawling.datasets.parts import MOST_BEHIND, clear, pages_behind
 from crawling.datasets.second_reading import read_again
 from crawling.models import Run
 from crawling.uses.link_check.link_check import SLOW_SECONDS, junit_lines, missing_of, problem_rows
+from crawling.uses.link_check.list_orders import LinkSort
 from crawling.uses.link_check.problem_kinds import ProblemKind
 from crawling.uses.link_check.reports import list_links
 
@@ -42,6 +43,11 @@ class Command(BaseCommand):
         parser.add_argument("--page", default="", help="with list: only links of this page")
         parser.add_argument("--target", default="", help="with list: only links to this URL")
         parser.add_argument("--host", default="", help="with list: only links to this host")
+        parser.add_argument(
+            "--sort",
+            choices=list(map(str, LinkSort)),
+            help="with list: by a column, falling with -; without it in the order of finding",
+        )
         parser.add_argument(
             "--kind",
             action="append",
@@ -102,7 +108,8 @@ def _each(run: Run, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     after: str | None = ""
     while after is not None:
         asked = {name: options[name] for name in ("page", "target", "host")}
-        found, after = list_links(run, **asked, after=after, most=ROWS)
+        sort = LinkSort(options["sort"]) if options["sort"] else None
+        found, after = list_links(run, **asked, sort=sort, after=after, most=ROWS)
         yield from map(asdict, found)
 
 

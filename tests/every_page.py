@@ -43,6 +43,7 @@ from crawling.uses.copies.pages import ROWS
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR
 from crawling.uses.exports.state import request_export
 from crawling.uses.extraction.asked import request_tables
+from crawling.uses.extraction.extractors import save_extractor
 from crawling.uses.extraction.jobs import open_extraction
 from crawling.uses.imports.jobs import IMPORT
 from crawling.uses.revisits.planner import plan_crawl
@@ -87,10 +88,11 @@ ROUTES_OF_PAGES = sorted(
 )
 #: what else than a crawl a page is about, by the beginning of its address
 OWNERS = ("collections", "experiments", "alerts", "hosts", "resources", "deleted", "teams", "users")
+OWNERS = ("extractors", "experiments", "alerts", "hosts", "resources", "deleted", "teams", "users")
 #: what else a page shows when it is asked for something
 ASKED = {
     "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],
-    "crawls/new/": ["?clone={crawl}"],
+    "crawls/new/": ["?clone={crawl}", "?for=data&extractor=Books"],
     "crawls/url/": ["?u={address}", "?u={address}&crawl={crawl}", "?u=nonsense"],
     "crawls/<int:pk>/not-fetched/": ["?why=f404", "?why=rule-scope"],
     "crawls/<int:pk>/links/": [
@@ -240,6 +242,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
     BackgroundJob.objects.create(**asked, ended_at=now, trouble="books.warc.gz: it breaks off")
     set_schedule(resting, {"every_minutes": 60}, by=by)
     save_template(crawl, "Books", by=by)
+    extractor = save_extractor("Books", {"title": "h1"}, by=by)
     save_view(by, "Failed", "state=failed")
     make_token(by, "nightly import")
     add_entry("domain", "example.edu", "asked for by its owner", by=by)
@@ -259,6 +262,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
         "hosts": host,
         "experiments": experiment.pk,
         "alerts": listener.pk,
+        "extractors": extractor.pk,
         "resources": Pool.objects.earliest("pk").pk,
         "share": ensure_share(pool=Pool.objects.earliest("pk").pk, ref="team/a", name="Library").pk,
         "users": User.objects.create_user("ada", password="s3cret").pk,

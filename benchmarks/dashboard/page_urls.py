@@ -21,7 +21,7 @@ from experiments.models import Experiment
 
 #: the pages of numbered rows, of which the first is looked at
 NUMBERED = (
-    *("administration/", "alerts/", "collections/", "crawls/templates/"),
+    *("administration/", "alerts/", "collections/", "crawls/extractors/", "crawls/templates/"),
     "account/tokens/",
 )
 #: pages of Django and other libraries, and ways out
@@ -30,7 +30,7 @@ UNSEEN = ("admin/logout", "admin/password", "admin/r/", "admin/django_rq", "logo
 FIRST = """
 number run_number revision_number test_fetch_id text text_id inquiry_id job_id template_id token_id
 view_id alert_id rule_id entry_id exception_id link_id withdrawal_id watch_id source_id import_id
-item_id team_id user_id delivery delivery_id collection_id member_id
+item_id team_id user_id delivery delivery_id collection_id member_id extractor_id
 """
 RUNS = re.compile("runs|compare|changes|archive|checkpoints")
 #: by routes, queries that ask more of a page than its address alone
@@ -42,7 +42,7 @@ crawls/: state=failed state=waiting state=finished state=draft q=crawl+29999 q=c
     sort=-started&after=%(twice)s sort=state&after=%(twice)s
 api/v1/crawls: state=waiting q=crawl limit=200
 crawls/<int:pk>/: run=1 level=error level=warning text=3abc text=nothing+has+this
-crawls/<int:pk>/pages/: status=404 status=4xx status=500 q=123abc q=article q=zzzzzz
+crawls/<int:pk>/pages/: fields=price status=404 status=4xx status=500 q=123abc q=article q=zzzzzz
     after=%(url)s before=%(url)s sort=-size sort=size&after=%(url)s sort=-status sort=type
     sort=-type&after=%(url)s type=pdf type=html&after=%(url)s type=image&sort=-size
 crawls/<int:pk>/tree/: path=%(host_name)s/

@@ -51,6 +51,7 @@ urlpatterns = [
     path("blocklist/<int:number>/remove/", blocklist_views.remove, name="blocklist-remove"),
     path("new/for/", create_views.choose_purpose, name="new-for"),
     path("new/allow/", create_views.allow_address, name="allow-address"),
+    path("new/extractor/", template_views.keep_rules, name="new-extractor"),
     path("check/", create_views.check, name="check"),
     path("deleted/", crawls.deleted, name="deleted"),
     path(

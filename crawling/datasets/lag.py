@@ -13,6 +13,7 @@ from typing import Annotated
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from crawling.datasets.extracted_fields import AGAIN, pages_with_older_fields
 from crawling.datasets.parts import (
     MOST_BEHIND,
     collected_parts,
@@ -33,6 +34,8 @@ from serving.listing.columns import Column
 RECENT_JOBS = 20
 #: what a part passes through, in order, and the kind of job that takes it there
 STEPS = {"written": "links", "read": "second-reading", "indexed": "indexing"}
+#: the last step of what is made when pages are fetched, and made anew by other rules
+EXTRACTED = "extracted"
 
 
 class Derived(StrEnum):
@@ -42,6 +45,7 @@ class Derived(StrEnum):
     TEXTS = "texts"
     STRUCTURED_DATA = "structured data"
     SEARCH = "search"
+    FIELDS = "extracted fields"
 
     @property
     def label(self) -> str:
@@ -58,12 +62,13 @@ LAST_STEPS = {
     Derived.TEXTS: "read",
     Derived.STRUCTURED_DATA: "read",
     Derived.SEARCH: "indexed",
+    Derived.FIELDS: "extracted",
 }
 
 
 @dataclass(frozen=True)
 class Lag:
-    name: Annotated[Derived, Column("links, texts, structured data or search")]
+    name: Annotated[Derived, Column("links, texts, structured data, search or extracted fields")]
     behind: Annotated[
         int, Column(f"pages of the run that are not in it yet; {MOST_BEHIND:,}: so many or more")
     ]
@@ -102,14 +107,17 @@ class Lag:
         return MISSING if self.state == "stopped" else "A background job adds them"
 
 
+NOT_AGAIN = "“Extract again” reads them"
 MISSING = "Their archive is on another machine, or was not kept"
 OTHERS_READ = "waits for readings of other crawls"
 #: what a step makes of a page
-DONE = {"written": "counted", "read": "read", "indexed": "indexed"}
+DONE = {"written": "counted", "read": "read", "indexed": "indexed"} | {
+    EXTRACTED: "read by the newest rules"
+}
 
 
 def lag_of(run: Run, name: Derived) -> Lag:
-    return lag_of_runs([run.pk], name)
+    return _lag_of_fields(run) if name is Derived.FIELDS else lag_of_runs([run.pk], name)
 
 
 def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
@@ -120,7 +128,24 @@ def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
 def lags_of(run: Run) -> list[Lag]:
     """Of all that is derived of the run."""
     behind = {step: pages_behind(run, step) for step in STEPS}
-    return [_lag([run.pk], name, behind) for name in Derived]
+    of_parts = [_lag([run.pk], name, behind) for name in Derived if name.step in STEPS]
+    fields = _lag_of_fields(run)
+    return [*of_parts, fields] if run.crawl.extract or not fields.complete else of_parts
+
+
+def _lag_of_fields(run: Run) -> Lag:
+    """Fields are made as a page is fetched; by rules that are newer than that once a user asks."""
+    behind, pages, job = pages_with_older_fields(run)
+    is_alive = run.state not in ENDED_STATES
+    if not behind:
+        return Lag(Derived.FIELDS, 0, pages, True, "complete", "", None, 100, is_alive)
+    state, waits = (job.state, job.waits) if job else ("stopped", NOT_AGAIN)
+    waits = "" if waits.startswith(OTHERS_WAIT) else waits  # that lasts for a turn
+    rate = _pages_per_second(AGAIN) if job and not waits else None
+    until = timezone.now() + timedelta(seconds=behind / rate) if rate else None
+    share = 100 * (pages - min(pages, behind)) // (pages or 1)
+    until = until and until.replace(microsecond=0)
+    return Lag(Derived.FIELDS, behind, pages, False, state, waits, until, share, is_alive)
 
 
 def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:

@@ -63,6 +63,14 @@ class CrawlJob(models.Model):
         blank=True,
         help_text="what is taken out of every HTML page: name to CSS selector",
     )
+    extractor = models.CharField(
+        max_length=120,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="the extractor whose rules are among those of `extract`, as NAME@REVISION; "
+        "empty: none",
+    )
     fetching = models.JSONField(
         default=dict,
         blank=True,
@@ -171,6 +179,9 @@ class CrawlJob(models.Model):
             GinIndex(OpClass(SEARCHED, name="gin_trgm_ops"), name="crawls_by_words"),
             GinIndex(fields=["tags"], name="crawls_by_tag"),
             models.Index(fields=["team"], condition=~Q(team=""), name="crawls_by_team"),
+            models.Index(
+                fields=["extractor"], condition=~Q(extractor=""), name="crawls_by_extractor"
+            ),
             models.Index(fields=["id"], condition=~Q(retention={}), name="crawls_with_retention"),
             models.Index(
                 fields=["id"], condition=Q(idle_only=True), name="crawls_on_idle_capacity"

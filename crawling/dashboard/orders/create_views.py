@@ -18,15 +18,15 @@ from django.utils.timezone import localtime
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
-from allocation.wording import listed, some, whole_number
+from allocation.wording import listed, some
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, CrawlError, NoPool
 from crawling.dashboard.base.schedule import plan_of
 from crawling.dashboard.base.trouble import blame, errors_told
-from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers, format_claim
+from crawling.dashboard.orders.first_answers import to_begin_with
+from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, format_claim
 from crawling.dashboard.orders.forms.purposes import (
     CARDS,
-    answers_for,
     card_of,
     read_purpose,
     schedule_for,
@@ -37,21 +37,18 @@ from crawling.dashboard.orders.forms.schedule import ScheduleForm
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.dashboard.orders.schedule_views import foreseen
 from crawling.installation.identity import identity, set_identity
-from crawling.installation.permissions import require_act
 from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import Figure
 from crawling.orders.estimates import figures as figures_of
 from crawling.orders.order import CrawlOrder
-from crawling.orders.sections.fetching import masked_in
 from crawling.previews.inquiries import question_of
 from crawling.previews.seed_fetch_results import SeedTestFetch
 from crawling.previews.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.previews.seed_names import await_names, request_name_lookups
-from crawling.runs.crawls.creation import check_order, create_crawl, order_of
+from crawling.runs.crawls.creation import check_order, create_crawl
 from crawling.runs.crawls.schedules import set_schedule
 from crawling.runs.crawls.tags import set_tags
-from crawling.runs.crawls.templates import as_crawl
 from crawling.runs.seed_checks import ClosedAddress, allow_port, closed_addresses
 from crawling.runs.start import start_run
 from serving.access import AuthenticatedRequest, authenticated
@@ -80,16 +77,17 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     to.
     """
     if request.method != "POST":
-        answers = _to_begin_with(request)
+        answers = to_begin_with(request)
         form = CrawlForm(initial=answers, capacity=capacity_of(default_pool()))
         # a crawl like another starts by hand: the other may have no schedule, or one at that time
         schedule = ScheduleForm(initial=schedule_for(request.GET.get("for", "")))
-        return _page(request, form, schedule=schedule)
+        opens = "reading" if answers.get("extractor") else ""
+        return form_page(request, form, schedule=schedule, opens=opens)
     if "check" in request.POST:
         form, schedule = form_of(request), ScheduleForm(request.POST)
         figures = _judge(form, request.user)
         wrong = labels_of_mistakes(form)
-        return _page(request, form, schedule=schedule, figures=figures, wrong=wrong)
+        return form_page(request, form, schedule=schedule, figures=figures, wrong=wrong)
     key = request.POST.get("key", "")[:200]
     made, is_to_start = _made_before(request.user, key), "start" in request.POST
     if made is None:
@@ -104,7 +102,7 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
         made = _make(form, schedule, request.user, key, mistakes)
         made = made or _made_before(request.user, key)
         if made is None:
-            return _page(request, form, schedule=schedule, closed=closed)
+            return form_page(request, form, schedule=schedule, closed=closed)
     if is_to_start:
         _start(request, made, request.user)
     else:
@@ -132,7 +130,7 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
     typed = ScheduleForm(request.POST)
     suggested = switched_schedule(typed, schedule_typed(request), old, new_purpose)
     schedule = ScheduleForm(initial={**suggested})
-    return _page(request, CrawlForm(initial=answers, capacity=form.capacity), schedule=schedule)
+    return form_page(request, CrawlForm(initial=answers, capacity=form.capacity), schedule=schedule)
 
 
 @authenticated(needs="crawling.add_allowednetwork", methods=("POST",))
@@ -153,7 +151,7 @@ def allow_address(request: AuthenticatedRequest) -> HttpResponse:
         messages.success(request, f"{listed(rules)} {be} allowed from the next fetch on.")
         if "start" in request.POST:
             return redirect("crawling:new", preserve_request=True)
-    return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity))
+    return form_page(request, CrawlForm(initial=form.answers, capacity=form.capacity))
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
@@ -170,10 +168,14 @@ def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
     is_part = wants_fragment(request)
     if inquiry and not is_part:
         return redirect("crawling:tested", inquiry.pk)
-    facts = {"inquiry": inquiry, "mistakes": form.in_words(mistakes), "has_tried": True}
+    facts: dict[str, Any] = {
+        "inquiry": inquiry,
+        "mistakes": form.in_words(mistakes),
+        "has_tried": True,
+    }
     if is_part:
         return render(request, "crawling/_test_fetch.html", facts)
-    return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
+    return form_page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD"))
@@ -188,8 +190,8 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     try:
         question = question_of(inquiry)
     except SealBroken:  # the job has told it; the form begins anew
-        question = {"order": {"seeds": []}, "answers": _to_begin_with(request)}
-    facts = {
+        question = {"order": {"seeds": []}, "answers": to_begin_with(request)}
+    facts: dict[str, Any] = {
         "inquiry": inquiry,
         "fetches": [
             SeedTestFetch.from_answer(item) for item in (inquiry.answer or {}).get("items", [])
@@ -201,7 +203,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
         return render(request, "crawling/_test_fetch.html", facts)
     answers, capacity = question["answers"], _capacity_for(question["answers"])
     facts["schedule"] = ScheduleForm(initial=answers)
-    return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
+    return form_page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
@@ -290,12 +292,15 @@ def schedule_typed(request: HttpRequest) -> dict[str, Any]:
     return one | many
 
 
-def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
+def form_page(
+    request: HttpRequest, form: CrawlForm, *, opens: str = "", **facts: Any
+) -> HttpResponse:
+    """The form; opens: the key of a section that is not folded."""
     who = identity()
     key = request.POST.get("key") or uuid4().hex
     schedule = facts.setdefault("schedule", ScheduleForm(initial=schedule_typed(request)))
     purpose = read_purpose(str(form["purpose"].value() or ""))
-    unfolded = {*request.POST.getlist("unfolded"), card_of(purpose).opens}
+    unfolded = {*request.POST.getlist("unfolded"), card_of(purpose).opens, opens}
     facts |= {
         "cards": CARDS,
         "purpose": purpose.value,
@@ -308,31 +313,6 @@ def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
         "templates": OrderTemplate.objects.all()[:TEMPLATES],
     }
     return render(request, "crawling/new.html", facts)
-
-
-def _to_begin_with(request: AuthenticatedRequest) -> dict[str, Any]:
-    """The first contents of the form: those of another crawl, of a template, or the usual ones."""
-    purpose = read_purpose(request.GET.get("for", ""))
-    answers = {"product_token": identity().product_token, **answers_for(purpose)}
-    if clone := request.GET.get("clone", ""):
-        crawl = get_object_or_404(CrawlJob, pk=whole_number(clone) or 0)
-        require_act(request.user, crawl)
-        if left_out := masked_in(order_of(crawl)):
-            told = f"The secrets of {crawl.name} are not copied: {', '.join(left_out)}."
-            messages.info(request, told)
-        return {**answers, **as_answers(crawl, capacity_of(default_pool()))}
-    if template := request.GET.get("template", ""):
-        try:
-            like = as_crawl(get_object_or_404(OrderTemplate, pk=whole_number(template) or 0))
-        except BadOrder as error:
-            messages.error(
-                request,
-                "This template says what no order says any more, so that it cannot be used: "
-                f"{error}.",
-            )
-        else:
-            return {**answers, **as_answers(like, capacity_of(default_pool()))}
-    return answers
 
 
 def _made_before(by: User, key: str) -> CrawlJob | None:

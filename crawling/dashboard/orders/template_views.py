@@ -1,4 +1,6 @@
-"""Orders kept as templates: the page of all, and the buttons that keep and delete one."""
+"""Orders kept as templates: the page of all, and the buttons that keep and delete one; and the
+button that keeps rules of the form as an extractor.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 
 from crawling.base.errors import BadOrder
+from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.base.undo import tell_deleted
+from crawling.dashboard.orders.create_views import form_of, form_page, needs_pool
+from crawling.dashboard.orders.forms.create import CrawlForm
 from crawling.models import CrawlJob, OrderTemplate
+from crawling.runs.crawls.named_rules import keep_named, named_rules
 from crawling.runs.crawls.templates import remove_template, save_template, templates_for
 from serving.access import AuthenticatedRequest, authenticated
 
@@ -40,3 +46,19 @@ def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     text = f"The template {template.name} is deleted; crawls made from it stay."
     tell_deleted(request, text, item)
     return redirect("crawling:templates")
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+@needs_pool
+def keep_rules(request: AuthenticatedRequest) -> HttpResponse:
+    """Keep the rules of the form for a new crawl as an extractor, of the name that it gives; the
+    form comes back and uses it.
+    """
+    form = form_of(request)
+    answers, taken = form.answers, named_rules(str(form.cleaned_data.get("extractor", "")))
+    rules = {**(taken.rules if taken else {}), **form.order_answers().get("extract", {})}
+    with errors_told(request, BadOrder):
+        kept = keep_named(request.POST.get("extractor_name", ""), rules, by=request.user)
+        answers |= {"extractor": kept.reference, "extract": ""}
+        messages.success(request, f"{kept.name} is saved as an extractor, and chosen.")
+    return form_page(request, CrawlForm(initial=answers, capacity=form.capacity), opens="reading")

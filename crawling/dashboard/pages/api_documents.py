@@ -8,7 +8,6 @@ addresses look like a trap's.
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.db.models import QuerySet
 from ninja import Body, Path, Query, Router
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -20,14 +19,15 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
+from crawling.dashboard.base.lags import LagOut, lag_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of
 from crawling.dashboard.pages.duplicates import SimilarityKind, SimilarPage, list_alike
 from crawling.dashboard.pages.trap_patterns import list_traps
-from crawling.models import ExtractedRow
+from crawling.datasets.lag import Derived
 from crawling.runs.crawls.traps import approve_trap, ban_trap
 from serving.access import AuthenticatedRequest
-from serving.listing.endpoint import listed
+from serving.listing.endpoint import ListAnswer, listed
 from serving.listing.sources import FoundList
 from serving.schemas import Schema
 
@@ -66,13 +66,20 @@ class TrapRulingOut(Schema):
     urls: int = Field(description="URLs that were queued, or excluded")
 
 
-@listed(documents, "/{crawl_id}/extracted", EXTRACTED, summary="List extracted fields")
+@listed(
+    documents,
+    "/{crawl_id}/extracted",
+    EXTRACTED,
+    summary="List extracted fields",
+    beside=LagOut,
+)
 @may_view
 def list_extracted_rows(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, name: Text = ""
-) -> QuerySet[ExtractedRow]:
-    """`name` is the name of a rule."""
-    return extracted_of(get_run(crawl_id, run), name)
+) -> ListAnswer:
+    """`name` is the name of a rule. Not complete: pages have fields by earlier rules."""
+    one = get_run(crawl_id, run)
+    return ListAnswer(extracted_of(one, name), lambda: lag_facts(one, Derived.FIELDS))
 
 
 @listed(

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.dashboard.pages.page_kinds import PageKind, kind_of_page
-from crawling.models import Page, Run
+from crawling.models import ExtractedRow, Page, Run
 from serving.requests import asked_text
 
 #: pages read at a time; the first are few, so that a file begins soon
@@ -32,9 +32,12 @@ class PageFilter:
     is_unread: bool = False
     #: a PageKind; empty: any
     kind: str = ""
+    #: only those on which a rule of extraction found something
+    has_fields: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.status or self.span or self.is_unread or self.kind)
+        is_said = self.text or self.status or self.span or self.is_unread or self.kind
+        return bool(is_said or self.has_fields)
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that it lets through, in no order."""
@@ -63,6 +66,8 @@ class PageFilter:
     def _narrowed(self, run: Run) -> QuerySet[Page]:
         found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         found = found.exclude(unread="") if self.is_unread else found
+        if self.has_fields:
+            found = found.filter(Exists(ExtractedRow.objects.filter(url=OuterRef("pk"))))
         found = (
             found.alias(its_kind=kind_of_page()).filter(its_kind=self.kind) if self.kind else found
         )
@@ -88,21 +93,24 @@ def asked_pages(request: HttpRequest) -> PageFilter:
     )
 
 
-def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
+def in_time(pages: QuerySet[Page], *, after: int | None = None) -> Iterator[Page]:
     """All of them in the order of their fetches, so many at a time in memory, each with its URL and
-    archive file.
+    archive file. after: the id of a page behind which they begin.
 
     By keys, so that a slow client keeps neither a transaction nor a cursor open.
     """
     ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
         "fetched_at", "url_id"
     )
-    chunk = list(ordered[:FIRST_CHUNK])
+    last = Page.objects.filter(pk=after).first() if after else None
+    chunk = list((ordered.filter(_behind(last)) if last else ordered)[:FIRST_CHUNK])
     while chunk:
         yield from chunk
-        last = chunk[-1]
-        # The first condition is what the index can begin at.
-        after = Q(fetched_at__gte=last.fetched_at) & (
-            Q(fetched_at__gt=last.fetched_at) | Q(url_id__gt=last.pk)
-        )
-        chunk = list(ordered.filter(after)[:CHUNK])
+        chunk = list(ordered.filter(_behind(chunk[-1]))[:CHUNK])
+
+
+def _behind(last: Page) -> Q:
+    """The first condition is what the index can begin at."""
+    return Q(fetched_at__gte=last.fetched_at) & (
+        Q(fetched_at__gt=last.fetched_at) | Q(url_id__gt=last.pk)
+    )

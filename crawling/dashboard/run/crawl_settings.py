@@ -17,6 +17,7 @@ from crawling.orders.fields import OrderField, fields_of
 from crawling.orders.order import FIELDS
 from crawling.orders.ranking import Order
 from crawling.orders.scope.scope import Reach
+from crawling.orders.sections.reading import in_revision
 
 #: units by the last word of a field's name
 UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": " %"}
@@ -39,6 +40,10 @@ class CrawlSettings:
             for value, words in one.question.choices
             if value == self.crawl.purpose
         )
+
+    @property
+    def extractor(self) -> str:
+        return in_revision(self.crawl.extractor)
 
     @property
     def scope_in_words(self) -> str:

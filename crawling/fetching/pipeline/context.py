@@ -216,8 +216,12 @@ class LinkJudge:
     #: names the filters; empty: they are those of the shift's beginning
     rules_key: str = ""
 
-    def follow(self, rules_key: str, filters: Callable[[], UrlFilters]) -> None:
-        """Judge by these rules, if they are others than before."""
+    def follow(
+        self, rules_key: str, filters: Callable[[], UrlFilters], extract: Mapping[str, str]
+    ) -> None:
+        """Judge by these rules, and extract by those, if they are others than before."""
+        if extract != self.reading.extract:
+            self.reading = replace(self.reading, extract=extract)
         if rules_key != self.rules_key:
             self.filters, self.rules_key = filters(), rules_key
             self.forget()

@@ -53,7 +53,9 @@ class HostLeases:
         """Follow rules that were edited, from the next fetch of each host and the next page's links
         on.
         """
-        self._context.links.follow(rules_key(run.crawl), lambda: filters_of(run.crawl, run))
+        self._context.links.follow(
+            rules_key(run.crawl), lambda: filters_of(run.crawl, run), run.crawl.extract
+        )
         pace = self._context.pace
         pace.follow(
             run.crawl.delay_seconds,

@@ -13,6 +13,8 @@ from crawling.web.documents.css_selectors import BadSelector, read_selector
 MAX_RULES = 50
 MAX_NAME_LENGTH = 100
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=ONE_LINE)]
+#: between the name of an extractor and its revision
+REVISION_MARK = "@"
 
 
 class ReadingPart(BaseModel):
@@ -48,6 +50,18 @@ class ReadingPart(BaseModel):
             option="--requisites",
         ),
     ] = False
+    extractor: Annotated[
+        str,
+        Field(max_length=MAX_NAME_LENGTH + 12, pattern=ONE_LINE),
+        Question(
+            label="Extractor",
+            help="Rules that are saved under a name; own rules come on top of them.",
+            meaning="name of an extractor, whose rules of now go into `extract`; `NAME@3` takes "
+            "those of its revision 3",
+            option="--extractor",
+            metavar="NAME",
+        ),
+    ] = ""
     extract: Annotated[
         dict[Name, Text],
         Field(max_length=MAX_RULES),
@@ -57,8 +71,8 @@ class ReadingPart(BaseModel):
             "span.price or picture = img::attr(src). ::number, ::price, ::date or ::list at its "
             "end is the type of the field.",
             meaning="extract what the CSS selector matches; `::attr(NAME)` behind it extracts "
-            "an attribute, and `::number`, `::price`, `::date`, `::list` or `::text` at the end is "
-            "the type of the field",
+            "an attribute (addresses, as of `href`, in full), and `::number`, `::price`, `::date`, "
+            "`::list` or `::text` at the end is the type of the field",
             rows=3,
             option="--extract",
             metavar="NAME=SELECTOR",
@@ -92,3 +106,17 @@ class ReadingPart(BaseModel):
         if wrong:
             raise ValueError("; ".join(wrong[:3]))
         return rules
+
+
+def read_reference(text: str) -> tuple[str, int | None]:
+    """Name and revision of an extractor, as an order names it; None: the newest."""
+    name, mark, number = text.strip().rpartition(REVISION_MARK)
+    if mark and number.isascii() and number.isdigit() and len(number) <= 9:
+        return name.strip(), int(number)
+    return text.strip(), None
+
+
+def in_revision(reference: str) -> str:
+    """The same in words."""
+    name, revision = read_reference(reference)
+    return name if revision is None else f"{name}, revision {revision}"

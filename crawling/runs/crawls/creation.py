@@ -31,6 +31,7 @@ from crawling.runs.crawls.fetching_section import (
     recipient_changes,
     shown,
 )
+from crawling.runs.crawls.named_rules import restored, with_named_rules
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.grants import share_limits
 from crawling.runs.seed_checks import (
@@ -73,6 +74,10 @@ def check_order(
     if order:
         errors |= login_errors(order) | ({} if has_ended else seed_errors(order))
         errors |= {} if is_restored else example_errors(order)
+        try:
+            order = restored(order) if is_restored else with_named_rules(order)
+        except BadOrder as error:
+            errors |= error.errors
     if errors or not order:
         raise BadOrder(errors)
     return order, claim

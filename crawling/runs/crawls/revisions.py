@@ -40,6 +40,7 @@ from crawling.runs.crawls.fetching_section import (
     unmasked,
 )
 from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
+from crawling.runs.crawls.named_rules import edited_rules, with_named_rules
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 
@@ -59,6 +60,8 @@ OF_THE_CRAWL = (
     "priority",
     "idle_only",
     "team",
+    "extractor",
+    "extract",
 )
 #: the fields about reuse; the archive of a live run is written by the others
 REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
@@ -127,6 +130,7 @@ def _edit_by_bank_and_order(
 ) -> CrawlJob:
     if revision is not None:
         _check_revision(crawl, revision)
+    fields = edited_rules(crawl, fields)
     order = _checked_edit(crawl, fields, by)
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values:
@@ -175,6 +179,11 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -
         errors |= name_is_taken(name)
     if order and order.team != crawl.team:
         errors |= team_errors(order.team, by)
+    if order and "extractor" in fields:
+        try:
+            order = with_named_rules(order)
+        except BadOrder as error:
+            errors |= error.errors
     if errors or not order:
         raise BadOrder(errors)
     return order

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
-from crawling.base.errors import NotFound
+from crawling.base.errors import BadOrder, NotFound
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -29,7 +29,8 @@ from crawling.jobs.job_rows import seen_jobs
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
 from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
-from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
+from crawling.uses.extraction.extractor_api import named
+from crawling.uses.extraction.jobs import EXTRACTION, by_extractor, request_extraction
 from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.rule_previews import checked_rules, read_rules
 from serving.access import AuthenticatedRequest
@@ -81,8 +82,13 @@ class ExtractionIn(Schema):
         extra="forbid", json_schema_extra={"examples": [{"rules": {"price": "span.price"}}]}
     )
 
-    rules: Annotated[dict[str, str], Field(min_length=1, max_length=MAX_RULES)] = Field(
-        description="CSS selectors by name; `::attr(NAME)` behind one extracts an attribute"
+    rules: Annotated[dict[str, str], Field(max_length=MAX_RULES)] = Field(
+        {}, description="CSS selectors by name; `::attr(NAME)` behind one extracts an attribute"
+    )
+    extractor: Annotated[str, Field(max_length=120)] = Field(
+        "",
+        description="instead of rules: the name of an extractor, whose newest revision counts, "
+        "or `NAME@REVISION`",
     )
 
 
@@ -91,6 +97,7 @@ class ExtractionOut(CancellableOut):
     run: int = Field(description="its number")
     state: str = Field(description="waiting, working, extracted, cancelled or failed")
     rules: dict[str, str]
+    extractor: str = Field(description="whose rules are among them, as NAME@REVISION; empty: none")
     pages: int = Field(description="whose rows were replaced")
     unreadable: int = Field(description="pages that kept their rows")
     rows: int
@@ -101,7 +108,8 @@ class ExtractionOut(CancellableOut):
 
 def _facts(one: BackgroundJob) -> dict[str, Any]:
     counts = {name: one.progress.get(name, 0) for name in ("pages", "unreadable", "rows")}
-    return {**job_facts(one), **counts, "rules": one.spec["rules"]}
+    extractor = one.spec.get("extractor", "")
+    return {**job_facts(one), **counts, "rules": one.spec["rules"], "extractor": extractor}
 
 
 @extraction.get(
@@ -152,8 +160,15 @@ def create_extraction(
     """Nothing is fetched. A background job replaces the rows of each page; the crawl's order, and
     the rules of its further runs, stay as they are.
     """
-    rules = checked_rules(body.rules)
-    return Status(202, _facts(request_extraction(get_run(crawl_id, run), rules, by=request.user)))
+    one, extractor = get_run(crawl_id, run), ""
+    if body.extractor and body.rules:
+        raise BadOrder({"extractor": "give rules or an extractor, not both"})
+    if body.extractor:
+        extractor, rules = by_extractor(one, body.extractor)
+    else:
+        rules = checked_rules(body.rules)
+    job = request_extraction(one, rules, by=request.user, extractor=extractor)
+    return Status(202, _facts(job))
 
 
 class TableOut(Schema):
@@ -203,4 +218,4 @@ def _out(table: StoredTable) -> dict[str, Any]:
     return {name: getattr(table, name) for name in names}
 
 
-ROUTERS = (("/crawls", extraction, "results"),)
+ROUTERS = (("/crawls", extraction, "results"), ("/extractors", named, "results"))

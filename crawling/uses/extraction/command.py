@@ -1,5 +1,6 @@
-"""`crawl extract`: try extraction rules on stored pages, or extract again from a run; and `crawl
-tables`: the tables of a stored page, as a list or as a CSV file.
+"""`crawl extract`: try extraction rules on stored pages, or extract again from a run; `crawl
+extractor`: rules under a name; and `crawl tables`: the tables of a stored page, as a list or as a
+CSV file.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
 from crawling.jobs.running import work_here
 from crawling.models import CrawlJob, Page
-from crawling.uses.extraction.jobs import open_extraction
+from crawling.uses.extraction.jobs import by_extractor, open_extraction
 from crawling.web.addresses import BadUrl, fingerprint, read_address, signed
 from serving.listing.command import print_rows, write_rows
 
@@ -28,8 +29,10 @@ WORDS = "extract again from the stored pages of a run, or try rules on them"
 
 
 if TYPE_CHECKING:
+    from crawling.uses.extraction.extractors import ExtractorRow
     from crawling.uses.extraction.page_tables import StoredTable
 
+WORDS_OF_EXTRACTORS = "list extractors: rules under a name; or show, save or delete one"
 WORDS_OF_TABLES = "list the tables of a stored page, or write one as CSV"
 
 
@@ -99,6 +102,12 @@ def add_extraction_arguments(parser: ArgumentParser) -> None:
         "of the crawl",
     )
     parser.add_argument(
+        "--extractor",
+        default="",
+        metavar="NAME",
+        help="the rules of an extractor, of its newest revision; NAME@3: of its revision 3",
+    )
+    parser.add_argument(
         "--preview", action="store_true", help="only print what the rules match on the latest pages"
     )
 
@@ -108,9 +117,15 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     # what these import reads documents, which other commands do not need
     from crawling.uses.extraction.rule_previews import checked_rules, preview, read_rules
 
-    run = run_of(options)
-    given = options["rules"]
-    rules = read_rules("\n".join(given)) if given else checked_rules(run.crawl.extract)
+    run, given, extractor = run_of(options), options["rules"], options["extractor"]
+    if given and extractor:
+        raise CommandError("--extractor: give rules or an extractor, not both")
+    if extractor:
+        extractor, rules = by_extractor(run, extractor)
+    elif given:
+        rules = read_rules("\n".join(given))
+    else:
+        extractor, rules = run.crawl.extractor, checked_rules(run.crawl.extract)
     if options["preview"]:
         for page in preview(run, rules).pages:
             if options["json"]:
@@ -119,13 +134,71 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
             for rule in page.rules:
                 out.write(f"{page.url}  {rule.name} {rule.count}  {', '.join(rule.values)}")
         return
-    progress = work_here(open_extraction(run, rules, by=None)).progress
+    progress = work_here(open_extraction(run, rules, by=None, extractor=extractor)).progress
     facts = {name: progress[name] for name in ("rows", "pages", "unreadable")}
     line = f"{facts['rows']:,} rows of {facts['pages']:,} pages"
     out.write(json.dumps(facts) if options["json"] else line)
 
 
+def add_extractor_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="of an extractor; without it, all are listed")
+    parser.add_argument(
+        "rules",
+        nargs="*",
+        metavar="NAME=SELECTOR",
+        help="save these rules under the name; of one that is there, as its next revision",
+    )
+    parser.add_argument(
+        "--use-newest",
+        action="store_true",
+        help="let the crawls that use it have its newest revision",
+    )
+    parser.add_argument("--delete", action="store_true", help="delete it; crawls keep its rules")
+
+
+def name_rules(options: dict[str, Any], out: OutputWrapper) -> None:
+    """Raises CrawlError."""
+    # what these import reads documents, which other commands do not need
+    from crawling.uses.extraction import extractors
+    from crawling.uses.extraction.rule_previews import read_rules
+
+    name = options["name"]
+    if name is None:
+        print_rows(extractors.rows_of(list(extractors.extractors())), options, out, _extractor_line)
+        return
+    if options["rules"]:
+        rules = read_rules("\n".join(options["rules"]))
+        there = extractors.extractors().filter(name=name).first()
+        one = (
+            extractors.edit_extractor(there, rules, by=None)
+            if there
+            else extractors.save_extractor(name, rules, by=None)
+        )
+    else:
+        one = extractors.extractor_named(name)
+    if options["delete"]:
+        extractors.remove_extractor(one, by=None)
+        out.write(f"{one.name} is deleted")
+        return
+    if options["use_newest"]:
+        done, refused = extractors.give_newest(one, by=None)
+        for sentence in refused:
+            out.write(sentence)
+        out.write(f"Revision {one.revision} was given to: {done:,}")
+    print_rows(extractors.rows_of([one]), options, out, _extractor_rules)
+
+
+def _extractor_line(row: ExtractorRow) -> str:
+    return f"{row.name}  revision {row.revision}, crawls: {row.crawls:,}  {', '.join(row.rules)}"
+
+
+def _extractor_rules(row: ExtractorRow) -> str:
+    lines = (f"{name} = {rule}" for name, rule in sorted(row.rules.items()))
+    return "\n".join([f"{row.name}  revision {row.revision}, crawls: {row.crawls:,}", *lines])
+
+
 COMMANDS = (
+    Subcommand("extractor", WORDS_OF_EXTRACTORS, add_extractor_arguments, name_rules, False),
     Subcommand("extract", WORDS, add_extraction_arguments, extract),
     Subcommand("tables", WORDS_OF_TABLES, add_table_arguments, show_tables),
 )

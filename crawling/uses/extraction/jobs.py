@@ -9,12 +9,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from crawling.base.errors import WrongState
+from crawling.base.errors import NotFound, WrongState
+from crawling.datasets.extracted_fields import AGAIN, FieldRules, rules_of
 from crawling.jobs.enqueue import open_job, request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, Run
 from crawling.previews.jobs import question_kind
+from crawling.runs.crawls.named_rules import NamedRules, named_rules
 
 #: the tree of one document at a time
 MEMORY_MIB = 96
@@ -28,7 +30,7 @@ def _work(job: RunningJob) -> JobResult:
 
 
 EXTRACTION = JobKind(
-    name="extraction",
+    name=AGAIN,
     label="extraction",
     done="extracted",
     work=_work,
@@ -43,17 +45,49 @@ EXTRACTION = JobKind(
 )
 
 
-def request_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> BackgroundJob:
+def request_extraction(
+    run: Run, rules: Mapping[str, str], *, by: User | None, extractor: str = ""
+) -> BackgroundJob:
     """Let a background job extract again; asked twice for the same rules, it does so once.
 
-    rules: CSS selectors by name. Raises WrongState while it does so by other rules.
+    rules: CSS selectors by name; extractor: whose rules are among them, with its revision. Raises
+    WrongState while it does so by other rules.
     """
-    return _of_rules(request_job(EXTRACTION, run, {"rules": dict(rules)}, by=by), rules)
+    spec = {"rules": dict(rules), "extractor": extractor}
+    return _of_rules(request_job(EXTRACTION, run, spec, by=by), rules)
 
 
-def open_extraction(run: Run, rules: Mapping[str, str], *, by: User | None) -> BackgroundJob:
+def request_by_extractor(run: Run, reference: str, *, by: User | None) -> BackgroundJob:
+    """The same by the rules of an extractor, as an order names it, and those that the run's fields
+    have beside it. Raises NotFound, WrongState.
+    """
+    named, rules = by_extractor(run, reference)
+    return request_extraction(run, rules, by=by, extractor=named)
+
+
+def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
+    """The extractor with its revision, and those rules. Raises NotFound."""
+    found = named_rules(reference)
+    if found is None:
+        raise NotFound(f"There is no extractor {reference!r}.")
+    return found.reference, newest_of(rules_of(run), found)
+
+
+def newest_of(used: FieldRules, wanted: NamedRules) -> dict[str, str]:
+    """The rules of an extractor, and of those that were used the own ones, if it is the same."""
+    before = named_rules(used.extractor)
+    if before is None or before.name != wanted.name:
+        return dict(wanted.rules)
+    own = {name: rule for name, rule in used.rules.items() if before.rules.get(name) != rule}
+    return {**wanted.rules, **own}
+
+
+def open_extraction(
+    run: Run, rules: Mapping[str, str], *, by: User | None, extractor: str = ""
+) -> BackgroundJob:
     """Begin an extraction for a command that does it itself."""
-    return _of_rules(open_job(EXTRACTION, run, {"rules": dict(rules)}, by=by), rules)
+    spec = {"rules": dict(rules), "extractor": extractor}
+    return _of_rules(open_job(EXTRACTION, run, spec, by=by), rules)
 
 
 def _of_rules(job: BackgroundJob, rules: Mapping[str, str]) -> BackgroundJob:

@@ -12,7 +12,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, re_path, reverse
 
-from crawling.base.errors import BadOrder, InquiriesBusy, WrongState
+from crawling.base.errors import BadOrder, InquiriesBusy, NotFound, WrongState
+from crawling.base.timed import SearchTookTooLong
+from crawling.dashboard.base.columns import ListPlace
+from crawling.dashboard.base.lags import marked, read_lag
 from crawling.dashboard.base.panels import Link, Place, page_of_run
 from crawling.dashboard.base.requests import (
     address_of,
@@ -24,22 +27,36 @@ from crawling.dashboard.base.requests import (
 )
 from crawling.dashboard.base.run_pages import file_route
 from crawling.dashboard.base.trouble import errors_told
-from crawling.dashboard.pages.downloads import EXTRACTED, extracted_of, extracted_rows_file
+from crawling.dashboard.pages.downloads import extracted_rows_file
+from crawling.dashboard.pages.field_columns import with_cells
+from crawling.dashboard.pages.filter import PageFilter
+from crawling.dashboard.run.pages import PageWindow, page_count, pages_of
+from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.lag import Derived
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Page, Run
-from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
-from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
+from crawling.orders.sections.reading import in_revision, read_reference
+from crawling.runs.crawls.named_rules import named_rules
+from crawling.uses.extraction.asked import request_tables, tables_in
+from crawling.uses.extraction.extractor_pages import urlpatterns as extractor_patterns
+from crawling.uses.extraction.jobs import (
+    EXTRACTION,
+    newest_of,
+    request_by_extractor,
+    request_extraction,
+)
 from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.pointing import may_be_pointed_at
 from crawling.uses.extraction.pointing import urlpatterns as pointing_patterns
 from crawling.uses.extraction.rule_previews import read_rules
+from crawling.uses.extraction.trying import LONGEST, tried
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, cell_file, send
+from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
 
-ROWS = 200
-#: the characters of rules in an address
-LONGEST = 5_000
+ROWS = 100
+WITH_FIELDS = PageFilter(has_fields=True)
 #: why a crawl that was never started has nothing here
 HAS_NO_PAGES = "nothing was taken out of its pages yet"
 
@@ -78,56 +95,78 @@ def table_file(page: Page, table: StoredTable) -> Download:
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List the rows extracted from a run's pages, after the row `?after=`, and what `?rules=` match
-    on its latest pages. A POST extracts from the run again, by its `rules`.
+    """A run's pages with what was extracted from each, and what `?rules=`, or those of
+    `?extractor=`, match on the latest. A POST extracts from the run again.
     """
     if request.method == "POST":
         return _extract_again(request, wanted_run(request, pk, HAS_NO_PAGES))
     job = get_object_or_404(CrawlJob, pk=pk)
-    run, after = asked_run(request, job), asked_number(request, "after")
-    found = (
-        EXTRACTED.page(extracted_of(run), after=str(after or ""), most=ROWS) if run else ([], None)
-    )
-    given = asked_text(request.GET, "rules", most=LONGEST)
-    here: dict[str, Any] = {
-        "crawl": job,
-        "run": run,
-        "rows": found[0],
-        "following": found[1],
-        "after": after,
-        "given": given or "\n".join(f"{name} = {rule}" for name, rule in job.extract.items()),
-        "extraction": jobs_of(EXTRACTION, run).first() if run else None,
-    }
-    if run and given:
-        here |= _preview(request, run, given)
+    run = asked_run(request, job)
+    here: dict[str, Any] = {"crawl": job, "run": run}
+    if run:
+        here |= _rows(request, run) | tried(request, run)
+        here |= {"lag": read_lag(run, Derived.FIELDS), "ways": _ways_again(run)}
+        here["extraction"] = jobs_of(EXTRACTION, run).first()
     return render_live(request, "extraction/extracted.html", "extraction/_rule_preview.html", here)
 
 
-def _preview(request: AuthenticatedRequest, run: Run, given: str) -> dict[str, Any]:
-    try:
-        inquiry = request_preview(run, read_rules(given), by=request.user)
-    except (BadOrder, InquiriesBusy) as trouble:
-        return {"trouble": str(trouble), "is_asked": True}
+def _rows(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
+    """A row for each page on which a rule found something, behind the page `?after=` or just before
+    `?before=`, in the order of their fetches.
+    """
+    used, most = rules_of(run), choices_of(request).most(ROWS)
+    names, window, count = sorted(used.rules), PageWindow(), 0
+    ends = {name: asked_number(request, name) for name in ("after", "before")}
+    with errors_told(request, SearchTookTooLong):
+        window = pages_of(run, WITH_FIELDS, most=most, sort="fetched", **ends)
+        count = page_count(run, WITH_FIELDS)
+    number = (asked_number(request, "page") or 1) if window.preceding else 1
     return {
-        "is_asked": True,
-        "inquiry": inquiry,
-        "preview": preview_in(inquiry),
-        "trouble": inquiry.why_failed,
+        "used": used,
+        "extractor": in_revision(used.extractor),
+        "fields": names,
+        "window": window,
+        "pages": with_cells(run, window.pages, names),
+        "place": ListPlace(number, (number - 1) * most + 1, len(window.pages), count),
     }
+
+
+def _ways_again(run: Run) -> list[tuple[str, str]]:
+    """The newer rules by which the pages may be read again: what a button sends, and its words."""
+    used, crawl = rules_of(run), run.crawl
+    ways = {"order": ("the crawl’s rules", dict(crawl.extract))} if crawl.extract else {}
+    if newest := named_rules(read_reference(used.extractor or crawl.extractor)[0]):
+        words = f"{newest.name}, revision {newest.revision}"
+        ways[newest.reference] = (words, newest_of(used, newest))
+    told: list[tuple[str, str]] = []
+    known = [dict(used.rules)]
+    for value, (words, rules) in reversed(ways.items()):
+        if rules not in known:
+            known.append(rules)
+            told.append((value, words))
+    return told
 
 
 @needs("crawling.change_crawljob")
 def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    given = asked_text(request.POST, "rules", most=LONGEST)
-    with errors_told(request, BadOrder, WrongState):
-        request_extraction(run, read_rules(given), by=request.user)
+    """By the rules `rules` of the form, those of the order, or of an extractor."""
+    way, given = request.POST.get("by", ""), asked_text(request.POST, "rules", most=LONGEST)
+    with errors_told(request, BadOrder, NotFound, WrongState):
+        if way == "order":
+            request_extraction(
+                run, run.crawl.extract, by=request.user, extractor=run.crawl.extractor
+            )
+        elif way:
+            request_by_extractor(run, way, by=request.user)
+        else:
+            request_extraction(run, read_rules(given), by=request.user)
         messages.success(request, f"A background job reads the pages of run {run.number} again.")
     return redirect(address_of("crawling:extracted", run))
 
 
 @of_run(HAS_NO_PAGES)
 def extracted_file(request: AuthenticatedRequest, run: Run, kind: str) -> StreamingHttpResponse:
-    return send(extracted_rows_file(run, kind))
+    return send(marked(extracted_rows_file(run, kind), run, Derived.FIELDS))
 
 
 urlpatterns = [
@@ -140,6 +179,7 @@ urlpatterns = [
     path("<int:pk>/extracted/", extracted, name="extracted"),
     file_route("extracted", ("csv", "json"), extracted_file),
     *pointing_patterns,
+    *extractor_patterns,
 ]
 
 

@@ -7,7 +7,6 @@ The stored page is in a frame of an origin of its own, in which only our two scr
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import Http404, HttpResponse
@@ -15,14 +14,13 @@ from django.urls import path
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
 from crawling.archive.snapshot_view import snapshot_of
-from crawling.base.errors import ArchiveTrouble, BadOrder, InquiriesBusy
+from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.pages.stored_view import HTML, charset_of
 from crawling.models import Page
-from crawling.uses.extraction.asked import preview_in, request_preview
-from crawling.uses.extraction.rule_previews import read_rules
+from crawling.uses.extraction.trying import tried
 from serving.access import AuthenticatedRequest, authenticated
-from serving.requests import asked_text, render_live
+from serving.requests import render_live
 
 #: no form, no request, an origin of its own; of scripts those with the word of this answer alone
 POLICY = (
@@ -31,8 +29,6 @@ POLICY = (
     "frame-ancestors 'self'"
 )
 SCRIPTS = ("vendor/css-selector-generator-3.9.4/index.js", "point.js")
-#: the characters of rules in an address
-LONGEST = 5_000
 
 
 def may_be_pointed_at(page: Page) -> bool:
@@ -45,24 +41,8 @@ def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     page = wanted_page(pk, url)
     if not may_be_pointed_at(page):
         raise Http404("Rules find something on stored HTML pages only.")
-    given = asked_text(request.GET, "rules", most=LONGEST)
-    rules = page.run.crawl.extract
-    here: dict[str, Any] = {
-        "crawl": page.run.crawl,
-        "run": page.run,
-        "page": page,
-        "given": given or "\n".join(f"{name} = {rule}" for name, rule in rules.items()),
-        "is_asked": bool(given),
-    }
-    if given:
-        try:
-            here["inquiry"] = request_preview(
-                page.run, read_rules(given), by=request.user, page=page
-            )
-            here["preview"] = preview_in(here["inquiry"])
-            here["trouble"] = here["inquiry"].why_failed
-        except (BadOrder, InquiriesBusy) as trouble:
-            here["trouble"] = str(trouble)
+    here = {"crawl": page.run.crawl, "run": page.run, "page": page}
+    here |= tried(request, page.run, page=page)
     return render_live(request, "extraction/fields.html", "extraction/_rule_preview.html", here)
 
 

@@ -43,13 +43,13 @@ def _take(job: RunningJob, pages: Sequence[Page]) -> None:
     and replaces nothing then.
     """
     extracted = _extracted(job.run, pages, job.row.spec["rules"])
-    counts = job.progress
+    counts, done = job.progress, job.counts(len(pages))
     try:
         with transaction.atomic():
             rows = replace_extracted(job.run.pk, extracted)
             job.bookmark(
                 pages[-1].pk,
-                done=counts["done"] + len(pages),
+                **done,
                 pages=counts["pages"] + len(extracted),
                 unreadable=counts["unreadable"] + len(pages) - len(extracted),
                 rows=counts["rows"] + rows,

@@ -4,6 +4,8 @@ runs.
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
 from crawling.models import Page
 from crawling.runs.start import start_run
 from tests.browser.house import make_crawl
@@ -33,3 +35,21 @@ def test_an_element_that_is_pointed_at_becomes_a_rule(browse, make_web, make_sit
     assert frame.locator("body").get_attribute("id") is None
     assert frame.locator("title").inner_text() == "Lamp"
     assert frame.locator("body").evaluate("() => window.origin") == "null"
+
+
+def test_an_element_that_is_pointed_at_offers_its_attributes(browse, make_web, make_site, user_of):
+    make_web()
+    site = make_site({"/": STORED, "/more": STORED})
+    run = do_shifts(start_run(make_crawl("Lamps", f"{site.url}/", by=user_of("operator"))))
+    stored = Page.objects.filter(run=run).earliest("pk")
+    page = browse("operator", f"/crawls/{run.crawl_id}/pages/{stored.pk}/fields/")
+
+    page.frame_locator("#stored").get_by_text("more").click()
+    takes = page.get_by_label("Takes", exact=True)
+    expect(takes.locator("option")).to_have_text(["Its text", "href: /more"])
+    takes.select_option("::attr(href)")
+    page.get_by_label("Name", exact=True).fill("next")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Add and try").click()
+
+    assert page.get_by_label("One rule per line").input_value().endswith("::attr(href)")

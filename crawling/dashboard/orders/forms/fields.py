@@ -12,6 +12,8 @@ from crawling.installation.pools import crawl_pools
 from crawling.models import Team
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
+from crawling.orders.sections.reading import in_revision
+from crawling.runs.crawls.named_rules import newest_rules
 from crawling.web.secret_headers import MASK
 
 #: a browser does not correct what is typed here; with `autocomplete="off"` it would not restore it
@@ -20,19 +22,26 @@ PLAIN = {"spellcheck": "false", "autocapitalize": "off"}
 INPUTS = {one.name: one.input for one in FIELDS}
 
 
-def _pools() -> list[str]:
+def _pools() -> list[tuple[str, str]]:
     """The pools beside the default one."""
-    return list(crawl_pools().order_by("pk").values_list("name", flat=True)[1:])
+    return [
+        (name, name) for name in crawl_pools().order_by("pk").values_list("name", flat=True)[1:]
+    ]
 
 
-def _teams() -> list[str]:
-    return list(Team.objects.values_list("name", flat=True))
+def _teams() -> list[tuple[str, str]]:
+    return [(name, name) for name in Team.objects.values_list("name", flat=True)]
+
+
+def _extractors() -> list[tuple[str, str]]:
+    return [(one.reference, in_revision(one.reference)) for one in newest_rules()]
 
 
 #: fields whose choices are rows, and what stands for none of them
-NAMED: dict[str, tuple[str, Callable[[], list[str]]]] = {
+NAMED: dict[str, tuple[str, Callable[[], list[tuple[str, str]]]]] = {
     "pool": ("the default pool", _pools),
     "team": ("none", _teams),
+    "extractor": ("none", _extractors),
 }
 
 
@@ -47,11 +56,12 @@ class OrderForm(forms.Form):
             if name in self.fields:
                 self._offer(name, usual, names())
 
-    def _offer(self, name: str, usual: str, names: list[str]) -> None:
+    def _offer(self, name: str, usual: str, names: list[tuple[str, str]]) -> None:
         """Let a name be chosen of those that there are; one that is gone stays a choice."""
         given = str(self.data.get(name) or self.initial.get(name) or "")
-        gone = [given] if given and given not in names else []
-        choices = [("", usual), *((one, one) for one in [*names, *gone])]
+        is_gone = given and given not in dict(names)
+        gone = [(given, in_revision(given) if name == "extractor" else given)] if is_gone else []
+        choices = [("", usual), *names, *gone]
         asked = self.fields[name]
         self.fields[name] = forms.ChoiceField(
             choices=choices, label=asked.label, help_text=asked.help_text, required=False

@@ -16,13 +16,10 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.politeness import PolitenessPart
-from crawling.orders.sections.reading import ReadingPart
 from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
 CLAIM = "claim_"
-#: a question of the reading part that is not folded: what it costs is to be chosen
-ASSETS = "requisites"
 #: the width of a field alone in its row
 ALONE = "alone"
 QUESTIONS = {one.input: one.question for one in FIELDS}
@@ -39,6 +36,8 @@ class FormSection:
     prefix: str = " "
     #: a template with a sentence over the questions
     note: str = ""
+    #: a field, and a template with what stands under it
+    below: tuple[str, str] = ("", "")
 
 
 def _inputs(part: type[BaseModel]) -> tuple[str, ...]:
@@ -90,7 +89,9 @@ SECTIONS = (
         "reading",
         "Content and archive",
         "All links are followed; every answer is stored.",
-        tuple(name for name in _inputs(ReadingPart) if name != ASSETS),
+        # those first that can be edited
+        ("extractor", "extract", "archive", "obey_nofollow"),
+        below=("extract", "crawling/sections/_save_extractor.html"),
     ),
     FormSection(
         "reuse",
@@ -112,6 +113,8 @@ class FieldRow:
     #: a sentence over them
     above: str
     fields: list[forms.BoundField]
+    #: a template with what stands under them; empty: nothing
+    below: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,9 @@ class FoldedSection:
             if rows and width == rows[-1].width != ALONE and above is None:
                 rows[-1].fields.append(field)
             else:
-                rows.append(FieldRow(width, above or "", [field]))
+                name, template = self.section.below
+                below = template if field.name == name else ""
+                rows.append(FieldRow(width, above or "", [field], below))
         return rows
 
     @property

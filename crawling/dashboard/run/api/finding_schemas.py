@@ -75,6 +75,17 @@ class PageOut(Schema):
     attempts: int
 
 
+class FieldOut(Schema):
+    text: str = Field(description="the beginning of the first value, up to 200 characters")
+    more: int = Field(description="further values of the page")
+
+
+class PageRow(PageOut):
+    fields: dict[str, FieldOut | None] = Field(
+        description="extracted fields that `fields` asks for; null: the page has no value"
+    )
+
+
 class HostOut(Schema):
     name: str
     process: int

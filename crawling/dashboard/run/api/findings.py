@@ -3,6 +3,7 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -27,6 +28,7 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import row_of
+from crawling.dashboard.pages.field_columns import with_cells
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.page_kinds import PageType
 from crawling.dashboard.run.api.finding_schemas import (
@@ -35,7 +37,7 @@ from crawling.dashboard.run.api.finding_schemas import (
     HostPage,
     LogPage,
     MinutePage,
-    PageOut,
+    PageRow,
 )
 from crawling.dashboard.run.charts import minutes
 from crawling.dashboard.run.hosts import FOUND_FIRST, host_rows, hosts_page
@@ -44,7 +46,8 @@ from crawling.dashboard.run.log import row_of as log_row
 from crawling.dashboard.run.numbers import rows_of
 from crawling.dashboard.run.pages import SORT_WORDS, pages_of
 from crawling.dashboard.run.processes import fetch_threads_of
-from crawling.models import Level, Run, UrlState
+from crawling.models import Level, Page, Run, UrlState
+from crawling.orders.sections.reading import MAX_RULES
 from crawling.runs.failure_causes import failure_causes
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import listed
@@ -65,7 +68,14 @@ LevelName = Annotated[
 ]
 
 
-PAGES = QueryList(PageOut, is_oldest_first=True, read=partial(map, row_of))
+HasFields = Annotated[bool, Query(description="only pages with extracted fields")]
+FieldNames = Annotated[
+    list[str],
+    Query(
+        max_length=MAX_RULES,
+        description="names of extracted fields, whose first values come with each page",
+    ),
+]
 PageSort = Annotated[
     Literal["", *SORT_WORDS],  # type: ignore[valid-type]
     Query(description="the column, falling with `-`; empty: in the order of finding"),
@@ -75,7 +85,7 @@ PageSort = Annotated[
 @listed(
     findings,
     "/{crawl_id}/pages",
-    FoundList(PageOut, goes_by_number=True),
+    FoundList(PageRow, goes_by_number=True),
     summary="List pages",
 )
 @may_view
@@ -90,21 +100,39 @@ def list_crawl_pages(
     unread: IsUnread = False,
     type: PageType = "",
     sort: PageSort = "",
+    has_fields: HasFields = False,
+    fields: FieldNames = [],  # noqa: B006 - read only
 ) -> partial[Any]:
     """`q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread, type)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_fields)
+    one, names = get_run(crawl_id, run), list(fields)
     if sort:
-        return partial(_sorted, get_run(crawl_id, run), wanted, sort)
-    found = wanted.of(get_run(crawl_id, run))
-    return partial(PAGES.page, found.select_related("url", "run__crawl", "archive_file"))
+        return partial(_sorted, one, wanted, sort, names)
+    found = wanted.of(one).select_related("url", "run__crawl", "archive_file")
+    return partial(
+        QueryList(dict, is_oldest_first=True, read=partial(_told, one, names)).page, found
+    )
+
+
+def _told(run: Run, names: list[str], pages: Sequence[Page]) -> list[dict[str, Any]]:
+    return [
+        row_of(page) | {"fields": dict(zip(names, page.cells, strict=True))}  # type: ignore[attr-defined]
+        for page in with_cells(run, pages, names)
+    ]
 
 
 def _sorted(
-    run: Run, wanted: PageFilter, sort: str, *, after: int | None = None, most: int
+    run: Run,
+    wanted: PageFilter,
+    sort: str,
+    names: list[str],
+    *,
+    after: int | None = None,
+    most: int,
 ) -> tuple[list[dict[str, Any]], int | None]:
     window = pages_of(run, wanted, most=most, sort=sort, after=after)
     prefetch_related_objects(window.pages, "run__crawl", "archive_file")
-    return list(map(row_of, window.pages)), window.following
+    return _told(run, names, window.pages), window.following
 
 
 @findings.get(

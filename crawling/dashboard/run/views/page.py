@@ -13,9 +13,11 @@ from allocation.wording import whole_number
 from crawling.base.errors import CrawlError
 from crawling.base.timed import SearchTookTooLong
 from crawling.dashboard.base.columns import SPAN, ListPlace, chips_of, column
+from crawling.dashboard.base.lags import read_lag
 from crawling.dashboard.base.requests import asked_number, asked_run, back, of_run
 from crawling.dashboard.base.schedule import plan_in, plan_of
 from crawling.dashboard.base.trouble import errors_told
+from crawling.dashboard.pages.field_columns import MOST_CHOSEN, asked_fields, with_cells
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.pages.page_kinds import PageKind
 from crawling.dashboard.run.crawl_settings import settings_of
@@ -30,6 +32,8 @@ from crawling.dashboard.run.pages import (
     page_count,
     pages_of,
 )
+from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.lag import Derived
 from crawling.models import CrawlJob, Run
 from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest, authenticated
@@ -121,6 +125,13 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "wanted": wanted,
         "statuses": [str(code) for (code,) in sorted(set(counted))],
     }
+    named = sorted(rules_of(run).rules) if run else []
+    chosen = asked_fields(request, job, named)
+    if run and chosen:
+        with_cells(run, window.pages, chosen)
+        here["lag"] = read_lag(run, Derived.FIELDS)
+    here |= {"fields": chosen, "choice": [(name, name in chosen) for name in named]}
+    here["most_fields"] = MOST_CHOSEN
     here["chips"] = chips_of(request.GET, PAGE_FILTERS, PAGE_WORDS)
     here["reset"] = f"?run={run.number}" if run else "?"
     here["hidden"] = choices_of(request).hidden.get("pages", ())

@@ -96,7 +96,7 @@ SECRET = {
     "login_url": SEED,
     "login_fields": {"user": "me=you"},
 }
-ASKED_OTHERWISE = {"pool", "team", "name", "seeds", "claim"}
+ASKED_OTHERWISE = {"pool", "team", "extractor", "name", "seeds", "claim"}
 
 
 def answered(**answers: object) -> CrawlForm:

@@ -1,0 +1,87 @@
+"""The rules by which the extracted fields of a run were made, and how many pages have fields by
+others: rules are edited while a run fetches, and stored pages are read again for new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from crawling.datasets.parts import MOST_BEHIND
+from crawling.frontier import counts_of
+from crawling.jobs.job_rows import seen_jobs
+from crawling.models import BackgroundJob, OrderRevision, Page, Run
+from crawling.models.jobs import ENDED_STATES
+
+#: the kind of the job that reads stored pages again for rules; a use of crawls has it
+AGAIN = "extraction"
+#: the fields of an order that say what is extracted
+FIELDS = ("extract", "extractor")
+#: within so long a run at work follows an edit
+FOLLOWED = timedelta(seconds=10)
+
+
+@dataclass(frozen=True)
+class FieldRules:
+    #: CSS selectors by the names of fields
+    rules: Mapping[str, str]
+    #: whose rules are among them, as an order names it; empty: none
+    extractor: str = ""
+    #: the job that reads, or has read, the pages again for them; None: they are the order's
+    job: BackgroundJob | None = None
+    #: pages that were fetched before have fields by earlier rules; None: all are by these
+    since: datetime | None = None
+
+
+def rules_of(run: Run) -> FieldRules:
+    """The rules that the extracted fields of a run were made by last."""
+    job, edits = _latest_job(run), _edits(run)
+    ended = run.finished_at if run.state in ENDED_STATES else None
+    later = [edit for edit in edits if ended and edit.at > ended]
+    during = [edit.at for edit in edits if edit not in later and _has_begun(run, edit.at)]
+    since = max(during, default=None)
+    if job and (since is None or job.asked_at > since):
+        return FieldRules(dict(job.spec["rules"]), job.spec.get("extractor", ""), job)
+    told = {name: getattr(run.crawl, name) for name in FIELDS}
+    for edit in reversed(later):
+        told |= {name: edit.changes[name][0] for name in FIELDS if name in edit.changes}
+    return FieldRules(dict(told["extract"]), told["extractor"], None, since)
+
+
+def _latest_job(run: Run) -> BackgroundJob | None:
+    """One that was broken off before its first page has changed nothing."""
+    jobs = seen_jobs().filter(kind=AGAIN, run=run)
+    changing = Q(ended_at=None) | Q(trouble="") | Q(progress__done__gt=0)
+    return jobs.filter(changing).order_by("-pk").first()
+
+
+def _edits(run: Run) -> Sequence[OrderRevision]:
+    if run.crawl.revision == 1:
+        return ()
+    found = OrderRevision.objects.filter(crawl=run.crawl_id, changes__has_any_keys=FIELDS)
+    return list(found.order_by("number"))
+
+
+def _has_begun(run: Run, at: datetime) -> bool:
+    return run.started_at is not None and run.started_at < at
+
+
+def pages_with_older_fields(run: Run) -> tuple[int, int, BackgroundJob | None]:
+    """How many pages of the run have fields by earlier rules, MOST_BEHIND at the most, of how many,
+    and the job that reads them again, if it is open.
+    """
+    found = rules_of(run)
+    if job := found.job:
+        of = job.progress.get("of", counts_of([run.pk])[run.pk].fetched)
+        is_done = job.ended_at is not None and not job.trouble
+        behind = 0 if is_done else max(0, of - job.progress.get("done", 0))
+        return min(behind, MOST_BEHIND), of, job if job.is_open else None
+    if found.since is None:
+        return 0, counts_of([run.pk])[run.pk].fetched, None
+    until = min(found.since + FOLLOWED, timezone.now())
+    older = Page.objects.filter(run=run, fetched_at__lt=until)
+    return older[:MOST_BEHIND].count(), counts_of([run.pk])[run.pk].fetched, None

@@ -1,0 +1,122 @@
+"""The rules of extractors in orders. An order names an extractor and has its rules beside own ones,
+so that what was fetched by it says by which rules.
+
+A use of crawls keeps the extractors; without it an order can name none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import User
+
+from allocation.wording import beginning
+from crawling.base.errors import BadOrder
+from crawling.base.use import offered
+from crawling.models import CrawlJob
+from crawling.orders.order import CrawlOrder
+from crawling.orders.sections.reading import MAX_RULES, REVISION_MARK, read_reference
+
+#: names in the sentence about one that is not there
+NAMED = 10
+
+
+class NamedRules(NamedTuple):
+    """An extractor in one of its revisions."""
+
+    name: str
+    revision: int
+    rules: Mapping[str, str]
+
+    @property
+    def reference(self) -> str:
+        """As an order names it."""
+        return f"{self.name}{REVISION_MARK}{self.revision}"
+
+
+@dataclass(frozen=True)
+class RulesLibrary:
+    """The extractors; a use of crawls offers it as `LIBRARIES` in its module `library`."""
+
+    #: the newest revision of each, by name
+    newest: Callable[[], Sequence[NamedRules]]
+    #: one by name and revision, also of an extractor that is deleted; None: the newest
+    find: Callable[[str, int | None], NamedRules | None]
+    #: keep rules under a name; raises BadOrder
+    save: Callable[[str, Mapping[str, str], User | None], NamedRules]
+
+
+def library() -> RulesLibrary | None:
+    return next(offered("library", "LIBRARIES"), None)
+
+
+def newest_rules() -> Sequence[NamedRules]:
+    found = library()
+    return found.newest() if found else ()
+
+
+def named_rules(reference: str) -> NamedRules | None:
+    """The extractor that an order names; None: there is none."""
+    found = library()
+    return found.find(*read_reference(reference)) if found and reference else None
+
+
+def keep_named(name: str, rules: Mapping[str, str], *, by: User | None) -> NamedRules:
+    """Keep rules as a new extractor. Raises BadOrder."""
+    found = library()
+    if found is None:
+        raise BadOrder({"extractor": "extractors are taken out of this installation"})
+    return found.save(name, rules, by)
+
+
+def own_rules(crawl: CrawlJob) -> dict[str, str]:
+    """The rules of a crawl's order beside those of its extractor."""
+    return _own(crawl.extract, crawl.extractor)
+
+
+def _own(rules: Mapping[str, str], reference: str) -> dict[str, str]:
+    taken = named_rules(reference)
+    given = taken.rules if taken else {}
+    return {name: rule for name, rule in rules.items() if given.get(name) != rule}
+
+
+def with_named_rules(order: CrawlOrder) -> CrawlOrder:
+    """The order with the rules of the extractor that it names; a rule of its own goes before one of
+    the same name. Raises BadOrder.
+    """
+    if not order.extractor:
+        return order
+    found = named_rules(order.extractor)
+    if found is None:
+        names = beginning([one.name for one in newest_rules()], NAMED) or "none"
+        told = f"there is no extractor {order.extractor!r}; there are: {names}"
+        raise BadOrder({"extractor": told})
+    rules = {**found.rules, **order.extract}
+    if len(rules) > MAX_RULES:
+        told = f"with those of the extractor they are {len(rules)}, and {MAX_RULES} at most"
+        raise BadOrder({"extract": told})
+    return order.model_copy(update={"extract": rules, "extractor": found.reference})
+
+
+def restored(order: CrawlOrder) -> CrawlOrder:
+    """The order of a checkpoint, which has its rules; an extractor of another installation is left
+    out.
+    """
+    found = named_rules(order.extractor)
+    is_same = found is not None and found.rules.items() <= order.extract.items()
+    return order if is_same else order.model_copy(update={"extractor": ""})
+
+
+def edited_rules(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an edit. Where it is about rules, those of the extractor are left out: they are
+    taken anew, as another revision may have others.
+    """
+    if fields.keys().isdisjoint({"extract", "extractor"}):
+        return dict(fields)
+    changed = {"extractor": crawl.extractor, "extract": crawl.extract, **fields}
+    is_given = "extract" in fields and not changed["extractor"]
+    if isinstance(changed["extract"], Mapping) and not is_given:
+        changed["extract"] = _own(changed["extract"], crawl.extractor)
+    return changed

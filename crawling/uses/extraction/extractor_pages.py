@@ -1,0 +1,159 @@
+"""Extractors as pages: all; one, with its revisions and the crawls that use it; and a new one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+
+from crawling.base.errors import BadOrder, CrawlError, NotFound
+from crawling.dashboard.base.trouble import errors_told, mistakes_kept
+from crawling.dashboard.base.undo import tell
+from crawling.installation.permissions import acted_on
+from crawling.orders.sections.reading import read_reference
+from crawling.uses.extraction.extractors import (
+    MOST_CRAWLS,
+    crawls_of,
+    edit_extractor,
+    extractors,
+    give_newest,
+    may_edit,
+    remove_extractor,
+    restore_extractor,
+    rows_of,
+    save_extractor,
+    wanted_extractor,
+)
+from crawling.uses.extraction.models import Extractor
+from crawling.uses.extraction.rule_previews import read_rules
+from crawling.uses.extraction.trying import LONGEST, lines_of
+from serving.access import AuthenticatedRequest, authenticated, require
+from serving.requests import asked_text
+
+#: of the crawls that use one, and of its revisions, those that its page shows
+SHOWN, REVISIONS = 50, 20
+
+
+@authenticated(needs="crawling.view_crawljob")
+def show_all(request: AuthenticatedRequest) -> HttpResponse:
+    rows = rows_of(list(extractors()))
+    return render(request, "extraction/extractors.html", {"rows": rows})
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD", "POST"))
+def new(request: AuthenticatedRequest) -> HttpResponse:
+    """Keep `rules` under a `name`; the form begins with those of the address."""
+    asked, errors = request.POST if request.method == "POST" else request.GET, dict[str, str]()
+    typed = {"name": asked_text(asked, "name"), "rules": asked_text(asked, "rules", most=LONGEST)}
+    if request.method == "POST":
+        with mistakes_kept(errors, CrawlError):
+            made = save_extractor(typed["name"], read_rules(typed["rules"]), by=request.user)
+            messages.success(request, f"{made.name} is saved as an extractor.")
+            return redirect("crawling:extractor", made.pk)
+    here = {"typed": typed, "errors": errors}
+    return render(request, "extraction/extractor_new.html", here, status=422 if errors else 200)
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """One extractor; a POST saves its `rules` as the next revision."""
+    if request.method == "POST":
+        require(request.user, "crawling.change_crawljob")
+    one, errors = _wanted(pk), dict[str, str]()
+    rules = lines_of(one.rules)
+    if request.method == "POST":
+        rules = asked_text(request.POST, "rules", most=LONGEST)
+        errors = _save(request, one, rules)
+        if not errors:
+            return redirect("crawling:extractor", pk)
+    (row,) = rows_of([one])
+    found = list(crawls_of(one).select_related("created_by").order_by("name")[:SHOWN])
+    mine = acted_on(request.user, [crawl.pk for crawl in found])
+    here: dict[str, Any] = {
+        "extractor": one,
+        "row": row,
+        "rules": rules,
+        "errors": errors,
+        "may_edit": may_edit(one, request.user),
+        "crawls": [(crawl, read_reference(crawl.extractor)[1]) for crawl in found],
+        "older": sum(crawl.extractor != one.reference and crawl.pk in mine for crawl in found),
+        "revisions": [
+            (kept, lines_of(kept.rules)) for kept in one.revisions.select_related("by")[:REVISIONS]
+        ],
+    }
+    return render(request, "extraction/extractor.html", here, status=422 if errors else 200)
+
+
+def _wanted(pk: int) -> Extractor:
+    try:
+        return wanted_extractor(pk)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+
+
+def _save(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str, str]:
+    """The mistakes by field; empty: it is saved."""
+    errors: dict[str, str] = {}
+    number = request.POST.get("revision", "")
+    based_on = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    with mistakes_kept(errors, CrawlError):
+        saved = edit_extractor(one, read_rules(rules), by=request.user, revision=based_on)
+        is_new = saved.revision != one.revision
+        used = crawls_of(one).count() if is_new else 0
+        told = f" Crawls that use it keep their revision: {used:,}." if used else ""
+        said = f"Revision {saved.revision} is saved.{told}"
+        messages.success(request, said if is_new else "Nothing was changed.")
+    return errors
+
+
+@authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
+def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Ask whether it is meant, with the crawls that use it; once confirmed, delete it."""
+    one = _wanted(pk)
+    if request.method == "POST":
+        remove_extractor(one, by=request.user)
+        back = reverse("crawling:extractor-restore", args=[pk])
+        tell(request, f"The extractor {one.name} is deleted.", address=back)
+        return redirect("crawling:extractors")
+    used = crawls_of(one).order_by("name")
+    here = {"extractor": one, "crawls": used[:SHOWN], "count": used.count()}
+    return render(request, "extraction/extractor_remove.html", here)
+
+
+@authenticated(needs="crawling.delete_crawljob", methods=("POST",))
+def restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    with errors_told(request, NotFound):
+        one = restore_extractor(pk, by=request.user)
+        messages.success(request, f"The extractor {one.name} is there again.")
+    return redirect("crawling:extractors")
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def give(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Let the crawls that use it, and on which the user acts, have its newest revision."""
+    one = _wanted(pk)
+    with errors_told(request, BadOrder):
+        done, refused = give_newest(one, by=request.user)
+        if done or not refused:
+            more = f", {MOST_CRAWLS} at a time" if done + len(refused) >= MOST_CRAWLS else ""
+            told = f"{done:,} crawl{'s' * (done != 1)}{more}"
+            said = (
+                f"Revision {one.revision} is used by {told}. Runs that are over stay as they are."
+            )
+            messages.success(request, said)
+        for sentence in refused[:3]:
+            messages.error(request, sentence)
+    return redirect("crawling:extractor", pk)
+
+
+urlpatterns = [
+    path("extractors/", show_all, name="extractors"),
+    path("extractors/new/", new, name="extractor-new"),
+    path("extractors/<int:pk>/", show, name="extractor"),
+    path("extractors/<int:pk>/remove/", remove, name="extractor-remove"),
+    path("extractors/<int:pk>/restore/", restore, name="extractor-restore"),
+    path("extractors/<int:pk>/crawls/", give, name="extractor-crawls"),
+]

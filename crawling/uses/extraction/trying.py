@@ -1,0 +1,46 @@
+"""Rules tried on stored pages of a run, as the pages of extraction show it: what is typed, or those
+of an extractor that is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from crawling.base.errors import BadOrder, InquiriesBusy
+from crawling.datasets.extracted_fields import rules_of
+from crawling.models import Page, Run
+from crawling.runs.crawls.named_rules import named_rules, newest_rules
+from crawling.uses.extraction.asked import preview_in, request_preview
+from crawling.uses.extraction.rule_previews import read_rules
+from serving.access import AuthenticatedRequest
+from serving.requests import asked_text
+
+#: the characters of rules in an address
+LONGEST = 5_000
+
+
+def lines_of(rules: Mapping[str, str]) -> str:
+    return "\n".join(f"{name} = {rule}" for name, rule in sorted(rules.items()))
+
+
+def tried(request: AuthenticatedRequest, run: Run, *, page: Page | None = None) -> dict[str, Any]:
+    """For `_rule_preview.html` and `_trying.html`: the rules of `?rules=`, or of `?extractor=`, and
+    what they find on the latest pages, of which `page` is the first.
+    """
+    chosen = named_rules(asked_text(request.GET, "extractor", most=LONGEST))
+    asked = lines_of(chosen.rules) if chosen else asked_text(request.GET, "rules", most=LONGEST)
+    here: dict[str, Any] = {
+        "given": asked or lines_of(rules_of(run).rules),
+        "is_asked": bool(asked),
+        "offered": newest_rules(),
+        "chosen": chosen.name if chosen else "",
+    }
+    if asked:
+        try:
+            inquiry = request_preview(run, read_rules(asked), by=request.user, page=page)
+            here |= {"inquiry": inquiry, "preview": preview_in(inquiry)}
+            here["trouble"] = inquiry.why_failed
+        except (BadOrder, InquiriesBusy) as trouble:
+            here["trouble"] = str(trouble)
+    return here

@@ -82,6 +82,7 @@ SELECT *, split_part(split_part(target, '://', 2), '/', 1) AS target_host FROM g
 ORDER BY element, page_id, position
 """
 ROW_GROUP = 40_000
+NO_FACTS: Mapping[str, object] = {}
 #: idle connections that read, each with its files; the last is the one used last. Opening and
 #: closing one takes longer than most questions
 _IDLE: deque[tuple[tuple[str, ...], duckdb.DuckDBPyConnection]] = deque(maxlen=2)
@@ -213,15 +214,17 @@ def put_query(
     *,
     reads: Sequence[str] = (),
     row_group: int = ROW_GROUP,
+    facts: Mapping[str, object] = NO_FACTS,
 ) -> tuple[int, int]:
     """Store the rows of a query over `given`, of these columns; returns how many they are, and the
     size in bytes. Raises OSError.
 
-    reads: files that the query reads. row_group: rows that are in memory at once.
+    reads: files that the query reads. row_group: rows that are in memory at once. facts: that the
+    file tells of itself.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "part.parquet")
-        rows = write_query(path, query, given, reads=reads, row_group=row_group)
+        rows = write_query(path, query, given, reads=reads, row_group=row_group, facts=facts)
         return rows, storage().put(name, pieces_of(path.open("rb")))
 
 
@@ -232,12 +235,21 @@ def write_query(
     *,
     reads: Sequence[str] = (),
     row_group: int = ROW_GROUP,
+    facts: Mapping[str, object] = NO_FACTS,
 ) -> int:
     """Write the rows of a query over `given` to a file of this machine; returns how many."""
     with engine(reads=reads, writes=str(path.parent)) as connection:
         connection.register("given", dict(given))
         done = connection.execute(
             f"COPY ({query}) TO '{path}' "
-            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group})"
+            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}{told_facts(facts)})"
         ).fetchone()
         return done[0] if done else 0
+
+
+def told_facts(facts: Mapping[str, object]) -> str:
+    """The option of COPY by which a file has key-value metadata. The facts are ours: words and
+    numbers.
+    """
+    told = ", ".join(f"{name}: '{value}'" for name, value in facts.items())
+    return f", KV_METADATA {{{told}}}" if told else ""

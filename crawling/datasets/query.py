@@ -41,9 +41,10 @@ class LinkSearchTookTooLong(CrawlError):
     """
 
 
-def parts_of(run: Run) -> list[str]:
-    """The paths of the parts of a run that are on this machine."""
+def parts_of(run: Run, part: LinksPart | None = None) -> list[str]:
+    """The paths of the parts of a run, or of one of them, that are on this machine."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False, links__gt=0)
+    parts = parts.filter(pk=part.pk) if part else parts
     return _stored(parts.order_by("pk").values_list("name", flat=True))
 
 
@@ -71,13 +72,20 @@ def ask(
 
 
 def each_row(
-    run: Run, query: str, wanted: Mapping[str, Any] | None = None, *, before: Run | None = None
+    run: Run,
+    query: str,
+    wanted: Mapping[str, Any] | None = None,
+    *,
+    before: Run | None = None,
+    part: LinksPart | None = None,
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a query over `links`, `old_links` and, if given, the table `wanted`, of these
     columns, read while they are taken. Raises LinkSearchTookTooLong if so many at a time take so
     long.
+
+    part: only its links are read.
     """
-    with _links_of(run, before) as connection:
+    with _links_of(run, before, part) as connection:
         if wanted:
             connection.register("wanted", dict(wanted))
         yield from rows_in_time(connection, query)
@@ -98,13 +106,15 @@ def each_columns(
 
 
 @contextmanager
-def _links_of(run: Run, before: Run | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def _links_of(
+    run: Run, before: Run | None = None, part: LinksPart | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """With the tables `links`, `findings`: what a second reading of the pages found, and
     `old_links`: those of the run before.
 
     Neither has rows of withdrawn pages; links to those are in it.
     """
-    paths, findings = parts_of(run), _findings_of(run)
+    paths, findings = parts_of(run, part), _findings_of(run)
     earlier = parts_of(before) if before else []
     with engine(reads=[*paths, *findings, *earlier]) as connection:
         but = without_withdrawn(connection, [run, before] if before else [run])

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from crawling.base.storage import pieces_of, storage
-from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, engine
+from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, engine, told_facts
 from crawling.datasets.query import (
     ROWS,
     limited,
@@ -42,22 +42,33 @@ def query_reading(
     query: ours; what users send goes into `values`, whose names stand with a $ in it. page: only
     the part that has this page is read.
     """
-    with _reading_of(run, page) as connection, limited(connection):
+    part = None if page is None else page.links_part or 0
+    with _reading_of(run, part) as connection, limited(connection):
         return connection.execute(query, dict(values)).fetchall()
 
 
 def each_of_reading(
-    run: Run, query: str, values: Mapping[str, Any], *, at_a_time: int = ROWS
+    run: Run,
+    query: str,
+    values: Mapping[str, Any],
+    *,
+    part: LinksPart | None = None,
+    at_a_time: int = ROWS,
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of such a query, read while they are taken. Raises LinkSearchTookTooLong if so many
     at a time take this long.
+
+    part: only that is read.
     """
-    with _reading_of(run) as connection:
+    with _reading_of(run, part.pk if part else None) as connection:
         yield from rows_in_time(connection, query, values, at_a_time=at_a_time)
 
 
-def reading_parquet(run: Run, query: str, values: Mapping[str, Any]) -> tuple[int, Iterator[bytes]]:
-    """The rows of such a query as a Parquet file: its size, and its bytes.
+def reading_parquet(
+    run: Run, query: str, values: Mapping[str, Any], facts: Mapping[str, object]
+) -> tuple[int, Iterator[bytes]]:
+    """The rows of such a query as a Parquet file: its size, and its bytes. facts: that it tells of
+    itself.
 
     Raises LinkSearchTookTooLong.
     """
@@ -69,8 +80,8 @@ def reading_parquet(run: Run, query: str, values: Mapping[str, Any]) -> tuple[in
             limited(connection, SECONDS_OF_A_FILE),
         ):
             connection.execute(
-                f"COPY ({query}) TO '{path}' "
-                f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})",
+                f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd, "
+                f"ROW_GROUP_SIZE {ROW_GROUP}{told_facts(facts)})",
                 dict(values),
             )
         file = path.open("rb")
@@ -94,10 +105,10 @@ def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
 
 @contextmanager
 def _reading_of(
-    run: Run, page: Page | None = None, *, writes: str = ""
+    run: Run, part: int | None = None, *, writes: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the tables, which have no rows of withdrawn pages."""
-    paths = _paths(run, page)
+    """A connection with the tables, which have no rows of withdrawn pages. part: the id of one."""
+    paths = _paths(run, part)
     with engine(
         reads=[path for found in paths.values() for path in found], writes=writes
     ) as opened:
@@ -108,11 +119,11 @@ def _reading_of(
         yield opened
 
 
-def _paths(run: Run, page: Page | None = None) -> dict[str, list[str]]:
+def _paths(run: Run, part: int | None = None) -> dict[str, list[str]]:
     """The files of each table that are on this machine."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False)
-    if page is not None:
-        parts = parts.filter(pk=page.links_part or 0)
+    if part is not None:
+        parts = parts.filter(pk=part)
     stored = list(parts.order_by("pk"))
     return {
         table: [

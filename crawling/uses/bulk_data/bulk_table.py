@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from crawling.datasets.job_tables import TablesOfRun
+from crawling.datasets.lag import STEPS
 from crawling.models import Run
 
 TEXT, NUMBER, FRACTION, TRUTH, TEXTS = "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"
@@ -21,13 +23,36 @@ class BulkColumn(NamedTuple):
     kind: str = TEXT
 
 
+class BulkPlace(NamedTuple):
+    """A place between rows, from which reading goes on."""
+
+    #: that of the last BulkStep; None: the beginning
+    after: Any = None
+    #: what was counted until there
+    counts: Mapping[str, float] = {}
+
+
+START = BulkPlace()
+
+
+class BulkStep(NamedTuple):
+    """Rows that are read together, and the place behind them."""
+
+    place: Any
+    rows: Iterable[Cells]
+
+
 class BulkRows(NamedTuple):
     """Rows that are read while they are taken."""
 
     columns: Sequence[BulkColumn]
-    rows: Iterator[Cells]
+    steps: Iterator[BulkStep]
     #: what reading them counts, complete once all are taken
-    counts: Mapping[str, int] = {}
+    counts: Mapping[str, float] = {}
+
+    @property
+    def rows(self) -> Iterator[Cells]:
+        return chain.from_iterable(one.rows for one in self.steps)
 
 
 def size_of(row: Cells) -> int:
@@ -52,10 +77,9 @@ class BulkTable:
     label: str
     #: what a row is, and what else there is to know
     about: str
-    rows: Callable[[Run], BulkRows]
+    rows: Callable[[Run, BulkPlace], BulkRows]
     count: Callable[[Run], int]
-    #: of the datasets that it is read from, which a second reading makes: `written` or `read`;
-    #: empty: it is read from rows of the database
+    #: the last of the steps of `crawling.datasets.lag` by which pages get into it; empty: none
     step: str = ""
     #: whether files of text are made of the Parquet file, too, since the rows take a job to read
     needs_job: Callable[[Run], bool] = never
@@ -65,6 +89,11 @@ class BulkTable:
     depends_on: Callable[[Run], str] = lambda run: ""
     #: endings of files beside CSV, JSON Lines and Parquet
     other_endings: tuple[str, ...] = ()
+
+    @property
+    def is_by_parts(self) -> bool:
+        """Whether it is read from the parts of datasets, one after the other."""
+        return self.step in STEPS
 
     @property
     def job_name(self) -> str:

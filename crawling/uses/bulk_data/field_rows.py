@@ -14,9 +14,18 @@ from typing import Any
 
 from crawling.dashboard.pages.downloads import as_cell, field_names, fields_of
 from crawling.dashboard.pages.filter import in_time
-from crawling.jobs.job_rows import seen_jobs
+from crawling.datasets.extracted_fields import rules_of
 from crawling.models import ExtractedRow, Page, Run
-from crawling.uses.bulk_data.bulk_table import FRACTION, MOMENT, NUMBER, TEXTS, BulkColumn, BulkRows
+from crawling.uses.bulk_data.bulk_table import (
+    FRACTION,
+    MOMENT,
+    NUMBER,
+    TEXTS,
+    BulkColumn,
+    BulkPlace,
+    BulkRows,
+    BulkStep,
+)
 
 #: pages whose fields are read at once
 PAGES_AT_A_TIME = 500
@@ -29,6 +38,8 @@ CONVERTED = tuple(BESIDE)
 #: the time of a processor for the dates of one file, as much as a million usual ones take. Those
 #: behind are told as not converted, with their text beside.
 MOST_DATE_SECONDS = 1200.0
+#: the count of milliseconds that they took
+SPENT = "date_milliseconds"
 
 
 @dataclass(frozen=True)
@@ -39,24 +50,17 @@ class Field:
     columns: tuple[BulkColumn, ...]
 
 
-def rules_of(run: Run) -> dict[str, str]:
-    """The rules by which the rows of a run were extracted last."""
-    again = seen_jobs().filter(kind="extraction", run=run, ended_at__isnull=False, trouble="")
-    latest = again.order_by("-pk").first()
-    return dict(latest.spec["rules"]) if latest else dict(run.crawl.extract)
-
-
 def rules_state(run: Run) -> str:
     """A text that changes when pages are read again for other rules, or types of rules change."""
     last = ExtractedRow.objects.filter(run=run).order_by("-pk").values_list("pk", flat=True).first()
-    return f"{last} {json.dumps(rules_of(run), sort_keys=True)}"
+    return f"{last} {json.dumps(rules_of(run).rules, sort_keys=True)}"
 
 
 def types_of(run: Run) -> dict[str, str]:
     # what reads documents is imported by those who need it
     from crawling.web.documents.css_selectors import type_of_rule
 
-    return {name: type_of_rule(rule) for name, rule in rules_of(run).items()}
+    return {name: type_of_rule(rule) for name, rule in rules_of(run).rules.items()}
 
 
 def are_typed(run: Run) -> bool:
@@ -90,21 +94,24 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def field_rows(run: Run) -> BulkRows:
+def field_rows(run: Run, place: BulkPlace) -> BulkRows:
     """The counts say how many values of each field could not be converted."""
-    found, failed = fields(run), Counter[str]()
+    found, counts = fields(run), Counter(place.counts)
     columns = (*OWN, *(column for one in found for column in one.columns))
-    return BulkRows(columns, _rows(run, found, failed), failed)
+    return BulkRows(columns, _rows(run, place, found, counts), counts)
 
 
-def _rows(run: Run, wanted: list[Field], failed: Counter[str]) -> Iterator[tuple[Any, ...]]:
-    pages, dates = in_time(Page.objects.filter(run=run)), DateReader()
+def _rows(
+    run: Run, place: BulkPlace, wanted: list[Field], counts: Counter[str]
+) -> Iterator[BulkStep]:
+    pages, dates = in_time(Page.objects.filter(run=run), after=place.after), DateReader(counts)
     while some := list(islice(pages, PAGES_AT_A_TIME)):
         found = fields_of(run, [page.pk for page in some])
         for page in some:
             if page.pk in found:
-                cells = [cell for one in wanted for cell in _cells(one, found, page, failed, dates)]
-                yield (page.pk, page.url.url, page.fetched_at, *cells)
+                cells = [cell for one in wanted for cell in _cells(one, found, page, counts, dates)]
+                row = (page.pk, page.url.url, page.fetched_at, *cells)
+                yield BulkStep(page.pk, (row,))
 
 
 def _cells(
@@ -134,19 +141,20 @@ class DateReader:
     takes a library half a second for each page.
     """
 
-    def __init__(self) -> None:
-        self._left = MOST_DATE_SECONDS
+    def __init__(self, counts: Counter[str]) -> None:
+        """counts: what the file has counted so far, also by readers before this one."""
+        self._counts = counts
 
     def read(self, text: str, page: Page) -> str | None:
         # it takes time to import
         from crawling.uses.bulk_data.field_values import as_date
 
-        if self._left <= 0:
+        if self._counts[SPENT] >= MOST_DATE_SECONDS * 1000:
             return None
         began = time.thread_time()
         language = page.language.partition("-")[0].lower()
         found = as_date(text, on=page.fetched_at, language=language)
-        self._left -= time.thread_time() - began
+        self._counts[SPENT] += round(1000 * (time.thread_time() - began))
         return found
 
 

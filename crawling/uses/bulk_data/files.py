@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -14,8 +15,15 @@ from crawling.base.errors import NotFound
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.job_tables import JobTables
 from crawling.models import Run
-from crawling.uses.bulk_data.bulk_table import BulkColumn, BulkRows, BulkTable, Cells
-from crawling.uses.bulk_data.offers import made_of
+from crawling.uses.bulk_data.bulk_table import (
+    START,
+    BulkColumn,
+    BulkRows,
+    BulkStep,
+    BulkTable,
+    Cells,
+)
+from crawling.uses.bulk_data.offers import behind_of, made_of
 from crawling.uses.bulk_data.table_zip import zip_pieces
 from crawling.uses.bulk_data.tables import CELLS
 from serving.downloads import PARQUET, TYPES, Download
@@ -37,6 +45,13 @@ def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = Fals
     """All data of a kind; with_mark: CSV begins with a byte order mark. Raises NotFound where a job
     is to make it first, or a ZIP file would have too many files, ArchiveTrouble.
     """
+    made = made_of(run, table) if ending == "parquet" or table.needs_job(run) else None
+    behind = made.counts.get("behind", 0) if made else behind_of(run, table)
+    file = _file(run, table, ending, with_mark=with_mark)
+    return replace(file, complete=not behind)
+
+
+def _file(run: Run, table: BulkTable, ending: str, *, with_mark: bool) -> Download:
     name = f"crawl-{run.crawl_id}-run-{run.number}-{table.name}.{ending}"
     if ending == "parquet":
         return _parquet(made_of(run, table), name)
@@ -60,13 +75,14 @@ def _parquet(made: JobTables, name: str) -> Download:
 
 def _rows(run: Run, table: BulkTable) -> BulkRows:
     if not table.needs_job(run):
-        return table.rows(run)
+        return table.rows(run, START)
     made = made_of(run, table)
     made.path("rows")
     described = made.ask("SELECT column_name, column_type FROM (DESCRIBE rows)")
     columns = [BulkColumn(*column) for column in described]
     shown = ", ".join(map(_told, columns))
-    return BulkRows(columns, made.each(f"SELECT {shown} FROM rows"))  # noqa: S608
+    rows = made.each(f"SELECT {shown} FROM rows")  # noqa: S608 - names of columns are quoted
+    return BulkRows(columns, iter([BulkStep(None, rows)]))
 
 
 def _told(column: BulkColumn) -> str:

@@ -9,8 +9,10 @@ from crawling.jobs.running_job import RunningJob
 from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.tables import CELLS, TABLES
 
-#: the tree of one document at a time, and a slice of rows
+#: the tree of one document at a time, or some pages, and a slice of rows
 MEMORY_MIB = 128
+#: what DuckDB may take, and a slice of rows
+MEMORY_OF_PARTS_MIB = 256
 
 
 def _work(table: BulkTable, job: RunningJob) -> JobResult:
@@ -26,7 +28,7 @@ def _kind(table: BulkTable) -> JobKind:
         label=f"file of {table.label.lower()}",
         done="made",
         work=partial(_work, table),
-        memory=(lambda job: MEMORY_MIB) if table is CELLS else None,
+        memory=lambda job: MEMORY_OF_PARTS_MIB if table.is_by_parts else MEMORY_MIB,
         effects=OF_TABLES,
         seconds=6 * 60 * 60,
         has_files=True,

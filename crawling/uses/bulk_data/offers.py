@@ -14,13 +14,15 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Sum
 
 from crawling.base.errors import NotFound
+from crawling.datasets.extracted_fields import pages_with_older_fields
 from crawling.datasets.job_tables import JobTables
+from crawling.datasets.lag import EXTRACTED
 from crawling.datasets.parts import pages_behind
 from crawling.jobs.enqueue import jobs_of, open_job, request_job
 from crawling.jobs.kinds import state_of
 from crawling.models import BackgroundJob, LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.bulk_data.bulk_table import BulkTable, Cells, size_of
+from crawling.uses.bulk_data.bulk_table import START, BulkTable, Cells, size_of
 from crawling.uses.bulk_data.tables import TABLES
 from serving.downloads import ENDINGS
 
@@ -96,12 +98,26 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
         table,
         rows,
         None if needs_job else _guess(table, run, rows or 0),
-        pages_behind(run, table.step) if table.step else 0,
+        behind_of(run, table),
         needs_job,
         jobs_of(table.made.kind, run).first(),
         made,
         made is not None and not _is_current(made),
     )
+
+
+def behind_of(run: Run, table: BulkTable) -> int:
+    """Pages of the run that are not in it yet; MOST_BEHIND: so many or more."""
+    if table.step == EXTRACTED:
+        return pages_with_older_fields(run)[0]
+    return pages_behind(run, table.step) if table.step else 0
+
+
+def facts_of(run: Run, table: BulkTable) -> dict[str, object]:
+    """The metadata of a Parquet file that is made now."""
+    behind = behind_of(run, table)
+    is_over = run.state in ENDED_STATES
+    return {"complete": str(is_over and not behind).lower(), "behind": behind, "run": run.number}
 
 
 def _guess(table: BulkTable, run: Run, rows: int) -> int:
@@ -115,7 +131,7 @@ def _guess(table: BulkTable, run: Run, rows: int) -> int:
 
 
 def _first_sizes(table: BulkTable, run: Run) -> list[int]:
-    with closing(_some(table.rows(run).rows)) as some:
+    with closing(_some(table.rows(run, START).rows)) as some:
         return [size_of(row) for row in some]
 
 
@@ -130,7 +146,7 @@ def _state(run: Run, table: BulkTable) -> str:
     parts = LinksPart.objects.filter(run=run).aggregate(
         Count("pk"), Max("written_at"), Max("read_at"), Sum("bytes")
     )
-    told = {"pages": pages, **(parts if table.step else {}), "beside": table.depends_on(run)}
+    told = {"pages": pages, **(parts if table.is_by_parts else {}), "beside": table.depends_on(run)}
     return json.dumps(told, default=datetime.isoformat, sort_keys=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -49,13 +49,15 @@ class ParquetWriter:
         self._rows, self._characters = [], 0
         self.slices += 1
 
-    def finish(self) -> int:
-        """Make the table of all slices, which go; returns its bytes. Raises OSError."""
+    def finish(self, facts: Mapping[str, object]) -> int:
+        """Make the table of all slices, which go; returns its bytes. facts: what the file tells of
+        itself. Raises OSError.
+        """
         self.write_slice()
         paths = [str(storage().path(self._slice(number))) for number in range(self.slices)]
         nothing = ", ".join(f'NULL::{one.kind} AS "{_quoted(one.name)}"' for one in self._columns)
         rows, file = source_of(paths, nothing), self._of.file("rows")
-        size = put_query(file, rows, NOTHING, reads=paths, row_group=self._group)[1]
+        size = put_query(file, rows, NOTHING, reads=paths, row_group=self._group, facts=facts)[1]
         for number in range(self.slices):
             storage().delete(self._slice(number))
         return size

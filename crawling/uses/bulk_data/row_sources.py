@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from crawling.dashboard.pages.downloads import as_cell, rows_with_fields
 from crawling.dashboard.pages.filter import in_time
 from crawling.datasets.query import each_row
 from crawling.datasets.reading_query import bytes_of_reading, each_of_reading, query_reading
-from crawling.models import Page, Run, Url, WithdrawnPage
+from crawling.models import LinksPart, Page, Run, Url, WithdrawnPage
 from crawling.uses.bulk_data.bulk_table import (
     FRACTION,
     MOMENT,
@@ -21,7 +22,9 @@ from crawling.uses.bulk_data.bulk_table import (
     TEXT,
     TRUTH,
     BulkColumn,
+    BulkPlace,
     BulkRows,
+    BulkStep,
     Cells,
     size_of,
 )
@@ -95,9 +98,9 @@ SELECT page_id, page, position + 1, kind, type, name, value, nullif(width, 0), n
 """
 
 
-def page_rows(run: Run) -> BulkRows:
+def page_rows(run: Run, place: BulkPlace) -> BulkRows:
     """With what extraction rules found, a column a rule."""
-    return _page_rows(run, in_time(Page.objects.filter(run=run)))
+    return _page_rows(run, in_time(Page.objects.filter(run=run), after=place.after))
 
 
 def page_sizes(run: Run) -> list[int]:
@@ -116,20 +119,29 @@ def _windows(run: Run) -> Iterator[Page]:
 def _page_rows(run: Run, pages: Iterator[Page]) -> BulkRows:
     names, rows = rows_with_fields(run, pages, as_cell)
     columns = [BulkColumn(name, KINDS_OF_FACTS.get(name, TEXT)) for name in names]
-    return BulkRows(columns, (tuple(row.values()) for row in rows))
+    found = (tuple(row.values()) for row in rows)
+    return BulkRows(columns, (BulkStep(row[0], (row,)) for row in found))
 
 
 def count_pages(run: Run) -> int:
     return Page.objects.filter(run=run).count()
 
 
-def text_rows(run: Run) -> BulkRows:
-    return BulkRows(TEXT_COLUMNS, _texts(run))
+def _by_parts(
+    run: Run, place: BulkPlace, rows: Callable[[LinksPart], Iterable[Cells]]
+) -> Iterator[BulkStep]:
+    """The rows of one part after the other; a part is read in a second or a few."""
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False, pk__gt=place.after or 0)
+    return (BulkStep(part.pk, rows(part)) for part in list(parts.order_by("pk")))
 
 
-def _texts(run: Run) -> Iterator[Cells]:
+def text_rows(run: Run, place: BulkPlace) -> BulkRows:
+    return BulkRows(TEXT_COLUMNS, _by_parts(run, place, partial(_texts, run)))
+
+
+def _texts(run: Run, part: LinksPart) -> Iterator[Cells]:
     query = TEXT_ROWS.format(HAS_TEXT)
-    for row in each_of_reading(run, query, {}, at_a_time=TEXTS_AT_A_TIME):
+    for row in each_of_reading(run, query, {}, part=part, at_a_time=TEXTS_AT_A_TIME):
         yield (*row[:5], datetime.fromtimestamp(row[5], UTC), *row[6:])
 
 
@@ -145,9 +157,11 @@ def count_texts(run: Run) -> int:
     return _number(query_reading(run, counted, {}))
 
 
-def link_rows(run: Run) -> BulkRows:
+def link_rows(run: Run, place: BulkPlace) -> BulkRows:
     """With the status of each target that the run has tried."""
-    return BulkRows(LINK_COLUMNS, each_row(run, LINK_ROWS, _targets(run)))
+    targets = cache(partial(_targets, run))
+    rows = _by_parts(run, place, lambda part: each_row(run, LINK_ROWS, targets(), part=part))
+    return BulkRows(LINK_COLUMNS, rows)
 
 
 def _targets(run: Run) -> dict[str, np.ndarray]:
@@ -166,8 +180,9 @@ def _targets(run: Run) -> dict[str, np.ndarray]:
     }
 
 
-def data_rows(run: Run) -> BulkRows:
-    return BulkRows(DATA_COLUMNS, each_of_reading(run, DATA_ROWS, {}))
+def data_rows(run: Run, place: BulkPlace) -> BulkRows:
+    rows = _by_parts(run, place, lambda part: each_of_reading(run, DATA_ROWS, {}, part=part))
+    return BulkRows(DATA_COLUMNS, rows)
 
 
 def count_data(run: Run) -> int:

@@ -9,32 +9,46 @@ from crawling.datasets.job_tables import JobTables
 from crawling.datasets.stored_documents import html_pages
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import RunningJob
-from crawling.uses.bulk_data.bulk_table import BulkTable
+from crawling.uses.bulk_data.bulk_table import BulkPlace, BulkTable
 from crawling.uses.bulk_data.cell_reading import pages_behind_key, rows_of_tables
+from crawling.uses.bulk_data.offers import facts_of
 from crawling.uses.bulk_data.parquet_writer import ParquetWriter
 from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
 
 #: pages between two notes of how far it is
 PAGES_NOTED = 100
+#: what a job notes of itself, beside what its rows count
+OWN = frozenset({"rows", "slices", "done", "of", "seconds"})
 
 
 def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
-    """A job that is broken off begins at the beginning. Raises ArchiveTrouble, JobGone."""
-    found = table.rows(job.run)
-    of = table.count(job.run)
-    writer = ParquetWriter(JobTables(table.made, job.row), found.columns)
-    rows = 0
+    """The job's bookmark is the place behind the last rows that are in a slice. It gives way after
+    a page, or a part of a dataset, which takes some seconds. Raises ArchiveTrouble, JobGone.
+    """
+    known = {"rows": 0, "slices": 0, "of": table.count(job.run)} | job.progress
+    place = BulkPlace(job.row.bookmark, {name: known[name] for name in known.keys() - OWN})
+    found, rows = table.rows(job.run, place), known["rows"]
+    writer = ParquetWriter(JobTables(table.made, job.row), found.columns, slices=known["slices"])
     try:
-        for row in found.rows:
-            writer.add(row)
-            rows += 1
-            if writer.is_full:
+        for some in found.steps:
+            for row in some.rows:
+                writer.add(row)
+                rows += 1
+                if writer.is_full and table.is_by_parts:
+                    writer.write_slice()
+            goes_on = job.goes_on()
+            if writer.is_full or table.is_by_parts or not goes_on:
                 writer.write_slice()
-                job.note(done=min(rows, of), of=of)
-        size = writer.finish()
+                told = {"rows": rows, "slices": writer.slices, "of": known["of"]}
+                done = min(rows, known["of"])
+                job.bookmark(some.place, done=done, **told, **found.counts)
+            if not goes_on:
+                return None
+        facts = facts_of(job.run, table)
+        size = writer.finish(facts)
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
-    return {"rows": rows, "bytes": size, **found.counts}
+    return {"rows": rows, "bytes": size, "behind": facts["behind"], **found.counts}
 
 
 def read_cells(job: RunningJob) -> JobResult:
@@ -63,7 +77,7 @@ def read_cells(job: RunningJob) -> JobResult:
                 job.note(done=counts["done"])
             if not goes_on:
                 return None
-        size = writer.finish()
+        size = writer.finish(facts_of(job.run, CELLS))
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise ArchiveTrouble(f"The file cannot be written: {error}.") from error
     told = ("pages", "tables", "rows", "unreadable")

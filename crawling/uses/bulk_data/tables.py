@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawling.datasets.lag import EXTRACTED
 from crawling.datasets.parts import links_written
 from crawling.models import Run
 from crawling.uses.bulk_data.bulk_table import (
@@ -9,7 +10,9 @@ from crawling.uses.bulk_data.bulk_table import (
     TEXTS,
     TRUTH,
     BulkColumn,
+    BulkPlace,
     BulkRows,
+    BulkStep,
     BulkTable,
 )
 from crawling.uses.bulk_data.field_rows import (
@@ -42,11 +45,11 @@ CELL_COLUMNS = (
 )
 
 
-def _made_rows(run: Run) -> BulkRows:
+def _made_rows(run: Run, place: BulkPlace) -> BulkRows:
     """The rows that the job has made. Raises NotFound, ArchiveTrouble."""
     names = ", ".join(f'"{one.name}"' for one in CELL_COLUMNS)
     rows = CELLS.made.wanted(run).each(f"SELECT {names} FROM rows")  # noqa: S608 - constants
-    return BulkRows(CELL_COLUMNS, rows)
+    return BulkRows(CELL_COLUMNS, iter([BulkStep(None, rows)]))
 
 
 def _count_made(run: Run) -> int:
@@ -88,6 +91,7 @@ FIELDS = BulkTable(
     "One row a page on which a rule found something, a column a rule.",
     field_rows,
     count_pages_with_fields,
+    step=EXTRACTED,
     needs_job=are_typed,
     depends_on=rules_state,
 )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
+from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.reading_query import each_of_reading, query_reading, reading_parquet
 from crawling.models import LinksPart, Page, Run
 from crawling.web.structured_rows import DataKind
@@ -129,7 +130,9 @@ def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Downl
     conditions, values = wanted.conditions()
     query = ROWS.format(conditions=conditions)
     if kind == "parquet":
-        size, pieces = reading_parquet(run, query, values)
+        lag = lag_of(run, Derived.STRUCTURED_DATA)
+        facts = {"complete": str(lag.complete).lower(), "behind": lag.behind, "run": run.number}
+        size, pieces = reading_parquet(run, query, values, facts)
         return Download(f"{stem}.parquet", PARQUET, pieces, size)
     return row_file(stem, kind, _each(run, query, values), list(columns_of(StructuredRow)))
 

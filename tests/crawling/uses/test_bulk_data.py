@@ -17,11 +17,13 @@ from crawling.base.storage import storage
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.second_reading import read_again
 from crawling.jobs.removal import remove_forgotten
-from crawling.models import BackgroundJob, Run
+from crawling.jobs.running import run_job
+from crawling.jobs.turns import IdleTurn
+from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.bulk_data import field_rows, files
 from crawling.uses.bulk_data.field_values import as_number
-from crawling.uses.bulk_data.tables import TABLES
+from crawling.uses.bulk_data.tables import BY_NAME, TABLES
 from crawling.uses.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
@@ -76,7 +78,8 @@ def make(operator, run, background, name):
     """By the button of the page, and the job behind it."""
     page = f"/crawls/{run.crawl_id}/download/"
     operator.post(page, {"file": f"{name}.parquet"})
-    background.fetch_job(background.job_ids[-1]).perform()
+    background.empty()  # a job gives way to those that wait in its queue
+    run_job(BackgroundJob.objects.latest("pk").pk)
 
 
 def body(client, run, file):
@@ -130,6 +133,43 @@ def test_every_kind_has_the_same_rows_in_every_format(run, operator, background,
         assert list(rows[0]) == list(lines[0]), kind.name
         if kind.name != "tables":
             assert len(table(operator, run, f"{kind.name}.csv")) == len(rows), kind.name
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in TABLES])
+def test_a_job_gives_way_after_each_piece_and_goes_on_behind_it(
+    run, operator, background, tmp_path, monkeypatch, kind
+):
+    make(operator, run, background, kind)
+    whole = parquet(operator, run, kind, tmp_path)
+    table_kind = BY_NAME[kind].made.kind
+    assert table_kind.memory is not None
+    monkeypatch.setattr(IdleTurn, "goes_on", lambda turn: False)
+    operator.post(f"/crawls/{run.crawl_id}/download/", {"file": f"{kind}.parquet"})
+    job = BackgroundJob.objects.filter(kind=table_kind.name, ended_at=None).get()
+
+    said = [run_job(job.pk) for _ in range(30)]
+
+    turns = said.index(table_kind.done)
+    assert set(said[:turns]) == {"others wait"}
+    assert turns >= (1 if BY_NAME[kind].is_by_parts else 2)
+    assert parquet(operator, run, kind, tmp_path) == whole
+
+
+def test_a_file_that_lacks_pages_says_so_in_its_name_its_header_and_in_itself(
+    run, operator, background, tmp_path
+):
+    LinksPart.objects.filter(run=run).update(read_at=None)
+    make(operator, run, background, "text")
+
+    answer = operator.get(f"/crawls/{run.crawl_id}/download/text.parquet")
+
+    assert answer["Complete"] == "false"
+    assert "text-incomplete.parquet" in answer["Content-Disposition"]
+    place = tmp_path / "text.parquet"
+    place.write_bytes(b"".join(answer.streaming_content))
+    told = duckdb.sql(f"SELECT key, value FROM parquet_kv_metadata('{place}')").fetchall()
+    assert dict(told)[b"complete"] == b"false"
+    assert int(dict(told)[b"behind"]) > 0
 
 
 def test_tables_come_with_their_cells_and_are_safe_in_spreadsheets(run, operator, background):

@@ -165,6 +165,8 @@ def test_pages_that_have_fields_by_earlier_rules_are_told_everywhere(
     assert soup(listed).select_one(".lag")
     file = viewer.get(f"/crawls/{run.crawl_id}/extracted.csv")
     assert (file["Complete"], "-incomplete.csv" in file["Content-Disposition"]) == ("false", True)
+    wide = viewer.get(f"/crawls/{run.crawl_id}/download/fields.csv")
+    assert wide["Complete"] == "false"
     datasets = viewer.get(f"/api/v1/crawls/{run.crawl_id}/datasets").json()["items"]
     assert next(one for one in datasets if one["name"] == "extracted fields")["behind"] == 4
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from django.http import HttpResponse, StreamingHttpResponse
@@ -22,7 +23,7 @@ from crawlsite.middleware.program_admission import is_short
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.middleware.whole_request import MOST_BYTES, MOST_BYTES_OF_STRANGERS
 from crawlsite.settings import BASE_DIR
-from tests.crawlsite.programs import PROJECT
+from tests.crawlsite.programs import PROJECT, eventually
 from tests.test_line_lengths import TEMPLATES
 
 #: a web server with one thread for pages, whose clients have so many seconds
@@ -70,10 +71,26 @@ def server(tmp_path_factory):
         yield port
 
 
-@pytest.fixture
-def patient_server(tmp_path):
-    with serving(tmp_path, seconds=60) as port:
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("patient"), seconds=60) as port:
         yield port
+
+
+@pytest.fixture
+def patient_server(patient):
+    """It has left all clients of a test behind before the next one begins."""
+    yield patient
+    eventually(lambda: not connected_to(patient))
+
+
+#: in the kernel's table: established, and closed by the client alone
+SERVED = {"01", "08"}
+
+
+def connected_to(port: int) -> bool:
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and row[3] in SERVED for row in rows)
 
 
 @pytest.fixture

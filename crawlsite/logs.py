@@ -5,44 +5,12 @@ part of an address is in none of them.
 from __future__ import annotations
 
 import logging
-import re
 from typing import Any
 
 import structlog
-from structlog.typing import WrappedLogger
 
 from crawlsite.middleware.request_ids import add_request_id
-
-#: addresses with a part that opens something to everyone who has it: at the begin of a path, which
-#: a quote, white space or an origin may stand before
-SECRET_ADDRESS = re.compile(
-    r"""((?:^|[\s'"(=]|://[^/\s'"]++)/(?:news|open|shared|stored|watches)/)[^/\s'"?]++""",
-    re.MULTILINE,
-)
-
-
-def without_secrets(text: str) -> str:
-    return SECRET_ADDRESS.sub(r"\1…", text)
-
-
-def hide_secrets(logger: WrappedLogger, method: str, line: str) -> str:
-    """The last processor of log lines: requests, errors and tracebacks may quote an address."""
-    return without_secrets(line)
-
-
-class SecretAddressFilter(logging.Filter):
-    """For loggers that write by themselves, as gunicorn's does."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = without_secrets(record.getMessage()), ()
-        return True
-
-
-def keep_secrets_of_gunicorn() -> None:
-    """Let the web server's own lines have no secrets of addresses."""
-    log = logging.getLogger("gunicorn.error")
-    if not any(isinstance(one, SecretAddressFilter) for one in log.filters):
-        log.addFilter(SecretAddressFilter())
+from crawlsite.middleware.secret_addresses import hide_secrets
 
 
 class RefusalLogFilter(logging.Filter):

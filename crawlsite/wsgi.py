@@ -7,9 +7,9 @@ import sys
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from crawlsite.logs import keep_secrets_of_gunicorn
 from crawlsite.middleware.call_stack import with_room
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
+from crawlsite.middleware.secret_addresses import keep_secrets_of_gunicorn
 from crawlsite.private_files import keep_private
 from crawlsite.supervisor.preload import import_pages
 

@@ -19,8 +19,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from whitenoise import WhiteNoise
 
 from crawling.base.use import part
-from crawlsite.logs import keep_secrets_of_gunicorn
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
+from crawlsite.middleware.secret_addresses import keep_secrets_of_gunicorn
 from crawlsite.private_files import keep_private
 
 #: how long a thread keeps its connection to PostgreSQL

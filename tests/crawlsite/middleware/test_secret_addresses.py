@@ -11,7 +11,8 @@ import pytest
 from django.test import Client, RequestFactory
 from django.urls import URLResolver, get_resolver
 
-from crawlsite.logs import SecretAddressFilter, logging_setting, without_secrets
+from crawlsite.logs import logging_setting
+from crawlsite.middleware.secret_addresses import SecretAddressFilter, without_secrets
 
 SECRET = "eyJhIjoxfQ:1abc-DEF_:xyz"
 

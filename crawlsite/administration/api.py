@@ -110,7 +110,7 @@ class UserChanges(Schema):
 class SharedOut(Schema):
     crawl: int | None = Field(description="null: a collection, or all crawls")
     subject: str = Field(description="name of the crawl or collection; empty: all crawls")
-    kind: Literal["share link", "feed", "mailbox"]
+    kind: Literal["share link", "feed", "alert by mail"]
     id: int = Field(description="of the share link, of the watch, or of the alert")
 
 

@@ -280,7 +280,7 @@ urlpatterns = [
 PANELS = (Panel(Place.ACCOUNT, "alerts/_own_summary.html", _own_summary),)
 SHARED = (
     SharedKind(
-        "mailbox",
+        "alert by mail",
         lambda listener: reverse("alerts:listener", args=[listener.pk]),
         mailboxes_of,
         lambda listener, receiver, by: hand_mailbox_over(listener, receiver, by=by),

@@ -78,7 +78,7 @@ def test_who_locks_the_account_sees_them_first(ada, administrator):
 
     assert [
         (" ".join(one.text.split()), one.a["href"]) for one in page.select("main ul:not(nav *) li")
-    ] == [("Mailbox of all crawls, Hers", f"/alerts/{Listener.objects.get().pk}/")]
+    ] == [("Alert by mail of all crawls, Hers", f"/alerts/{Listener.objects.get().pk}/")]
     assert User.objects.get(pk=ada.pk).is_active
 
 
@@ -114,4 +114,4 @@ def test_they_go_with_a_deleted_account_with_what_was_not_sent(
 def test_programs_list_them_among_what_stops(ada, administrator):
     [item] = administrator.get(f"/api/v1/users/{ada.pk}/shared-items").json()["items"]
     number = Listener.objects.get().pk
-    assert item == {"crawl": None, "subject": "", "kind": "mailbox", "id": number}
+    assert item == {"crawl": None, "subject": "", "kind": "alert by mail", "id": number}

@@ -869,6 +869,7 @@ def ask(clients, crawl, settings, tmp_path):
         ("/pool/", pool.pk),
         ("allocation/share/", values["share"]),
         ("administration/teams/", values["team_id"]),
+        ("/collections/", Collection.objects.get().pk),
         ("/experiments/", experiment.pk),
         ("//hosts/", host.pk),
     )
@@ -894,15 +895,6 @@ def ask(clients, crawl, settings, tmp_path):
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
-        owners = (
-            ("/pool/", pool),
-            ("allocation/share/", Share.objects.get()),
-            ("administration/teams/", Team.objects.get()),
-            ("/collections/", Collection.objects.get()),
-            ("/experiments/", experiment),
-            ("//hosts/", host),
-        )
-        pk = next((one.pk for part, one in owners if part in f"//{route}"), crawl.pk)
         pk = next((pk for part, pk in owners if part in f"//{route}"), crawl.pk)
         kind = {"kind": "wacz"} if "/jobs/" in route else {}
         path = PATHS[route] % {name: (values | kind).get(name, pk) for name in names}

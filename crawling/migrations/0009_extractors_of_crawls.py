@@ -3,7 +3,7 @@ from django.db.models import Q
 
 
 class Migration(migrations.Migration):
-    dependencies = [("crawling", "0007_purpose_of_crawls")]
+    dependencies = [("crawling", "0008_words_of_fields")]
 
     operations = [
         migrations.AddField(

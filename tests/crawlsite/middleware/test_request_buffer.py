@@ -79,7 +79,7 @@ def patient(tmp_path_factory):
 
 @pytest.fixture
 def patient_server(patient):
-    """It has left all clients of a test behind before the next one begins."""
+    """The server has left all clients of a test behind before the next one begins."""
     yield patient
     eventually(lambda: not connected_to(patient))
 

@@ -83,17 +83,11 @@ class LimitsForm(forms.Form):
         return [
             (
                 self.names.get(name) or str(self[name].label).lower(),
-                self._in_words(name, old),
-                self._in_words(name, new),
+                _in_words(old, _measure_of(self.fields[name])),
+                _in_words(new, _measure_of(self.fields[name])),
             )
             for name, (old, new) in self.changes().items()
         ]
-
-    def _in_words(self, name: object, units: object) -> str:
-        if not isinstance(units, int):
-            return "no limit" if units is None else str(units)
-        field = self.fields.get(str(name))
-        return field.measure.number(units) if isinstance(field, UnitsField) else f"{units:,}"
 
     def new(self) -> dict[str, int]:
         return {key: to for key, (_, to) in self.changes().items() if to is not None}
@@ -101,11 +95,12 @@ class LimitsForm(forms.Form):
     def refuse(self, error: AllocationError) -> None:
         """Tell of an error at the field of its resource, or where it has none, above all fields."""
         resource = error.facts.get("resource")
+        measures = filter(None, map(_measure_of, self.fields.values()))
+        measure = next((one for one in measures if one.key == resource), None)
         field = resource if isinstance(resource, str) and resource in self.fields else None
-        typed = self.cleaned_data.get(field) if field else None
-        known = {"resource": resource, "typed": typed}.values() if field else ()
+        known = (resource, self.cleaned_data.get(field)) if field else ()
         told = [
-            f"{name.replace('_', ' ')}: {self._in_words(field, fact)}"
+            f"{name.replace('_', ' ')}: {_in_words(fact, measure)}"
             for name, fact in error.facts.items()
             if fact not in known
         ]
@@ -129,6 +124,17 @@ class LimitsForm(forms.Form):
     @abstractmethod
     def make_change(self, override: Override | None) -> None:
         """Ask for the change; raises AllocationError if it is refused."""
+
+
+def _measure_of(field: forms.Field) -> UnitWords | None:
+    return field.measure if isinstance(field, UnitsField) else None
+
+
+def _in_words(fact: object, measure: UnitWords | None) -> str:
+    """A number of units, a name, or None for no limit."""
+    if isinstance(fact, int):
+        return measure.number(fact) if measure else f"{fact:,}"
+    return "no limit" if fact is None else str(fact)
 
 
 class PoolForm(LimitsForm):

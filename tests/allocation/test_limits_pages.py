@@ -9,7 +9,8 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
-from allocation.models import Event
+from allocation.models import Event, Share
+from allocation.rules.shares import NO_LIMIT
 from allocation.services import NewClass, create_pool, register_process, request_resources
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser, soup
@@ -172,3 +173,17 @@ def test_every_page_of_resources_has_the_tabs_of_the_only_pool(sizes, administra
     assert tabs() == [tab.get_text(strip=True) for tab in whole]
     create_pool(name="second", classes=[NewClass("a", "a", "A.", 1)])
     assert "Safe sequence" not in tabs()
+
+
+def test_a_refused_share_is_told_in_the_units_of_pages(sizes, administrator):
+    classes = list(sizes.classes.all())
+    share = Share.objects.create(
+        pool=sizes, name="press", ref="press", reserved=[0] * 2, limits=[NO_LIMIT] * 2
+    )
+    address = reverse("allocation:edit-share", args=[sizes.pk, share.pk])
+    shown = {f"reserve.{one.key}": "0" for one in classes}
+
+    page = soup(administrator.post(address, shown | {"reserve.bandwidth": "1 GB", "preview": "1"}))
+
+    told = page.select_one("#outcome").get_text()
+    assert "Resource: bandwidth, reserves: 1 GB/s, capacity: 99.9 MB/s." in told, told

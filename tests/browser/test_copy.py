@@ -29,6 +29,7 @@ def test_a_short_id_is_copied_whole_and_stays_so_after_a_refresh(operator, make_
     operator.clock.install()
     operator.context.grant_permissions(["clipboard-read", "clipboard-write"])
     operator.goto(f"/crawls/{crawl.pk}/")
+    operator.locator("#sessions > summary").click()
     stop_clock(operator)
 
     row = operator.get_by_role("region", name="Work sessions").get_by_role("row").nth(1)

@@ -147,7 +147,7 @@ def addresses(values: dict[str, object], *, asked: bool = True) -> list[str]:
             (
                 key
                 for key in OWNERS
-                if f"/{key}/" in PATHS[route].removeprefix("/administration")[:16]
+                if f"/{key}/" in PATHS[route].removeprefix("/administration")[:19]
             ),
             "crawl",
         )

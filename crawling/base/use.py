@@ -8,7 +8,7 @@ rooms of the crawler find what it offers by the names of its modules, each of wh
 `news`      `NEWS`: what users are told of on the overview, in the bell and in feeds
             (`crawling.installation.news`)
 `api`       `ROUTERS`: endpoints, by the beginning of their addresses and their group
-`library`   `LIBRARIES` of extraction rules that orders name (`crawling.runs.crawls.named_rules`)
+`orders`    `EXTRACTORS`, whose rules orders name (`crawling.runs.crawls.extractor_rules`)
 `command`   `COMMANDS` of `./crawl` (`crawling.dashboard.management.command_words`)
 
 A use has an `apps.py` with a Use if its pages have an address of their own, if administrators need

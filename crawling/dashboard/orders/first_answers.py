@@ -17,7 +17,7 @@ from crawling.installation.pools import capacity_of, default_pool
 from crawling.models import CrawlJob, OrderTemplate
 from crawling.orders.sections.fetching import masked_in
 from crawling.runs.crawls.creation import order_of
-from crawling.runs.crawls.named_rules import named_rules
+from crawling.runs.crawls.extractor_rules import named_rules
 from crawling.runs.crawls.templates import as_crawl
 from serving.access import AuthenticatedRequest
 

@@ -15,7 +15,7 @@ from crawling.dashboard.base.undo import tell_deleted
 from crawling.dashboard.orders.create_views import form_of, form_page, needs_pool
 from crawling.dashboard.orders.forms.create import CrawlForm
 from crawling.models import CrawlJob, OrderTemplate
-from crawling.runs.crawls.named_rules import keep_named, named_rules
+from crawling.runs.crawls.extractor_rules import keep_named, named_rules
 from crawling.runs.crawls.templates import remove_template, save_template, templates_for
 from serving.access import AuthenticatedRequest, authenticated
 

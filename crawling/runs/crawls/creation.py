@@ -22,6 +22,7 @@ from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.sections.fetching import masked_in, without_secrets
 from crawling.orders.seeds import read_typed
+from crawling.runs.crawls.extractor_rules import restored, with_named_rules
 from crawling.runs.crawls.fetching_section import (
     Granted,
     column_of,
@@ -31,7 +32,6 @@ from crawling.runs.crawls.fetching_section import (
     recipient_changes,
     shown,
 )
-from crawling.runs.crawls.named_rules import restored, with_named_rules
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.grants import share_limits
 from crawling.runs.seed_checks import (

@@ -30,6 +30,7 @@ from crawling.runs.crawls.creation import (
     order_of,
     team_errors,
 )
+from crawling.runs.crawls.extractor_rules import edited_rules, with_named_rules
 from crawling.runs.crawls.fetching_section import (
     change_asking,
     fetching_of,
@@ -40,7 +41,6 @@ from crawling.runs.crawls.fetching_section import (
     unmasked,
 )
 from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
-from crawling.runs.crawls.named_rules import edited_rules, with_named_rules
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 

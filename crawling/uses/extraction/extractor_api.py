@@ -55,7 +55,7 @@ class NewExtractor(Schema):
     rules: Rules
 
 
-class EditedExtractor(Schema):
+class NewRevision(Schema):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"rules": {"price": "b::price"}}]}
     )
@@ -134,7 +134,7 @@ def get_extractor(request: AuthenticatedRequest, extractor_id: ExtractorId) -> d
 def edit_extractor_rules(
     request: AuthenticatedRequest,
     extractor_id: ExtractorId,
-    asked: Annotated[EditedExtractor, Body()],
+    asked: Annotated[NewRevision, Body()],
 ) -> dict[str, Any]:
     """The rules become its next revision. Crawls keep the revision that their orders name."""
     one = wanted_extractor(extractor_id)

@@ -29,7 +29,7 @@ from crawling.uses.extraction.extractors import (
 )
 from crawling.uses.extraction.models import Extractor
 from crawling.uses.extraction.rule_previews import read_rules
-from crawling.uses.extraction.trying import LONGEST, lines_of
+from crawling.uses.extraction.rules_page import LONGEST, lines_of
 from serving.access import AuthenticatedRequest, authenticated, require
 from serving.requests import asked_text
 

@@ -24,7 +24,7 @@ from crawling.base.errors import BadOrder, CrawlError, NotFound, WrongState
 from crawling.installation.permissions import acted_on, is_restricted
 from crawling.models import CrawlJob
 from crawling.orders.sections.reading import REVISION_MARK, Name, read_reference
-from crawling.runs.crawls.named_rules import NamedRules
+from crawling.runs.crawls.extractor_rules import ExtractorRules
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.uses.extraction.models import Extractor, ExtractorRevision
 from crawling.uses.extraction.rule_previews import checked_rules
@@ -220,22 +220,22 @@ def give_newest(extractor: Extractor, *, by: User | None) -> tuple[int, list[str
     return done, refused
 
 
-def _as_rules(one: Extractor) -> NamedRules:
-    return NamedRules(one.name, one.revision, one.rules)
+def _as_rules(one: Extractor) -> ExtractorRules:
+    return ExtractorRules(one.name, one.revision, one.rules)
 
 
-def newest() -> list[NamedRules]:
+def newest() -> list[ExtractorRules]:
     return [_as_rules(one) for one in extractors()]
 
 
-def find(name: str, revision: int | None) -> NamedRules | None:
+def find(name: str, revision: int | None) -> ExtractorRules | None:
     if revision is None:
         one = extractors().filter(name=name).first()
         return _as_rules(one) if one else None
     found = ExtractorRevision.objects.select_related("extractor")
     row = found.filter(extractor__name=name, number=revision).first()
-    return NamedRules(name, revision, row.rules) if row else None
+    return ExtractorRules(name, revision, row.rules) if row else None
 
 
-def save(name: str, rules: Mapping[str, str], by: User | None) -> NamedRules:
+def save(name: str, rules: Mapping[str, str], by: User | None) -> ExtractorRules:
     return _as_rules(save_extractor(name, rules, by=by))

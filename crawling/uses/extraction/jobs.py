@@ -16,7 +16,7 @@ from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScop
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, Run
 from crawling.previews.jobs import question_kind
-from crawling.runs.crawls.named_rules import NamedRules, named_rules
+from crawling.runs.crawls.extractor_rules import ExtractorRules, named_rules
 
 #: the tree of one document at a time
 MEMORY_MIB = 96
@@ -73,7 +73,7 @@ def by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
     return found.reference, newest_of(rules_of(run), found)
 
 
-def newest_of(used: FieldRules, wanted: NamedRules) -> dict[str, str]:
+def newest_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
     """The rules of an extractor, and of those that were used the own ones, if it is the same."""
     before = named_rules(used.extractor)
     if before is None or before.name != wanted.name:

@@ -36,7 +36,7 @@ from crawling.datasets.lag import Derived
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Page, Run
 from crawling.orders.sections.reading import in_revision, read_reference
-from crawling.runs.crawls.named_rules import named_rules
+from crawling.runs.crawls.extractor_rules import named_rules
 from crawling.uses.extraction.asked import request_tables, tables_in
 from crawling.uses.extraction.extractor_pages import urlpatterns as extractor_patterns
 from crawling.uses.extraction.jobs import (
@@ -49,7 +49,7 @@ from crawling.uses.extraction.page_tables import StoredTable
 from crawling.uses.extraction.pointing import may_be_pointed_at
 from crawling.uses.extraction.pointing import urlpatterns as pointing_patterns
 from crawling.uses.extraction.rule_previews import read_rules
-from crawling.uses.extraction.trying import LONGEST, tried
+from crawling.uses.extraction.rules_page import LONGEST, tried
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, cell_file, send
 from serving.list_choices import choices_of

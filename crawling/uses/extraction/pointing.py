@@ -18,7 +18,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.pages.stored_view import HTML, charset_of
 from crawling.models import Page
-from crawling.uses.extraction.trying import tried
+from crawling.uses.extraction.rules_page import tried
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 

@@ -28,7 +28,7 @@ from crawling.orders.fields import MIB
 from crawling.orders.order import FIELDS, MAX_SEEDS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
 from crawling.runs.crawls.creation import free_name, name_for, order_of
-from crawling.runs.crawls.named_rules import own_rules
+from crawling.runs.crawls.extractor_rules import own_rules
 from crawling.runs.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
 
 #: MAX_SEEDS addresses of ordinary length

@@ -13,7 +13,7 @@ from crawling.models import Team
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
 from crawling.orders.sections.reading import in_revision
-from crawling.runs.crawls.named_rules import newest_rules
+from crawling.runs.crawls.extractor_rules import newest_rules
 from crawling.web.secret_headers import MASK
 
 #: a browser does not correct what is typed here; with `autocomplete="off"` it would not restore it

@@ -14,12 +14,14 @@ from django.utils import timezone
 
 from crawling.base.errors import WrongState
 from crawling.dashboard.inspect.url_decision import why
+from crawling.datasets.lag import Derived, lag_of
 from crawling.frontier.admit import refusals as verdicts
 from crawling.frontier.admit.crawl_rules import KeptBlocklist, current_blocklist
 from crawling.jobs.running import run_job
 from crawling.models import (
     ArchiveFile,
     BlocklistEntry,
+    ExtractedRow,
     Inquiry,
     RobotsFile,
     Url,
@@ -285,6 +287,21 @@ def test_an_exception_from_robots_holds_in_a_run_at_work(make_site, order, work_
         b"agreed with its owner" in gzip.decompress(file.path.read_bytes())
         for file in ArchiveFile.objects.filter(run=run)
     )
+
+
+def test_a_run_at_work_extracts_by_rules_that_are_edited(make_site, order, work_off, monkeypatch):
+    monkeypatch.setattr("crawling.fetching.shift.work.LOOK_SECONDS", 0)
+    paths = [f"/{n}" for n in range(12)]
+    site = make_site({"/": links(*paths), **dict.fromkeys(paths, "<b>bold</b><i>italic</i>")})
+    asked = order(f"{site.url}/", batch_size=1, delay_seconds=0.01, extract={"old": "b"})
+    crawl = create_crawl(asked)
+    site.pages["/3"] = acting(lambda: edit_crawl(crawl, {"extract": {"new": "i"}}))
+
+    run = work_off(start_run(crawl))
+
+    found = dict(ExtractedRow.objects.filter(run=run).values_list("url__url", "name"))
+    assert (found[f"{site.url}/0"], found[f"{site.url}/11"]) == ("old", "new")
+    assert not lag_of(run, Derived.FIELDS).complete
 
 
 def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_says_so(

@@ -10,7 +10,7 @@ from typing import Any
 from crawling.base.errors import BadOrder, InquiriesBusy
 from crawling.datasets.extracted_fields import rules_of
 from crawling.models import Page, Run
-from crawling.runs.crawls.named_rules import named_rules, newest_rules
+from crawling.runs.crawls.extractor_rules import named_rules, newest_rules
 from crawling.uses.extraction.asked import preview_in, request_preview
 from crawling.uses.extraction.rule_previews import read_rules
 from serving.access import AuthenticatedRequest
@@ -25,8 +25,8 @@ def lines_of(rules: Mapping[str, str]) -> str:
 
 
 def tried(request: AuthenticatedRequest, run: Run, *, page: Page | None = None) -> dict[str, Any]:
-    """For `_rule_preview.html` and `_trying.html`: the rules of `?rules=`, or of `?extractor=`, and
-    what they find on the latest pages, of which `page` is the first.
+    """For `_rule_preview.html` and `_rules_tried.html`: the rules of `?rules=`, or of
+    `?extractor=`, and what they find on the latest pages, of which `page` is the first.
     """
     chosen = named_rules(asked_text(request.GET, "extractor", most=LONGEST))
     asked = lines_of(chosen.rules) if chosen else asked_text(request.GET, "rules", most=LONGEST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.runs.crawls.named_rules import RulesLibrary
+from crawling.runs.crawls.extractor_rules import ExtractorSource
 from crawling.uses.extraction.extractors import find, newest, save
 
-LIBRARIES = (RulesLibrary(newest, find, save),)
+EXTRACTORS = (ExtractorSource(newest, find, save),)

@@ -23,7 +23,7 @@ from crawling.orders.sections.reading import MAX_RULES, REVISION_MARK, read_refe
 NAMED = 10
 
 
-class NamedRules(NamedTuple):
+class ExtractorRules(NamedTuple):
     """An extractor in one of its revisions."""
 
     name: str
@@ -37,35 +37,35 @@ class NamedRules(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RulesLibrary:
-    """The extractors; a use of crawls offers it as `LIBRARIES` in its module `library`."""
+class ExtractorSource:
+    """The extractors of an installation; a use offers it as `EXTRACTORS` in its module `orders`."""
 
     #: the newest revision of each, by name
-    newest: Callable[[], Sequence[NamedRules]]
+    newest: Callable[[], Sequence[ExtractorRules]]
     #: one by name and revision, also of an extractor that is deleted; None: the newest
-    find: Callable[[str, int | None], NamedRules | None]
+    find: Callable[[str, int | None], ExtractorRules | None]
     #: keep rules under a name; raises BadOrder
-    save: Callable[[str, Mapping[str, str], User | None], NamedRules]
+    save: Callable[[str, Mapping[str, str], User | None], ExtractorRules]
 
 
-def library() -> RulesLibrary | None:
-    return next(offered("library", "LIBRARIES"), None)
+def _source() -> ExtractorSource | None:
+    return next(offered("orders", "EXTRACTORS"), None)
 
 
-def newest_rules() -> Sequence[NamedRules]:
-    found = library()
+def newest_rules() -> Sequence[ExtractorRules]:
+    found = _source()
     return found.newest() if found else ()
 
 
-def named_rules(reference: str) -> NamedRules | None:
+def named_rules(reference: str) -> ExtractorRules | None:
     """The extractor that an order names; None: there is none."""
-    found = library()
+    found = _source()
     return found.find(*read_reference(reference)) if found and reference else None
 
 
-def keep_named(name: str, rules: Mapping[str, str], *, by: User | None) -> NamedRules:
+def keep_named(name: str, rules: Mapping[str, str], *, by: User | None) -> ExtractorRules:
     """Keep rules as a new extractor. Raises BadOrder."""
-    found = library()
+    found = _source()
     if found is None:
         raise BadOrder({"extractor": "extractors are taken out of this installation"})
     return found.save(name, rules, by)

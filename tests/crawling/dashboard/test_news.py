@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import timedelta
 from xml.etree import ElementTree
 
@@ -12,44 +13,58 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.jobs.running import run_job
-from crawling.models import BackgroundJob, Page
+from crawling.models import BackgroundJob, CrawlJob, Page
 from crawling.runs.start import start_run
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.withdrawals.withdrawing import withdraw
 from crawlsite import news
+from tests.crawling.conftest import do_shifts
 from tests.crawling.pages import browser, soup
 
 HOME, LIST, COUNT = reverse("home"), reverse("attention"), reverse("attention-count")
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site({"/": "<a href='/prices'>p</a> <a href='/a'>a</a>", "/prices": "3 €"})
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve({"/": "<a href='/prices'>p</a> <a href='/a'>a</a>", "/prices": "3 €"})
 
 
-@pytest.fixture
-def operator(db):
-    cache.delete(news.KEPT)
-    return browser("operator")
+@pytest.fixture(scope="module")
+def watched(shared, site, crawl_once):
+    run = crawl_once(f"{site.url}/", name="Shop & Co")
+    return shared.do(changed, site, run)
 
 
-@pytest.fixture
-def crawl(operator, site, crawl_to_the_end, work_off):
-    """A crawl of which a page was watched by one click, and has changed; a link broke, too."""
-    run = crawl_to_the_end(f"{site.url}/", name="Shop & Co")
+def changed(site, run):
+    """A page was watched by one click, and has changed; a link broke, too."""
+    operator = browser("operator")
     page = Page.objects.get(run=run, url__url=f"{site.url}/prices")
     shown = soup(operator.get(f"/crawls/{run.crawl_id}/pages/{page.pk}/"))
     [button] = [one for one in shown.select("main button") if one.get_text(strip=True) == "Watch"]
     operator.post(button["formaction"], {"next": f"/crawls/{run.crawl_id}/pages/{page.pk}/"})
     site.pages |= {"/": f"{site.pages['/']} <a href='/lost'>l</a>", "/prices": "4 €"}
-    work_off(start_run(run.crawl))
+    do_shifts(start_run(run.crawl))
     compare_watched(run.crawl_id)
     for asked in BackgroundJob.objects.filter(kind=BROKEN_LINKS.name, ended_at=None):
         run_job(asked.pk)
-    return run.crawl
+    return operator, run.crawl
+
+
+@pytest.fixture
+def operator(watched, db):
+    cache.delete(news.KEPT)
+    client, _ = watched
+    with_cookies = Client()
+    with_cookies.cookies = copy(client.cookies)
+    return with_cookies
+
+
+@pytest.fixture
+def crawl(watched, db):
+    return CrawlJob.objects.get(pk=watched[1].pk)
 
 
 def test_a_page_is_watched_by_one_button_and_then_says_so(operator, crawl, site):

@@ -19,6 +19,7 @@ from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_check.link_check import list_problems
 from crawling.uses.link_check.problem_counts import counts_of
 from crawling.uses.link_check.problem_kinds import ProblemKind
+from tests.crawling.conftest import do_shifts
 from tests.crawling.pages import browser, soup
 from tests.stack import background_queue
 
@@ -32,17 +33,27 @@ AFTER = {
 }
 
 
-@pytest.fixture
-def runs(make_site, crawl_to_the_end, work_off):
-    """Two runs of a site that was mended in between; the site stands first."""
-    site = make_site(BEFORE)
-    old = crawl_to_the_end(f"{site.url}/")
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve(dict(BEFORE))
+    old = crawl_once(f"{site.url}/")
+    return site, *shared.do(read_twice, site, old)
+
+
+def read_twice(site, old):
     site.pages |= AFTER
-    new = work_off(start_run(old.crawl))
+    new = do_shifts(start_run(old.crawl))
     for run in (old, new):
         catch_up(run.pk)
         read_again(run.pk)
-    return site, Run.objects.get(pk=old.pk), Run.objects.get(pk=new.pk)
+    return old.pk, new.pk
+
+
+@pytest.fixture
+def runs(crawled, db):
+    """Two runs of a site that was mended in between; the site stands first."""
+    site, old, new = crawled
+    return site, Run.objects.get(pk=old), Run.objects.get(pk=new)
 
 
 @pytest.fixture
@@ -79,8 +90,10 @@ def test_each_kind_is_counted_once_pages_are_read_and_shown_on_its_tab(runs, que
     assert counts.get() == asked  # pages ask for none
 
 
-def test_what_changes_the_problems_has_them_counted_anew(runs, queue):
-    _, run, _ = runs
+def test_what_changes_the_problems_has_them_counted_anew(make_site, crawl_to_the_end, queue):
+    run = crawl_to_the_end(f"{make_site(BEFORE).url}/")
+    catch_up(run.pk)
+    read_again(run.pk)
     run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
     LinksPart.objects.filter(run=run).update(read_at=None)
 

@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import Group, User
 
 from allocation.models import Event, Pool, Process
 from allocation.services import keep_resources
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
+from crawlsite.administration.accounts import make_roles
+from crawlsite.tokens import make_token
 from tests.allocation.textbook import CASES, P3, REQUESTS, rows
+from tests.api.conftest import Program
+from tests.crawling.conftest import allowed_loopback, order_of, the_pool
 
 CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 60_000, "memory": 64, "dns_slots": 4}
 
 
-@pytest.fixture
-def bank(operator, order):
-    """One process that holds most of the bandwidth, and one that waits for it."""
+@pytest.fixture(scope="module")
+def token(shared):
+    return shared.do(furnished)
+
+
+def furnished():
+    """One process that holds most of the bandwidth, and one that waits for it; the token of an
+    operator.
+    """
+    the_pool()
+    allowed_loopback()
+    claim = {"bandwidth": 60_000}
     for name, port in (("holder", 8901), ("waiter", 8902)):
-        start_run(
-            create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000}))
-        )
+        start_run(create_crawl(order_of(f"http://127.0.0.1:{port}/", name=name, claim=claim)))
+    make_roles()
+    operator = User.objects.create_user("operator")
+    operator.groups.set(Group.objects.filter(name="operator"))
+    return make_token(operator, "tests")
+
+
+@pytest.fixture
+def operator(token, db):
+    return Program(token)
+
+
+@pytest.fixture
+def bank(operator):
     return operator.get(f"pools/{Pool.objects.get().pk}")
 
 

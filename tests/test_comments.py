@@ -72,11 +72,26 @@ def errors() -> frozenset[str]:
 
 def docstrings(path: Path, *, but: frozenset[str] = frozenset()) -> Iterator[str]:
     """The docstrings of a module, but for those of classes with these names."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ClassDef) and node.name in but:
-            continue
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node) or ""
+    return (text for name, text in all_docstrings(path) if name not in but)
+
+
+@cache
+def all_docstrings(path: Path) -> tuple[tuple[str, str], ...]:
+    """Each behind the name of its class, if it is one's."""
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return tuple(
+        (node.name if isinstance(node, ast.ClassDef) else "", ast.get_docstring(node) or "")
+        for node in statements(ast.parse(path.read_text()))
+        if isinstance(node, documented)
+    )
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and all statements below it, which no expression has."""
+    yield node
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for below in getattr(node, field, ()):
+            yield from statements(below)
 
 
 def prose(path: Path) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -94,9 +94,13 @@ def docstrings(tree: ast.AST) -> set[int]:
     }
 
 
-def texts_of_module(source: str) -> Iterator[tuple[int, str]]:
+@cache
+def texts_of_module(source: str) -> tuple[tuple[int, str], ...]:
     """Strings that a user may read: with a space or a capital, and no SQL."""
-    tree = ast.parse(source)
+    return tuple(_texts(ast.parse(source)))
+
+
+def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
     unshown = docstrings(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -110,7 +114,7 @@ def files(*patterns: str) -> list[str]:
     return [name for name in listed.splitlines() if (ROOT / name).exists()]
 
 
-def replaced(where: str, texts: Iterator[tuple[int, str]]) -> list[str]:
+def replaced(where: str, texts: Iterable[tuple[int, str]]) -> list[str]:
     return [
         f"{where}:{line}: {word!r} in {' '.join(text.split())[:120]!r}"
         for line, text in texts
@@ -118,7 +122,7 @@ def replaced(where: str, texts: Iterator[tuple[int, str]]) -> list[str]:
     ]
 
 
-def guessed(where: str, texts: Iterator[tuple[int, str]]) -> list[str]:
+def guessed(where: str, texts: Iterable[tuple[int, str]]) -> list[str]:
     """The sentences whose subject comes last; heads of columns and labels have no full stop."""
     return [
         f"{where}:{line}: {sentence[:120]}"

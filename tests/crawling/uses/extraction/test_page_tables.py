@@ -18,10 +18,14 @@ PRICES = """<table><caption>Prices</caption><tr><th colspan=2>Tea<th>€
 CSV = 'Tea,Tea,€\r\ngreen,sencha,\'=1+1\r\ngreen,", gyokuro",-5\r\n'
 
 
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    return crawl_once(f"{shared.serve({'/': PRICES}).url}/")
+
+
 @pytest.fixture
-def page(make_site, crawl_to_the_end):
-    site = make_site({"/": PRICES})
-    return Page.objects.get(run=crawl_to_the_end(f"{site.url}/"))
+def page(crawled, db):
+    return Page.objects.get(run=crawled.pk)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from crawling.dashboard.templatetags.crawls import digits
-from crawling.models import PlannedRevisit
+from crawling.models import CrawlJob, PlannedRevisit
 from crawling.runs.crawls.creation import create_crawl
 from crawling.uses.revisits import expected_freshness
 from crawling.uses.revisits.planner import plan_crawl
@@ -17,16 +17,25 @@ from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.crawling.pages import browser, soup
 
 
-@pytest.fixture
-def crawl(make_site, crawl_to_the_end):
+@pytest.fixture(scope="module")
+def planned(shared, crawl_once):
     pages = {f"/{n}": f"text {n}" for n in range(4)}
-    site = make_site({"/": links(*pages), **pages})
-    crawl = crawl_to_the_end(f"{site.url}/", visits_a_day=4, visit_policy="uniform").crawl
-    plan_crawl(crawl.pk)
+    site = shared.serve({"/": links(*pages), **pages})
+    crawl = crawl_once(f"{site.url}/", visits_a_day=4, visit_policy="uniform").crawl_id
+    shared.do(plan, crawl)
+    return crawl
+
+
+def plan(crawl):
+    plan_crawl(crawl)
     for number, row in enumerate(PlannedRevisit.objects.order_by("url")):
         row.rate = row.high = [3.0, 1.0, 2.0, 2.0, 0.5][number]
         row.save()
-    return crawl
+
+
+@pytest.fixture
+def crawl(planned, db):
+    return CrawlJob.objects.get(pk=planned)
 
 
 def test_page_json_and_command_tell_the_same(crawl):

@@ -16,7 +16,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.lag import lags_of
 from crawling.datasets.progress import unindexed_parts
 from crawling.jobs.rq_jobs import IDLE
-from crawling.models import BackgroundJob, LinksPart
+from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.uses.search import folder, search
 from crawling.uses.search.folder import IndexBusy, index_folder
 from crawling.uses.search.index import add_parts, repair, writing
@@ -29,12 +29,20 @@ from tests.crawling.reading import index_what_was_read, read_to_the_end
 MADE_ANEW = "The search index cannot be read"
 
 
-@pytest.fixture
-def run(make_site, crawl_to_the_end):
-    run = crawl_to_the_end(f"{make_site({'/': '<main>an orchard</main>'}).url}/")
-    catch_up(run.pk)
-    read_to_the_end(run)
+PAGES = {"/": "<main>an orchard</main>"}
+
+
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    run = crawl_once(f"{shared.serve(PAGES).url}/")
+    shared.do(catch_up, run.pk)
+    shared.do(read_to_the_end, run)
     return run
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def cut(ending):
@@ -80,13 +88,14 @@ def test_a_damaged_index_is_told_and_made_anew(run):
 
 @pytest.mark.parametrize("lose", [Path.unlink, lambda file: file.write_bytes(b"PAR1 cut")])
 def test_part_whose_texts_are_lost_is_read_again_and_the_others_are_added(
-    make_site, crawl_to_the_end, run, lose
+    make_site, crawl_to_the_end, lose
 ):
-    other = crawl_to_the_end(
-        f"{make_site({'/': '<main>an orchard</main>'}).url}/", name="another crawl"
-    )
-    catch_up(other.pk)
-    read_to_the_end(other)
+    run, _ = both = [
+        crawl_to_the_end(f"{make_site(PAGES).url}/", name=name) for name in ("one", "another")
+    ]
+    for crawled in both:
+        catch_up(crawled.pk)
+        read_to_the_end(crawled)
     (lost,) = LinksPart.objects.filter(run=run)
     lose(storage().path(lost.texts_name))
     LinksPart.objects.update(indexed_at=None)

@@ -5,6 +5,8 @@ on all of it, and no more once something of it is deleted or taken down.
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from io import BytesIO, StringIO
 from random import Random
 
@@ -33,7 +35,13 @@ from crawling.uses.collections.jobs import file_of, readable_file, request_file
 from crawling.uses.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.conftest import do_shifts, order_of
 from tests.crawling.pages import browser, soup
-from tests.crawling.uses.exports.wacz.test_wacz_file import index_of, listed, opened, records_of
+from tests.crawling.uses.exports.wacz.test_wacz_file import (
+    index_of,
+    listed,
+    opened,
+    records_of,
+    whole,
+)
 
 #: so long that a second run refers to it
 LONG = Random(7).randbytes(600).hex()
@@ -113,6 +121,22 @@ def test_the_file_has_each_capture_of_each_crawl_and_each_page(run, single, coll
     assert {one["path"] for one in about["resources"]} == {
         name for name in package.namelist() if not name.startswith("datapackage")
     }
+
+
+@pytest.mark.drill
+def test_the_wacz_tool_finds_it_valid(collection, tmp_path):
+    tool = shutil.which("wacz")
+    if not tool:
+        pytest.skip("`pip install wacz` in an environment of its own, and put it on the PATH")
+    path = tmp_path / "all.wacz"
+    path.write_bytes(whole(made(collection)))
+
+    checked = subprocess.run(
+        [tool, "validate", "-f", str(path)], capture_output=True, text=True, check=False
+    )
+
+    assert "is valid" in checked.stdout
+    assert checked.returncode == 0
 
 
 def test_a_single_page_of_the_collection_has_its_payload_though_another_run_has_it(run, collection):

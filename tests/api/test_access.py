@@ -48,6 +48,22 @@ SPECIAL = {
         "/api/v1/crawls/{crawl_id}/seed-sources/{source_id}",
     ): "crawling.change_crawljob",
     ("delete", "/api/v1/crawls/{crawl_id}/watches/{watch_id}"): "crawling.change_crawljob",
+    ("post", "/api/v1/collections"): "crawling.change_crawljob",
+    ("patch", "/api/v1/collections/{collection_id}"): "crawling.change_crawljob",
+    ("delete", "/api/v1/collections/{collection_id}"): "crawling.change_crawljob",
+    ("post", "/api/v1/collections/{collection_id}/members"): "crawling.change_crawljob",
+    (
+        "delete",
+        "/api/v1/collections/{collection_id}/members/{member_id}",
+    ): "crawling.change_crawljob",
+    ("post", "/api/v1/collections/{collection_id}/wacz"): "crawling.change_crawljob",
+    ("get", "/api/v1/collections/{collection_id}/wacz/export"): "crawling.change_crawljob",
+    ("get", "/api/v1/collections/{collection_id}/share-links"): "crawling.change_crawljob",
+    ("post", "/api/v1/collections/{collection_id}/share-links"): "crawling.change_crawljob",
+    (
+        "delete",
+        "/api/v1/collections/{collection_id}/share-links/{link_id}",
+    ): "crawling.change_crawljob",
     ("get", "/api/v1/blocklist"): "crawling.view_crawljob",
     ("post", "/api/v1/blocklist"): "crawling.add_blocklistentry",
     ("delete", "/api/v1/blocklist/{entry_id}"): "crawling.delete_blocklistentry",
@@ -98,6 +114,7 @@ SPECIAL = {
 APPS = {
     **dict.fromkeys(
         (
+            "collections",
             "crawls",
             "imports",
             "jobs",
@@ -204,11 +221,14 @@ def address_of(path: str, crawl: int) -> str:
         .replace("{item_id}", "1")
         .replace("{withdrawal_id}", "1")
         .replace("{watch_id}", "1")
+        .replace("{collection_id}", "1")
+        .replace("{member_id}", "1")
         .replace("{source_id}", "1")
     )
     query = {
         "/api/v1/url-history": "?url=http://a.test/",
         "/api/v1/pages": "?q=manual",
+        "/api/v1/collections/{collection_id}/captures": "?url=http://a.test/",
         "/api/v1/search": "?q=manual",
         "/api/v1/crawls/{crawl_id}/changes": "?against=1",
         "/api/v1/crawls/{crawl_id}/extractions/previews": "?rules=name%20%3D%20h1",
@@ -256,7 +276,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 54
+    assert len(bodies) == 58
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -20,6 +20,7 @@ VERBS = {
 }
 #: verbs of POST on a collection: what is done is said by the body or by a parameter
 ACTS = {
+    "add_collection_members",
     "add_crawl_seeds",
     "apply_bulk_action",
     "apply_dns_name_action",

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from crawling.installation.pools import default_pool
 from crawling.runs.crawls.creation import create_crawl
 from crawling.uses.alerts.listeners import save_listener
+from crawling.uses.collections.changes import CollectionFields, create_collection
 from crawlsite.api.root import api
 from tests.api.conftest import SEED
 
@@ -39,6 +40,7 @@ def test_no_body_takes_a_truth_value_for_a_number(programs, settings, order):
             {"name": "a", "url": "https://example.org/", "events": ["failed"]},
             by=User.objects.create_superuser("alerter"),
         ).pk,
+        "collection_id": create_collection(CollectionFields("Books"), by=None).pk,
         "name": "192.0.2.53:53",
     }
     description = api.get_openapi_schema()

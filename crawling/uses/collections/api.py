@@ -25,7 +25,7 @@ from crawling.dashboard.run.api.share_links import (
 )
 from crawling.models import Page
 from crawling.uses.collections import changes, share_links
-from crawling.uses.collections.changes import CollectionFields, get_collection
+from crawling.uses.collections.changes import CollectionFields
 from crawling.uses.collections.jobs import file_of, request_file
 from crawling.uses.collections.members import (
     CollectionFigures,
@@ -47,7 +47,7 @@ from serving.schemas import Schema
 collections = Router()
 CollectionId = Annotated[int, Path(ge=1, le=LARGEST)]
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
-Ids = list[Annotated[int, Field(ge=1, le=LARGEST)]]
+Ids = list[Annotated[int, Field(ge=1, le=LARGEST, strict=True)]]
 MOST_AT_ONCE = 500
 FILE = {"schema": {"type": "string", "format": "binary"}}
 
@@ -168,19 +168,19 @@ def create_collection(
 
 @collections.get("/{collection_id}", response=CollectionDetail, summary="Get a collection")
 @may_view
-def read_collection(request: AuthenticatedRequest, collection_id: CollectionId) -> dict[str, Any]:
-    return collection_detail(get_collection(collection_id))
+def get_collection(request: AuthenticatedRequest, collection_id: CollectionId) -> dict[str, Any]:
+    return collection_detail(changes.get_collection(collection_id))
 
 
 @collections.patch("/{collection_id}", response=CollectionDetail, summary="Edit a collection")
 @may_change
-def edit_collection(
+def update_collection(
     request: AuthenticatedRequest,
     collection_id: CollectionId,
     asked: Annotated[CollectionChanges, Body()],
 ) -> dict[str, Any]:
     """Fields that are not given stay."""
-    found = get_collection(collection_id)
+    found = changes.get_collection(collection_id)
     before = CollectionFields(found.name, found.description, found.team)
     fields = before._replace(**asked.model_dump(exclude_none=True))
     return collection_detail(changes.edit_collection(found, fields, by=request.user))
@@ -191,7 +191,7 @@ def edit_collection(
 )
 @may_change
 def delete_collection(request: AuthenticatedRequest, collection_id: CollectionId) -> Status[None]:
-    changes.delete_collection(get_collection(collection_id), by=request.user)
+    changes.delete_collection(changes.get_collection(collection_id), by=request.user)
     return Status(204, None)
 
 
@@ -208,7 +208,7 @@ def _members(rows: list[MemberRow], after: int = 0, most: int = 0) -> tuple[list
 )
 @may_view
 def list_collection_members(request: AuthenticatedRequest, collection_id: CollectionId) -> Any:
-    return partial(_members, member_rows(get_collection(collection_id)))
+    return partial(_members, member_rows(changes.get_collection(collection_id)))
 
 
 @collections.post(
@@ -223,7 +223,7 @@ def add_collection_members(
     asked: Annotated[MembersIn, Body()],
 ) -> dict[str, Any]:
     """Of crawls that the user may act on; the others are named."""
-    found = get_collection(collection_id)
+    found = changes.get_collection(collection_id)
     said = changes.add_members(found, **asked.model_dump(), by=request.user)
     return {**said._asdict(), "added": [one.pk for one in said.added]}
 
@@ -234,10 +234,10 @@ def add_collection_members(
     summary="Take a crawl or page out of a collection",
 )
 @may_change
-def remove_collection_member(
+def delete_collection_member(
     request: AuthenticatedRequest, collection_id: CollectionId, member_id: Number
 ) -> Status[None]:
-    found = get_collection(collection_id)
+    found = changes.get_collection(collection_id)
     if not changes.remove_members(found, [member_id], by=request.user):
         raise Http404(f"The collection has no member {member_id}.")
     return Status(204, None)
@@ -254,7 +254,7 @@ def list_collection_captures(
     collection_id: CollectionId,
     url: Annotated[str, Query(max_length=MAX_URL_LENGTH, pattern=TEXT)],
 ) -> dict[str, Any]:
-    found = get_collection(collection_id)
+    found = changes.get_collection(collection_id)
     try:
         wanted = read_address(url).url
     except BadUrl as error:
@@ -276,7 +276,7 @@ def _capture(page: Page) -> dict[str, Any]:
 def get_collection_wacz(
     request: AuthenticatedRequest, collection_id: CollectionId
 ) -> dict[str, Any]:
-    return _file(get_collection(collection_id))
+    return _file(changes.get_collection(collection_id))
 
 
 @collections.post(
@@ -289,7 +289,7 @@ def create_collection_wacz(
     request: AuthenticatedRequest, collection_id: CollectionId
 ) -> dict[str, Any]:
     """409 if nothing of it is archived on this machine."""
-    found = get_collection(collection_id)
+    found = changes.get_collection(collection_id)
     try:
         request_file(found, by=request.user)
     except ArchiveTrouble as trouble:
@@ -324,7 +324,7 @@ def export_collection_wacz(
 ) -> StreamingHttpResponse:
     """404 until it is made. For users who may act on each of its crawls."""
     try:
-        return send(collection_file(get_collection(collection_id), by=request.user))
+        return send(collection_file(changes.get_collection(collection_id), by=request.user))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
 
@@ -339,7 +339,7 @@ def list_collection_links(
     request: AuthenticatedRequest, collection_id: CollectionId
 ) -> dict[str, Any]:
     """Expired links are not listed."""
-    collection = get_collection(collection_id)
+    collection = changes.get_collection(collection_id)
     changes.require_change(request.user, collection)
     found = share_links.links_of(collection)
     alive = share_links.open_links(found)
@@ -357,7 +357,7 @@ def create_collection_link(
     collection_id: CollectionId,
     asked: Annotated[ShareLinkIn, Body()],
 ) -> Status[dict[str, Any]]:
-    found = get_collection(collection_id)
+    found = changes.get_collection(collection_id)
     link, token = share_links.create_link(found, days=asked.days, by=request.user)
     url = request.build_absolute_uri(reverse("shared-collection", args=[token]))
     return Status(201, {**link_row(link), "url": url})
@@ -372,7 +372,7 @@ def create_collection_link(
 def delete_collection_link(
     request: AuthenticatedRequest, collection_id: CollectionId, link_id: Number
 ) -> Status[None]:
-    share_links.revoke_link(get_collection(collection_id), link_id, by=request.user)
+    share_links.revoke_link(changes.get_collection(collection_id), link_id, by=request.user)
     return Status(204, None)
 
 

@@ -137,7 +137,7 @@ APPS = {
         ("bulk-actions", "templates", "identity", "tokens", "views", "preferences"),
         "crawling.{}_crawljob",
     ),
-    **dict.fromkeys(("", "news", "replay"), "crawling.view_crawljob"),
+    **dict.fromkeys(("", "news", "replay", "weekly-summary"), "crawling.view_crawljob"),
     "alerts": "alerts.{}_listener",
     "access-rules": "crawling.change_allowednetwork",
     "users": "auth.change_user",

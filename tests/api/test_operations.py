@@ -93,6 +93,7 @@ SINGLE = {
     "url-history",
     "wacz",
     "warc",
+    "weekly-summary",
 }
 PARAMETERS = {
     "action",

@@ -32,7 +32,7 @@ NO_PAGE = "/no-such-page/"
 def fill_in_a_private_seed(page: Page) -> None:
     page.fill("#id_seeds", "10.0.0.7")
     page.dispatch_event("#id_seeds", "change")
-    page.locator("#closed-addresses button").wait_for()
+    page.locator("#closed-addresses button").first.wait_for()
 
 
 def preview_capacities(page: Page) -> None:

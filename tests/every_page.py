@@ -74,7 +74,7 @@ NO_PAGES = {
     "login/",
     "shared/<slug:token>/",
     "watches/<str:token>/feed.atom",
-    "shared-collections/<slug:token>/",
+    "shared/collections/<slug:token>/",
     "news/<str:token>/feed.atom",
     "api/v1/",
 }

@@ -12,7 +12,8 @@ from structlog.typing import WrappedLogger
 #: addresses with a part that opens something to everyone who has it: at the begin of a path, which
 #: a quote, white space or an origin may stand before
 SECRET_ADDRESS = re.compile(
-    r"""((?:^|[\s'"(=]|://[^/\s'"]++)/(?:news|open|shared|stored|watches)/)[^/\s'"?]++""",
+    r"""((?:^|[\s'"(=]|://[^/\s'"]++)/(?:news|open|shared(?:/collections)?|stored|watches)/)"""
+    r"""[^/\s'"?]++""",
     re.MULTILINE,
 )
 

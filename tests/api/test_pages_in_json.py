@@ -29,7 +29,7 @@ WITHOUT = {
     "metrics",
     "readyz",
     "shared/<slug:token>/",
-    "shared-collections/<slug:token>/",
+    "shared/collections/<slug:token>/",
     "collections/new/",
     "stored/<str:token>/<int:number>/",
     "watches/<str:token>/feed.atom",

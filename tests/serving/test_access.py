@@ -18,6 +18,7 @@ from serving.access import authenticated, needs
 PUBLIC = {
     "about-this-crawler/",
     "shared/<slug:token>/",
+    "shared/collections/<slug:token>/",
     "watches/<str:token>/feed.atom",
     "news/<str:token>/feed.atom",
     "stored/<str:token>/<int:number>/",  # its token names a user, whose rights are asked for

@@ -146,7 +146,7 @@ class SharedItem:
 
     @property
     def subject(self) -> Any:
-        """What it shows, which has a name: a crawl, or what else a kind is of. None: all crawls."""
+        """The crawl that it shows, or another thing with a name; None: all crawls."""
         return self.kind.subject(self.row)
 
     @property

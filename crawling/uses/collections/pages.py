@@ -232,7 +232,7 @@ urlpatterns = [
     path("<int:pk>/collection.wacz", file, name="wacz-file"),
 ]
 open_urlpatterns = [
-    path("shared-collections/<slug:token>/", shared, name="shared-collection"),
+    path("shared/collections/<slug:token>/", shared, name="shared-collection"),
 ]
 
 

@@ -28,7 +28,7 @@ def secret_routes(patterns, prefix=""):
         route = prefix + str(one.pattern)
         if isinstance(one, URLResolver):
             yield from secret_routes(one.url_patterns, route)
-        elif re.match(r"[a-z-]+/<(str|slug):", route) and "token" in route:
+        elif re.match(r"([a-z-]+/)+<(str|slug):", route) and "token" in route:
             yield route
 
 

@@ -65,7 +65,7 @@ def stranger():
 
 def shared(collection, by=None) -> str:
     _, token = create_link(collection, days=7, by=by)
-    return f"/shared-collections/{token}/"
+    return f"/shared/collections/{token}/"
 
 
 def test_a_link_shows_figures_and_titles_and_leads_nowhere(collection, stranger):
@@ -107,7 +107,7 @@ def test_it_is_open_until_it_expires_is_revoked_or_the_collection_is_deleted(col
     assert left.last_opened_at
     delete_collection(collection, by=None)
     assert stranger.get(addresses[2]).status_code == 404
-    assert stranger.get("/shared-collections/unknown/").status_code == 404
+    assert stranger.get("/shared/collections/unknown/").status_code == 404
 
 
 def test_it_ends_with_the_rights_of_its_maker(collection, operator, stranger):
@@ -206,7 +206,7 @@ def test_links_are_made_and_revoked_by_the_api_and_the_command(collection, stran
     second = json.loads(out.getvalue())["url"]
 
     for url in (made["url"], second):
-        path = "/shared-collections/" + url.partition("/shared-collections/")[2]
+        path = "/shared/collections/" + url.partition("/shared/collections/")[2]
         assert stranger.get(path).status_code == 200
     assert len(client.get(address).json()["items"]) == 2
     assert client.delete(f"{address}/{made['id']}").status_code == 204

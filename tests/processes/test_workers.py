@@ -8,7 +8,7 @@ import pytest
 from crawlsite.env import BASE_DIR
 
 SUITE = """
-import logging, os, signal
+import logging, os, signal, time
 import pytest
 from django.conf import settings
 
@@ -28,6 +28,10 @@ def test_it(number, made_once, tmp_path):
     if number == 13:
         os.kill(os.getpid(), signal.SIGKILL)
     assert number != 7
+
+@pytest.mark.timeout(1)
+def test_that_takes_too_long():
+    time.sleep(60)
 """
 
 
@@ -56,7 +60,8 @@ def test_each_test_runs_once_and_one_that_kills_its_process_costs_itself(tmp_pat
     assert len({database for *_, database in ran}) == 4
     assert len([line for line in lines if line[0] == "ended"]) == 3
     assert "38 passed" in done.stdout
-    assert "2 failed" in done.stdout
+    assert "3 failed" in done.stdout
+    assert "Timeout (>1.0s)" in done.stdout
     assert "the process of this test ended with -9" in done.stdout
     assert "words of 7\n" in done.stdout
     assert "logged by 7" in done.stdout

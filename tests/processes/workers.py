@@ -13,6 +13,7 @@ Loaded by `-p` in pyproject.toml.
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import traceback
 import warnings
 from collections import deque
@@ -24,6 +25,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 import pytest
+from _pytest._io import TerminalWriter
 from django.conf import settings
 from django.db import connections
 from django.utils.log import configure_logging
@@ -200,6 +202,7 @@ def _of_its_own(config: pytest.Config, number: int, connection: Connection) -> I
     folders._basetemp.mkdir(mode=0o700)
     plugins = config.pluginmanager
     plugins.unregister(name="terminalreporter")
+    plugins.register(_Terminal(), name="terminalreporter")
     plugins.register(_Reporter(config, connection))
     capture = plugins.getplugin("capturemanager")
     capture.stop_global_capturing()
@@ -207,6 +210,13 @@ def _of_its_own(config: pytest.Config, number: int, connection: Connection) -> I
     configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)  # its stream was captured before
     yield
     capture.stop_global_capturing()
+
+
+class _Terminal:
+    """Prints no results; pytest-timeout needs it, for the stacks of a test that takes too long."""
+
+    def __init__(self) -> None:
+        self._tw = TerminalWriter(sys.__stderr__)
 
 
 class _Reporter:

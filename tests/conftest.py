@@ -19,6 +19,7 @@ from django.db.transaction import Atomic
 from django.template import Template
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
+from psycopg.pq import TransactionStatus
 
 from allocation.services import transaction
 from crawling.frontier import run_lock
@@ -137,6 +138,17 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     """Migrate before the first test, which has two minutes: a busy machine may take longer."""
     if not session.config.option.collectonly and any(map(uses_database, session.items)):
         migrated_template()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown() -> None:
+    """A test that its limit of time has broken off in a statement leaves a connection on which no
+    other can be sent, neither to roll back nor to empty the database.
+    """
+    current = connection.connection
+    if current and current.info.transaction_status == TransactionStatus.ACTIVE:
+        current.cancel_safe()
+        rolled_back.close(connection)
 
 
 def uses_database(item: pytest.Item) -> bool:

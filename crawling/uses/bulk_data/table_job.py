@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import duckdb
 
 from crawling.base.errors import ArchiveTrouble
@@ -17,8 +20,17 @@ from crawling.uses.bulk_data.tables import CELL_COLUMNS, CELLS
 
 #: pages between two notes of how far it is
 PAGES_NOTED = 100
+#: A turn lasts so long at least, or two jobs that users ask for would give way to each other at
+#: once, again and again; a crawl has what it waits for within 5 s.
+LEAST_SECONDS = 4.0
 #: what a job notes of itself, beside what its rows count
 OWN = frozenset({"rows", "slices", "done", "of", "seconds"})
+
+
+def _turn(job: RunningJob) -> Callable[[], bool]:
+    """Says whether the job goes on; to be asked after each step."""
+    until = time.monotonic() + LEAST_SECONDS
+    return lambda: time.monotonic() < until or job.goes_on()
 
 
 def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
@@ -27,7 +39,7 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
     """
     known = {"rows": 0, "slices": 0, "of": table.count(job.run)} | job.progress
     place = BulkPlace(job.row.bookmark, {name: known[name] for name in known.keys() - OWN})
-    found, rows = table.rows(job.run, place), known["rows"]
+    found, rows, turn = table.rows(job.run, place), known["rows"], _turn(job)
     writer = ParquetWriter(JobTables(table.made, job.row), found.columns, slices=known["slices"])
     try:
         for some in found.steps:
@@ -36,7 +48,7 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
                 rows += 1
                 if writer.is_full and table.is_by_parts:
                     writer.write_slice()
-            goes_on = job.goes_on()
+            goes_on = turn()
             if writer.is_full or table.is_by_parts or not goes_on:
                 writer.write_slice()
                 told = {"rows": rows, "slices": writer.slices, "of": known["of"]}
@@ -58,7 +70,7 @@ def read_cells(job: RunningJob) -> JobResult:
     counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0, "slices": 0}
     counts |= {"of": html_pages(job.run).count()} | job.progress
     writer = ParquetWriter(JobTables(CELLS.made, job.row), CELL_COLUMNS, slices=counts["slices"])
-    last = job.row.bookmark or 0
+    last, turn = job.row.bookmark or 0, _turn(job)
     try:
         for page in pages_behind_key(job.run, last):
             found = rows_of_tables(job.run, page)
@@ -69,7 +81,7 @@ def read_cells(job: RunningJob) -> JobResult:
             counts["rows"] += len(found or ())
             for row in found or ():
                 writer.add(row)
-            goes_on = job.goes_on()
+            goes_on = turn()
             if writer.is_full or not goes_on:
                 writer.write_slice()
                 job.bookmark(page.pk, **counts | {"slices": writer.slices})

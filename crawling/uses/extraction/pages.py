@@ -31,7 +31,7 @@ from crawling.dashboard.pages.downloads import extracted_rows_file
 from crawling.dashboard.pages.field_columns import with_cells
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run.pages import PageWindow, page_count, pages_of
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import FieldRules, rules_of
 from crawling.datasets.lag import Derived
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Page, Run
@@ -104,18 +104,19 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     run = asked_run(request, job)
     here: dict[str, Any] = {"crawl": job, "run": run}
     if run:
-        here |= _rows(request, run) | tried(request, run)
-        here |= {"lag": read_lag(run, Derived.FIELDS), "ways": _ways_again(run)}
+        used = rules_of(run)
+        here |= _rows(request, run, used) | tried(request, run, used)
+        here |= {"lag": read_lag(run, Derived.FIELDS), "ways": _ways_again(run, used)}
         here["extraction"] = jobs_of(EXTRACTION, run).first()
     return render_live(request, "extraction/extracted.html", "extraction/_rule_preview.html", here)
 
 
-def _rows(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
+def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str, Any]:
     """A row for each page on which a rule found something, behind the page `?after=` or just before
     `?before=`, in the order of their fetches.
     """
-    used, most = rules_of(run), choices_of(request).most(ROWS)
     names, window, count = sorted(used.rules), PageWindow(), 0
+    most = choices_of(request).most(ROWS)
     ends = {name: asked_number(request, name) for name in ("after", "before")}
     with errors_told(request, SearchTookTooLong):
         window = pages_of(run, WITH_FIELDS, most=most, sort="fetched", **ends)
@@ -131,9 +132,9 @@ def _rows(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
     }
 
 
-def _ways_again(run: Run) -> list[tuple[str, str]]:
+def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
     """The newer rules by which the pages may be read again: what a button sends, and its words."""
-    used, crawl = rules_of(run), run.crawl
+    crawl = run.crawl
     ways = {"order": ("the crawl’s rules", dict(crawl.extract))} if crawl.extract else {}
     if newest := named_rules(read_reference(used.extractor or crawl.extractor)[0]):
         words = f"{newest.name}, revision {newest.revision}"

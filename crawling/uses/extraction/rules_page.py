@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crawling.base.errors import BadOrder, InquiriesBusy
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import FieldRules
 from crawling.models import Page, Run
 from crawling.runs.crawls.extractor_rules import named_rules, newest_rules
 from crawling.uses.extraction.asked import preview_in, request_preview
@@ -24,14 +24,16 @@ def lines_of(rules: Mapping[str, str]) -> str:
     return "\n".join(f"{name} = {rule}" for name, rule in sorted(rules.items()))
 
 
-def tried(request: AuthenticatedRequest, run: Run, *, page: Page | None = None) -> dict[str, Any]:
+def tried(
+    request: AuthenticatedRequest, run: Run, used: FieldRules, *, page: Page | None = None
+) -> dict[str, Any]:
     """For `_rule_preview.html` and `_rules_tried.html`: the rules of `?rules=`, or of
     `?extractor=`, and what they find on the latest pages, of which `page` is the first.
     """
     chosen = named_rules(asked_text(request.GET, "extractor", most=LONGEST))
     asked = lines_of(chosen.rules) if chosen else asked_text(request.GET, "rules", most=LONGEST)
     here: dict[str, Any] = {
-        "given": asked or lines_of(rules_of(run).rules),
+        "given": asked or lines_of(used.rules),
         "is_asked": bool(asked),
         "offered": newest_rules(),
         "chosen": chosen.name if chosen else "",

@@ -21,7 +21,7 @@ from crawling.jobs.running import run_job
 from crawling.jobs.turns import IdleTurn
 from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
-from crawling.uses.bulk_data import field_rows, files
+from crawling.uses.bulk_data import field_rows, files, table_job
 from crawling.uses.bulk_data.field_values import as_number
 from crawling.uses.bulk_data.tables import BY_NAME, TABLES
 from crawling.uses.withdrawals.withdrawing import withdraw
@@ -144,6 +144,7 @@ def test_a_job_gives_way_after_each_piece_and_goes_on_behind_it(
     table_kind = BY_NAME[kind].made.kind
     assert table_kind.memory is not None
     monkeypatch.setattr(IdleTurn, "goes_on", lambda turn: False)
+    monkeypatch.setattr(table_job, "LEAST_SECONDS", 0)
     operator.post(f"/crawls/{run.crawl_id}/download/", {"file": f"{kind}.parquet"})
     job = BackgroundJob.objects.filter(kind=table_kind.name, ended_at=None).get()
 

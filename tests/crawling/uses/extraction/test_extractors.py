@@ -71,6 +71,12 @@ def test_an_order_has_the_rules_of_the_extractor_that_it_names_and_says_its_revi
     assert order_of(using)["extractor"] == "Texts@1"
 
 
+def test_a_rule_of_the_order_goes_before_one_of_the_extractor(order, pool, texts):
+    asked = order("http://127.0.0.1:8900/", extractor="Texts", extract={"bold": "strong"})
+
+    assert create_crawl(asked).extract == {"bold": "strong"}
+
+
 def test_an_order_that_names_none_that_is_there_is_refused_with_their_names(order, pool, texts):
     operator = browser("operator")
 

@@ -121,6 +121,14 @@ def test_the_page_says_what_there_is_and_a_click_has_the_text_of_all_pages(run, 
     assert home["fetched_at"].endswith("+00:00")
 
 
+def test_one_click_leads_from_the_page_of_a_crawl_to_all_its_data(run, operator):
+    page = soup(operator.get(f"/crawls/{run.crawl_id}/?overview"))
+    shown = soup(operator.get(page.find("a", string="download")["href"]))
+
+    assert shown.find("a", attrs={"aria-label": "Text as CSV"})
+    assert shown.find("button", attrs={"aria-label": "Make Tables as CSV"})
+
+
 def test_every_kind_has_the_same_rows_in_every_format(run, operator, background, tmp_path):
     for kind in TABLES:
         make(operator, run, background, kind.name)

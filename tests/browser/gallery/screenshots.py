@@ -36,9 +36,9 @@ def fill_in_a_private_seed(page: Page) -> None:
 
 
 def preview_capacities(page: Page) -> None:
-    page.locator("main form input[name]:not([type=hidden])").first.fill("1")
+    page.locator("main form .pair input").first.fill("1")
     with page.expect_navigation():
-        page.locator("main form button").first.click()
+        page.get_by_role("button", name="Preview").click()
 
 
 def preview_a_withdrawal(page: Page) -> None:

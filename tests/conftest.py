@@ -18,6 +18,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.transaction import Atomic
 from django.template import Template
 from django.test import TransactionTestCase, override_settings
+from django.test.utils import instrumented_test_render
 from hypothesis import settings as hypothesis_settings
 from psycopg.pq import TransactionStatus
 
@@ -176,12 +177,18 @@ def passwords_hashed_at_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def rendered_as_in_the_product(django_test_environment) -> Iterator[None]:
-    """Django's environment of tests keeps a copy of all that each template was given, for tests
-    that ask for it. None of ours does: they read the page. It took a twentieth of each request.
+    """Django's environment of tests keeps a copy of all that each template was given. Few tests ask
+    for it (`contexts`): the others read the page. It took a twentieth of each request.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Template, "_render", render)
         yield
+
+
+@pytest.fixture
+def contexts(monkeypatch) -> None:
+    """Answers of Django's client say what their templates were given."""
+    monkeypatch.setattr(Template, "_render", instrumented_test_render)
 
 
 @pytest.fixture(scope="session", autouse=True)

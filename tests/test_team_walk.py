@@ -37,6 +37,7 @@ from crawling.models import (
 )
 from crawling.models.inquiries import QUESTIONS as QUESTION_NAMES
 from crawling.runs.crawls.creation import create_crawl
+from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.schedules import remove_schedule, set_schedule
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.crawls.teams import set_team_rule
@@ -51,6 +52,12 @@ from crawling.uses.collections.changes import (
     create_collection,
 )
 from crawling.uses.collections.share_links import create_link
+from crawling.uses.extraction.extractors import (
+    edit_extractor,
+    remove_extractor,
+    save_extractor,
+)
+from crawling.uses.extraction.models import Extractor
 from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
 from crawling.uses.watches.watching import WatchFields, create_watch
 from crawlsite.administration.accounts import make_roles
@@ -101,6 +108,20 @@ ELSEWHERE = {
     "GET api/v1/collections/<collection_id>/share-links": BELOW,
     "POST api/v1/collections/<collection_id>/share-links": BELOW,
     "DELETE api/v1/collections/<collection_id>/share-links/<link_id>": BELOW,
+    "POST crawls/new/extractor/": NEW,
+    "GET crawls/extractors/new/": QUESTION,
+    "POST crawls/extractors/new/": NEW,
+    "POST crawls/extractors/<int:pk>/": BELOW,
+    "GET crawls/extractors/<int:pk>/remove/": QUESTION,
+    "POST crawls/extractors/<int:pk>/remove/": BELOW,
+    "POST crawls/extractors/<int:pk>/restore/": BELOW,
+    "POST crawls/extractors/<int:pk>/crawls/": BELOW,
+    "POST api/v1/extractors": NEW,
+    "PATCH api/v1/extractors/<extractor_id>": BELOW,
+    "DELETE api/v1/extractors/<extractor_id>": BELOW,
+    "POST api/v1/extractors/<extractor_id>/crawls": BELOW,
+    "POST alerts/weekly-summary/": OWN,
+    "PUT api/v1/weekly-summary": OWN,
     "POST attention/read/": OWN,
     "POST api/v1/news/mark-read": OWN,
     "POST api/v1/bulk-actions/export": QUESTION,
@@ -667,6 +688,32 @@ def test_a_template_is_used_by_all_and_deleted_by_its_maker(teams, crawl):
     assert [answer.status_code for answer in refused] == [403, 403]
     assert "ada made the template Kept" in refused[0].json()["detail"]
     assert OrderTemplate.objects.filter(pk=template.pk).exists()
+
+
+def test_an_extractor_is_used_by_all_and_changed_by_its_maker(teams, crawl):
+    one = save_extractor("Books", {"title": "h1"}, by=teams["ada"])
+    edit_crawl(crawl, {"extractor": "Books"}, by=teams["ada"])
+    one = edit_extractor(one, {"title": "h2"}, by=teams["ada"])
+    ben = client_of(teams["ben"])
+    of_ben = create_crawl({"name": "Own", "seeds": [SEED], "extractor": "Books@1"}, by=teams["ben"])
+
+    body, json = {"rules": {"title": "h3"}}, "application/json"
+    refused = [
+        ben.patch(f"/api/v1/extractors/{one.pk}", body, content_type=json),
+        ben.delete(f"/api/v1/extractors/{one.pk}"),
+        ben.post(f"/crawls/extractors/{one.pk}/remove/"),
+    ]
+    tried = ben.post(f"/crawls/extractors/{one.pk}/", {"rules": "title = h3"})
+    given = ben.post(f"/api/v1/extractors/{one.pk}/crawls")
+    remove_extractor(one, by=teams["ada"])
+    refused.append(ben.post(f"/crawls/extractors/{one.pk}/restore/"))
+
+    assert [answer.status_code for answer in refused] == [403] * 4
+    assert tried.status_code in (403, 422)
+    assert given.json() == {"crawls": 1, "refused": []}
+    orders = {each.name: each.extractor for each in CrawlJob.objects.all()}
+    assert orders == {crawl.name: "Books@1", of_ben.name: "Books@2"}
+    assert Extractor.objects.get().rules == {"title": "h2"}
 
 
 def test_the_form_of_a_new_crawl_copies_no_crawl_of_another_team(teams, crawl):

@@ -14,7 +14,7 @@ from allocation.services import ensure_share
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser
 
-pytestmark = [pytest.mark.django_db]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("contexts")]
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ SPECIAL = {
         "/api/v1/crawls/{crawl_id}/seed-sources/{source_id}",
     ): "crawling.change_crawljob",
     ("delete", "/api/v1/crawls/{crawl_id}/watches/{watch_id}"): "crawling.change_crawljob",
+    ("post", "/api/v1/extractors"): "crawling.add_crawljob",
     ("post", "/api/v1/collections"): "crawling.change_crawljob",
     ("patch", "/api/v1/collections/{collection_id}"): "crawling.change_crawljob",
     ("delete", "/api/v1/collections/{collection_id}"): "crawling.change_crawljob",
@@ -116,6 +117,7 @@ APPS = {
         (
             "collections",
             "crawls",
+            "extractors",
             "imports",
             "jobs",
             "capacity-plan",
@@ -223,6 +225,7 @@ def address_of(path: str, crawl: int) -> str:
         .replace("{watch_id}", "1")
         .replace("{collection_id}", "1")
         .replace("{member_id}", "1")
+        .replace("{extractor_id}", "1")
         .replace("{source_id}", "1")
     )
     query = {
@@ -276,7 +279,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 58
+    assert len(bodies) == 61
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -8,6 +8,7 @@ from crawling.installation.pools import default_pool
 from crawling.runs.crawls.creation import create_crawl
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.collections.changes import CollectionFields, create_collection
+from crawling.uses.extraction.extractors import save_extractor
 from crawlsite.api.root import api
 from tests.api.conftest import SEED
 
@@ -41,6 +42,7 @@ def test_no_body_takes_a_truth_value_for_a_number(programs, settings, order):
             by=User.objects.create_superuser("alerter"),
         ).pk,
         "collection_id": create_collection(CollectionFields("Books"), by=None).pk,
+        "extractor_id": save_extractor("Books", {"title": "h1"}, by=None).pk,
         "name": "192.0.2.53:53",
     }
     description = api.get_openapi_schema()

@@ -15,7 +15,7 @@ from serving import paging
 from serving.listing.sources import QueryList
 from tests.crawling.pages import browser
 
-pytestmark = [pytest.mark.django_db]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("contexts")]
 AUDIT = "admin:admin_logentry_changelist"
 
 

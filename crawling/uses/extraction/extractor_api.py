@@ -131,7 +131,7 @@ def get_extractor(request: AuthenticatedRequest, extractor_id: ExtractorId) -> d
 
 @named.patch("/{extractor_id}", response=ExtractorOut, summary="Edit an extractor")
 @may_change
-def edit_extractor_rules(
+def update_extractor(
     request: AuthenticatedRequest,
     extractor_id: ExtractorId,
     asked: Annotated[NewRevision, Body()],

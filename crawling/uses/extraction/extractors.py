@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from crawling.base.audit import note
 from crawling.base.errors import BadOrder, CrawlError, NotFound, WrongState
-from crawling.installation.permissions import acted_on, is_restricted
+from crawling.installation.permissions import is_restricted, within_reach
 from crawling.models import CrawlJob
 from crawling.orders.sections.reading import REVISION_MARK, Name, read_reference
 from crawling.runs.crawls.extractor_rules import ExtractorRules
@@ -207,11 +207,9 @@ def give_newest(extractor: Extractor, *, by: User | None) -> tuple[int, list[str
     """Let crawls that have rules of an older revision have those of the newest; returns how many
     do, and the sentences of those that could not be edited. A user edits the own ones.
     """
-    older = list(crawls_of(extractor).exclude(extractor=extractor.reference)[:MOST_CRAWLS])
-    mine, done, refused = acted_on(by, [one.pk for one in older]), 0, []
-    for crawl in older:
-        if crawl.pk not in mine:
-            continue
+    mine = crawls_of(extractor).filter(within_reach(by))
+    done, refused = 0, []
+    for crawl in mine.exclude(extractor=extractor.reference).order_by("pk")[:MOST_CRAWLS]:
         try:
             edit_crawl(crawl, {"extractor": extractor.name}, by=by)
             done += 1

@@ -14,6 +14,8 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser
 
+pytestmark = pytest.mark.usefixtures("contexts")
+
 
 def test_without_redis_the_page_of_the_link_graph_tells_that_no_job_can_be_asked(
     order, monkeypatch

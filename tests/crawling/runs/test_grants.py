@@ -132,6 +132,7 @@ def test_administrator_makes_a_pool_on_its_page_and_operators_choose_it(pool, lo
     assert wrong.status_code == 422
 
     form = {f"capacity.{key}": units for key, units in UNITS.items()}
+    form["capacity.bandwidth"] = f"{UNITS['bandwidth']} KiB/s"
     taken = administrator.post("/resources/new/", {"name": "default", **form})
     assert "name" in soup(taken).select_one(".error").text.lower()
     made = administrator.post("/resources/new/", {"name": "press", **form})

@@ -14,6 +14,8 @@ from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.pages import soup
 
+pytestmark = pytest.mark.usefixtures("contexts")
+
 
 @pytest.fixture
 def crawl(order):

@@ -21,6 +21,8 @@ from tests.crawling.acting import acting
 from tests.crawling.dashboard.orders.test_scope_pages import filled
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 
+pytestmark = pytest.mark.usefixtures("contexts")
+
 HERE = "http://127.0.0.1:8900/"
 SECRETS = {
     "headers": {"X-Key": "first-secret", "Accept-Language": "de"},

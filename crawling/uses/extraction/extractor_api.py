@@ -60,8 +60,8 @@ class NewRevision(Schema):
         extra="forbid", json_schema_extra={"examples": [{"rules": {"price": "b::price"}}]}
     )
     rules: Rules
-    revision: int | None = Field(
-        None, ge=1, description="on which the edit is based: 409 if there is a newer one"
+    revision: Annotated[int, Field(ge=1, strict=True)] | None = Field(
+        None, description="on which the edit is based: 409 if there is a newer one"
     )
 
 

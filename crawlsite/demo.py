@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
-#: what the things on each shelf are about, with a sentence about it
+#: the subject of each shelf, with a sentence about it
 SUBJECTS = {
     "ships": "They were built of oak, rigged by hand, and left with the morning tide.",
     "gardens": "Roses climb the south wall, and the gardener keeps a diary of every frost.",

@@ -87,7 +87,7 @@ class LookupBudget:
         self._change = threading.Condition()
 
     def refill(self, names: int) -> None:
-        """Take what is missing for so many names that wait or are under way."""
+        """Take the tokens that `names` names, waiting or under way, still lack."""
         now, missing = time.monotonic(), names - self._taken - len(self._ready)
         if missing <= 0 or now < self._refill_at:
             return

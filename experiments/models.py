@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from crawling.models import BackgroundJob
 
-#: the kind of background job that runs one
+#: the kind of the background job that runs an experiment
 JOB_KIND = "experiment"
 
 

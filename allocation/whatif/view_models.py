@@ -52,8 +52,8 @@ class CheckView:
 
     sandbox: Sandbox
     answer: StateCheck
-    #: the state that the comparisons are about: after allocation, where the request could be handed
-    #: out
+    #: the state that is compared: after the allocation if the request could be granted units, else
+    #: the given state
     judged: State
     scopes: Scopes
 

@@ -123,8 +123,8 @@ def dnspython(server: Server) -> DnspythonResolver:
 
 
 def cold(server: Server) -> None:
-    """Names without addresses, A and AAAA, each 100 ms away; then 0 ms away, one after the other,
-    in processor time.
+    """Time look-ups of uncached names, A and AAAA, at servers 100 ms away. Then time them one by
+    one in processor time, at servers 0 ms away.
 
     By a process that has begun its work: the list of public suffixes, 30 ms, is read once, and
     garbage is sought as in `resolve_ahead`.

@@ -92,7 +92,7 @@ def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
 
 
 def _keep(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool:
-    """Store a part; whether no other job was faster with one of its pages."""
+    """Store a part. Return False if another job was faster with one of its pages."""
     part = new_part(run.pk, None)
     part.collected_at = part.written_at = timezone.now()
     part.links = len(rows)

@@ -1,5 +1,5 @@
-"""The lag of data that are derived of a run's pages, and until when about: pages, JSON, files and
-commands all tell it, so that no user takes data that are missing for none.
+"""The lag of data derived from a run's pages, and about when it ends. Pages, JSON, files and
+commands all show it, so that no user mistakes missing data for no data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EXTRACTED = "extracted"
 
 
 class Derived(StrEnum):
-    """Data that background jobs derive of the stored pages of a run."""
+    """Data that background jobs derive from the stored pages of a run."""
 
     LINKS = "links"
     TEXTS = "texts"
@@ -121,12 +121,12 @@ def lag_of(run: Run, name: Derived) -> Lag:
 
 
 def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
-    """Of what is derived of runs, by their ids. Two queries if nothing is missing."""
+    """The lag of data derived from runs, by the runs' ids. Two queries if nothing is missing."""
     return _lag(runs, name, {name.step: pages_of_runs_behind(runs, name.step)})
 
 
 def lags_of(run: Run) -> list[Lag]:
-    """Of all that is derived of the run."""
+    """The lag of all data derived from the run."""
     behind = {step: pages_behind(run, step) for step in STEPS}
     of_parts = [_lag([run.pk], name, behind) for name in Derived if name.step in STEPS]
     fields = _lag_of_fields(run)

@@ -94,7 +94,7 @@ def each_row(
 def each_columns(
     run: Run, query: str, each: Iterable[Mapping[str, Any]], *, seconds: float
 ) -> Iterator[dict[str, np.ndarray]]:
-    """The columns of the rows of a query over `links`, for one set of values after the other.
+    """Yield the columns of the query's rows, once for each set of values.
 
     Raises LinkSearchTookTooLong if one of them takes this long.
     """

@@ -44,8 +44,8 @@ def compared(old: Page, new: Page) -> list[DiffLine]:
 
 
 def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[DiffLine]:
-    """At the most so many lines of the differences, and what of the texts is not compared. Empty:
-    all was compared, and the words are the same.
+    """At most `most` lines of the differences, and what was not compared. Empty: all was compared
+    and the words are the same.
     """
     lines = [] if _words(old.text) == _words(new.text) else diff_of_texts(old.text, new.text)
     shown = lines[:most]

@@ -141,5 +141,7 @@ def readmit(run_id: int, url_ids: Sequence[int]) -> int:
 
 
 def _move(cursor: CursorWrapper, counts: Mapping[int, int]) -> None:
-    """Let so many URLs of each queue, by its id, wait again; fewer than none: no more."""
+    """Add each number to the waiting URLs of its queue, by id, and subtract it from the done ones.
+    A number may be negative.
+    """
     cursor.execute(MOVE, MOVED.values(starmap(QueueCount, counts.items())))

@@ -88,8 +88,8 @@ def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
 
 
 def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
-    """Let nothing of these queues of a run be fetched for so many seconds; other crawls may go on
-    with their hosts.
+    """Rest these queues of a run, each for its number of seconds. Other crawls may still fetch from
+    their hosts.
     """
     with locked_run(run_id), connection.cursor() as cursor:
         cursor.execute(REST_QUEUES, RESTING.values(starmap(QueueWait, waits.items())))

@@ -97,7 +97,7 @@ def gate_is_wanted() -> bool:
 
 
 def held_at_gate(hosts: Collection[int]) -> set[int]:
-    """Return those of the hosts, by id, that wait for their names."""
+    """Return the ids of the hosts that wait for their names to be resolved."""
     with connection.cursor() as cursor:
         cursor.execute(HELD, {"hosts": list(hosts), "gate": gate_is_wanted()})
         return {host for (host,) in cursor.fetchall()}

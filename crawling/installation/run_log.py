@@ -35,5 +35,5 @@ def write_all(run_id: int, lines: Sequence[NewLogLine]) -> None:
 
 
 def _text(value: str) -> str:
-    """A server's text as PostgreSQL can keep it: without NUL, and without halves of characters."""
+    """A server's text as PostgreSQL can store it: without NUL and without lone surrogates."""
     return value.replace("\0", "").encode(errors="replace").decode()

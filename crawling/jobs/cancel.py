@@ -59,7 +59,7 @@ def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
 
 
 def cancel_of_run(kind: JobKind, run: Run, *, by: User | None) -> BackgroundJob:
-    """Cancel what a job of that kind is to make of a run, or of its crawl; the row that says so.
+    """Cancel the job of this kind on a run or its crawl. Return the cancelled job's row.
 
     Raises PermissionDenied, and WrongState if there is nothing to cancel.
     """
@@ -125,8 +125,8 @@ def is_to_be_ended(number: int) -> bool:
 
 
 def clear_cancelled_job(number: int) -> bool:
-    """Take the job off the queue and remove what it has left, unless a process is at it; whether
-    that is done.
+    """Take the job off the queue and remove what it has left, unless a process works on it. Return
+    whether that was done.
     """
     job = BackgroundJob.objects.filter(pk=number).first()
     if job is None:

@@ -39,7 +39,7 @@ def end_job(
     trouble: str = "",
     **columns: Any,
 ) -> bool:
-    """Note the result, or why there is none; whether the job was wanted still."""
+    """Store the result, or why there is none. Return whether the job was still wanted."""
     ends = {"ended_at": Now(), "trouble": trouble.replace("\0", ""), "waits": ""}
     return bool(wanted(job).update(result=result, **ends, **columns))
 

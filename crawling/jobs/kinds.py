@@ -51,8 +51,8 @@ class JobScope(Enum):
     INSTALLATION = "installation"
 
 
-#: the effects on jobs whose results are rows, or files, of the crawl: these follow the events
-#: themselves
+#: the effects on jobs whose results are rows or files of the crawl; an event already changes these
+#: rows and files
 OF_ROWS = {
     JobEvent.DELETED: JobEffect.FORGET,
     JobEvent.WITHDRAWN: JobEffect.KEEP,

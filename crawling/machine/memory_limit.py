@@ -94,8 +94,8 @@ def resident_bytes() -> int:
 
 @lru_cache(maxsize=1)
 def _statm(process: int) -> int:
-    """The open file that says so: to open it for each page would take four times as long. One that
-    was open at a fork goes on speaking of the parent.
+    """The open /proc file with the memory use: opening it for each page would take four times as
+    long. One that was open at a fork goes on speaking of the parent.
     """
     return os.open(f"/proc/{process}/statm", os.O_RDONLY | os.O_CLOEXEC)
 

@@ -135,8 +135,8 @@ class ProgramSandbox:
         *,
         kept_open: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
-        """The program at work, which the caller ends. Its parent is the thread that starts it: with
-        that it ends, too.
+        """The program at work, which the caller ends. The program ends with the thread that starts
+        it, since that thread is its parent.
         """
         limits = json.dumps({**asdict(self._limits), "parent": os.getpid()})
         return subprocess.Popen(  # noqa: S603  # our own program, and our own arguments

@@ -186,7 +186,7 @@ class TrustedProxy(AccessRow):
 
 
 class SharedNetwork(AccessRow):
-    """Addresses that serve very many sites, like a CDN's: these keep no clock.
+    """Addresses that serve very many sites, such as a CDN's. No politeness clock is kept for them.
 
     Only administrators add rows.
     """

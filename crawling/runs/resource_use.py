@@ -1,4 +1,4 @@
-"""How much of what is reserved the crawls at work use, as their shifts measure it: now, and over
+"""The share of their reserved resources that running crawls use, as shifts measure it: now and over
 time.
 """
 

@@ -22,8 +22,8 @@ from crawling.runs.diagnosis import STARTING_SOON
 from crawling.runs.idle_capacity import lack_of_idle_capacity
 from crawling.web.outages import Outage, holding, read_outage, read_outages
 
-#: the run's host that is free first, the seconds until then, the other crawl that has it leased, if
-#: one has, and whether it waits for its name
+#: each run's next free host: its name, the seconds until it is free, the other crawl that leases
+#: it, if any, and whether the host waits for DNS
 NEXT_HOST = f"""
 SELECT DISTINCT ON (q.run_id) q.run_id AS run, q.id AS queue, h.name,
     extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8

@@ -81,7 +81,7 @@ class FrontierFilter:
 
     @classmethod
     def read(cls, query: Any) -> FrontierFilter:
-        """The filter of an address or a form; nonsense counts as nothing."""
+        """The filter that a URL's query or a form asks for. Invalid values are ignored."""
         place, after = query.get("place", ""), query.get("after", "")
         host, text = (asked_text(query, name, most=LONGEST_TEXT) for name in ("host", "q"))
         return cls(place if place in PLACES else WAITING, host.lower(), text, whole_number(after))

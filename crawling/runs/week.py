@@ -1,4 +1,4 @@
-"""The changes of crawls since last week: their runs, and the news of these."""
+"""The changes of crawls since last week: their runs, and the news about those runs."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
 def _facts(
     crawls: Iterable[int], since: datetime, until: datetime
 ) -> dict[int, tuple[int, int | None, int | None]]:
-    """Of each crawl its runs of the week, the pages of the latest of them, and those of the latest
-    before. One query.
+    """For each crawl, its number of runs in the week, the pages of its latest run in the week and
+    of its latest run before. One query.
     """
     runs = _ended(since, until).filter(crawl=OuterRef("pk")).order_by().values("crawl")
     totals = RunTotal.objects.filter(run__crawl=OuterRef("pk"), run__state__in=ENDED_STATES)

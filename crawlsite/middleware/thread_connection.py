@@ -84,7 +84,7 @@ class ThreadConnection:
         return sent
 
     def flush(self) -> bool:
-        """Send what the client takes now; whether that was anything. Raises OSError."""
+        """Send what the client takes now. Return whether anything was sent. Raises OSError."""
         before = self.held_bytes
         with self._lock:
             while self._held:

@@ -22,7 +22,7 @@ class Column:
     is_text: bool = False
     #: whether the table has it; what is added to the rows of a page stands in no file
     is_stored: bool = True
-    #: the attribute of a record that it is read from, such as `by.username`; empty: its name
+    #: the record's attribute that the column shows, such as `by.username`; empty: the column's name
     of: str = ""
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     """The crawl of that name or number. Raises UnknownCrawl."""
     number = whole_number(name_or_id)
     by_number = Q() if number is None else Q(pk=number)
-    # a terminal may hand over halves of characters; no name has them
+    # a terminal may hand over lone surrogates, which no name has
     by_name = Q(name=name_or_id.encode(errors="replace").decode())
     crawl = (
         CrawlJob.objects.filter(by_name | by_number if by_number else by_name)

@@ -31,7 +31,7 @@ RETRY_AFTER = "1"
 
 
 class CancellableOut(Schema):
-    """Of what a background job does: whether a user has cancelled it."""
+    """Whether a user has cancelled the background job."""
 
     cancelled_at: datetime | None
     cancelled_by: str = Field(description="user; empty: the command line, if it was cancelled")

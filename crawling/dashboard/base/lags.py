@@ -21,7 +21,7 @@ from serving.schemas import Schema
 
 
 class LagOut(Schema):
-    """Of a list that is made of what background jobs derive of pages."""
+    """The lag of a list that background jobs derive from pages."""
 
     behind: int = Field(
         description=f"pages that are not in it yet; {MOST_BEHIND:,}: so many or more"

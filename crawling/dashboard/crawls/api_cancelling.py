@@ -71,8 +71,9 @@ def cancel_crawl_job(
 @inquiries.post("/{inquiry_id}/cancel", response=InquiryStateOut, summary="Cancel a question")
 @may_view
 def cancel_asked_question(request: AuthenticatedRequest, inquiry_id: InquiryId) -> dict[str, Any]:
-    """Of a background job: a test fetch, a comparison, a search for copies, a preview of rules. The
-    user who asked may do so, and administrators. 409 if it has ended.
+    """A question is answered by a background job: a test fetch, a comparison, a search for copies
+    or a preview of rules. Only the user who asked and administrators may cancel it. 409 if it has
+    ended.
     """
     inquiry = get_object_or_404(Inquiry, pk=inquiry_id)
     cancel_job(inquiry, by=request.user)

@@ -53,7 +53,7 @@ NEWEST_FIRST = "-made"
 
 @dataclass(frozen=True)
 class CrawlFilter:
-    """The filter of an address; nonsense counts as nothing."""
+    """The filter that a URL's query asks for. Invalid values are ignored."""
 
     state: str = ""
     search: str = ""

@@ -35,7 +35,7 @@ class HostFilter:
 
     @classmethod
     def read(cls, query: Any) -> HostFilter:
-        """The filter that an address asks for; nonsense counts as nothing."""
+        """The filter that a URL's query asks for. Invalid values are ignored."""
         text, state, after = (
             asked_text(query, name, most=LONGEST) for name in ("q", "state", "after")
         )

@@ -48,7 +48,7 @@ class DecisionFact:
     sentence: str
     url: str = ""
     at: datetime | None = None
-    #: a background job adds to it in a moment
+    #: a background job will soon complete this fact
     is_pending: bool = False
 
 

@@ -132,7 +132,7 @@ def _with_fields(
 
 
 def field_names(run: Run) -> list[str]:
-    """Of the rules that have found something."""
+    """The names of rules that found something."""
     found = ExtractedRow.objects.filter(run=run).order_by("name")
     return list(found.values_list("name", flat=True).distinct())
 

@@ -48,7 +48,7 @@ class PageCache:
 
 
 def page_cache(*, most: int) -> PageCache:
-    """Read it all, with so many of the hottest pages, most requested first."""
+    """Read the cache's figures and its `most` hottest pages, most requested first."""
     reusing = Run.objects.filter(crawl__reuse__reuse_seconds__gt=0)
     sums = RunTotal.objects.filter(run__in=reusing).aggregate(
         answers=Sum("fetched"), saved=Sum("reused")

@@ -50,7 +50,7 @@ class LogFilter:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> LogFilter:
-        """The filter of an address; nonsense counts as nothing."""
+        """The filter that a URL's query asks for. Invalid values are ignored."""
         text = asked_text(query, "text", most=LONGEST_TEXT)
         return cls(
             Level.__members__.get(query.get("level", "").upper(), Level.INFO),

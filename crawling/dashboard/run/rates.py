@@ -154,7 +154,8 @@ def _of_seconds(run: Run, first: datetime, until: datetime, counted: int) -> Fet
 def rates_now(run_ids: Collection[int]) -> dict[int, float]:
     """Pages a second over the last minute or two, rounded to a tenth, so that shown rates add up.
 
-    A run without a live shift fetches nothing and has no rate; neither has one in its first second.
+    A run without a live shift fetches nothing and has no rate. Nor has a run in its first
+    second.
     """
     now = timezone.now()
     since = now.replace(second=0, microsecond=0) - MINUTE

@@ -88,7 +88,7 @@ def status_words(status: int) -> str:
 
 @register.filter
 def status_meaning(status: int) -> str:
-    """A status, of an error with its words: `200`, `404 Not Found`."""
+    """A status; an error has its reason phrase: `200`, `404 Not Found`."""
     return explain(status) if status >= 400 else str(status)
 
 

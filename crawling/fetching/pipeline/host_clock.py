@@ -202,8 +202,8 @@ class HostAvailability:
     def note_refusal(
         self, told: str, status: int, *, is_first_try: bool, asked: float | None
     ) -> bool:
-        """A page failed in a way that may mean its host; whether the host is doubtful now, and its
-        URLs wait untried. A page that fails again by itself says nothing new.
+        """Note that a page failed and that its host may be the cause. Return whether the host is
+        now doubtful and its URLs wait untried. A page that fails again by itself says nothing new.
 
         told: what became of the page, a sentence. asked: its Retry-After in seconds.
         """
@@ -260,7 +260,7 @@ class HostAvailability:
         self.recover()
 
     def is_beyond_patience(self, seconds: float) -> bool:
-        """Whether the crawl does not wait for this long for a page of this host."""
+        """Whether this is longer than the crawl waits for a page of this host."""
         return seconds > self._patience * (1 + JITTER)
 
     def recover(self) -> None:

@@ -82,8 +82,9 @@ def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
 
 
 def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
-    """The origin's robots.txt cannot be fetched; whether its URLs alone wait, since another of the
-    host answers. Otherwise URLs of others come first, or the host waits with all of its URLs.
+    """Note that the origin's robots.txt cannot be fetched. Return whether only its URLs wait,
+    because another origin of the host answers. Otherwise URLs of others come first, or the host
+    waits with all of its URLs.
     """
     visit.robots.by_origin[origin] = robots
     others_answer = visit.robots.has_any or origin in visit.availability.origins

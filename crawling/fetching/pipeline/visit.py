@@ -43,8 +43,8 @@ class HostRoute:
         self.resolution, self.resolved_until = resolution, time.monotonic() + resolution.ttl
 
     def demote(self, address: str) -> bool:
-        """Prefer the host's other addresses to this one; whether to go on at once with another,
-        which is so once for each.
+        """Prefer the host's other addresses to this one. Return whether to try another at once,
+        which is done once for each address.
         """
         assert self.resolution is not None
         is_new = address not in self.unreachable
@@ -140,7 +140,7 @@ class Visit:
         return cls(host, now, clock, availability, penalty_until=penalty_until)
 
     def turn_to_others(self) -> bool:
-        """Let a URL be next whose origin may answer; whether there is one."""
+        """Move a URL whose origin may answer to the front. Return whether there is one."""
         for place, claimed in enumerate(tuple(self.urls)):
             if not self.robots.lacks(canonical_address(claimed.url).origin):
                 self.urls.rotate(-place)

@@ -65,8 +65,8 @@ def archive_trouble(parts: ShiftParts) -> str:
 
 
 def _cut_off(parts: ShiftParts) -> bool:
-    """End the fetches and write nothing more; whether the fetch threads have ended, as otherwise
-    they will with this process.
+    """End the fetches and write nothing more. Return whether the fetch threads have ended; those
+    that have not end with this process.
 
     The bytes of the archive's file beyond its committed length go when the run's files are closed.
     """
@@ -75,7 +75,7 @@ def _cut_off(parts: ShiftParts) -> bool:
 
 
 def _finish_writing(parts: ShiftParts, ending: str) -> bool:
-    """Write down what the fetch threads finish in time; whether that is all."""
+    """Record what the fetch threads finish in time. Return whether all threads have ended."""
     all_ended = parts.threads.join(join_seconds(ending))
     late = parts.threads.asked_for() if ending in COUNTED_ENDINGS else []
     parts.recorder.write_the_rest([_cut(claimed, ending) for claimed in late])

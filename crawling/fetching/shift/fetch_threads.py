@@ -168,7 +168,7 @@ class FetchThreadPool:
         ]
 
     def join(self, seconds: float) -> bool:
-        """After the workbench has closed, wait for the fetch threads; whether all have ended."""
+        """Wait for the fetch threads of a closed workbench. Return whether all have ended."""
         until = time.monotonic() + seconds
         for thread in self._threads.values():
             thread.join(max(0.0, until - time.monotonic()))

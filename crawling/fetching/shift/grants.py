@@ -134,7 +134,8 @@ class ShiftGrants:
                 self.held = self._read()
 
     def request_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
-        """Ask for what a document in hand needs, holding all else; whether it was granted at once.
+        """Request what a document in hand needs while holding all else. Return whether the pool
+        granted it at once.
 
         Otherwise it waits in the pool.
         """

@@ -169,8 +169,7 @@ class HostLeases:
         )
 
     def _open(self, visits: Sequence[Visit]) -> bool:
-        """Give new visits their first URLs and known robots.txt; whether any has something to
-        do."""
+        """Give new visits their first URLs and known robots.txt. Return whether any has work."""
         self._fill_up(visits)
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])

@@ -79,7 +79,7 @@ class OutcomeRecorder:
         self.numbers = serving_numbers(shift.process.run_id)
 
     def look(self) -> bool:
-        """Read which of the run's processes may get new hosts; whether that has changed."""
+        """Read which processes of the run may get new hosts. Return whether that has changed."""
         before, self.numbers = self.numbers, serving_numbers(self._shift.process.run_id)
         return before != self.numbers
 

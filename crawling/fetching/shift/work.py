@@ -127,8 +127,8 @@ class ShiftWork:
         self._parts.recorder.take_up()
 
     def _write_if_due(self) -> bool:
-        """Write outcomes once there are enough, or no thread is at work; whether the frontier now
-        has all that were there.
+        """Write outcomes once there are enough, or no thread is at work. Return whether all
+        outcomes are now in the frontier.
         """
         if not self._parts.archive.is_ready():
             time.sleep(WAIT_SECONDS)  # only this thread waits for the archive; fetches go on

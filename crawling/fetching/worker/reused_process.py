@@ -136,7 +136,7 @@ class ReusedProcessWorker(Worker):
         super().main_work_horse(job, queue)
 
     def perform_job(self, job: Job, queue: Queue) -> bool:
-        """Perform this job, and each that the worker sends afterwards; whether all went well."""
+        """Perform this job and each that the worker sends next. Return whether all succeeded."""
         further: Job | None = job
         went_well = True
         while further and went_well:

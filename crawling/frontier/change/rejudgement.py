@@ -187,7 +187,7 @@ def begin_reranking(run_id: int) -> None:
 
 
 def rank_some(run_id: int) -> bool:
-    """Rank the next batch; whether more are left."""
+    """Rank the next batch. Return whether more are left."""
     with locked_run(run_id) as run, connection.cursor() as cursor:
         place = Reranking.objects.filter(run=run).first()
         if place is None:

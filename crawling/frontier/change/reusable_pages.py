@@ -110,8 +110,8 @@ SAME_VISIT = timedelta(milliseconds=1)
 
 
 def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, Page]:
-    """Pages that stay as they were, by the id of the run's URL: their servers need not be asked for
-    now. days: the longest wait.
+    """Return pages that are probably unchanged, by the id of the run's URL. Their servers need not
+    be asked yet. days: the longest wait.
     """
     checks, documents = _checks(run, url_ids, most=MOST_CHECKS)
     now, most = timezone.now(), timedelta(days=days)

@@ -34,7 +34,7 @@ WHERE run_id = (SELECT %s::bigint) AND fingerprint = ANY(%s) AND duplicate_of IS
 
 
 def as_text(value: str) -> str:
-    """A server's text as PostgreSQL can keep it: without NUL, and without halves of characters."""
+    """A server's text as PostgreSQL can store it: without NUL and without lone surrogates."""
     return (
         value
         if value.isascii() and "\0" not in value

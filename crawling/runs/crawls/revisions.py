@@ -112,9 +112,11 @@ def edit_crawl(
 
 @contextmanager
 def _one_after_the_other(crawl_id: int) -> Iterator[None]:
-    """Of two edits at once one might have the last word in the pool and the other in the order.
+    """Let edits of a crawl run one after the other. Otherwise one of two could win in the pool and
+    the other in the order.
 
-    No transaction spans the two, so that it is a lock of the session."""
+    No transaction spans the two, so that it is a lock of the session.
+    """
     key = f"edit/{crawl_id}"
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])

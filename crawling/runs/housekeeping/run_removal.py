@@ -160,8 +160,8 @@ def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
 
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:
-    """Continue to remove the rows and files of deleted runs, for this long; whether nothing is left
-    for now: another process may be at a run, or another crawl may need it.
+    """Continue to remove rows and files of deleted runs, for `seconds`. Return whether none is left
+    for now: another process may work on a run, or another crawl may need it.
 
     Safe to repeat, and side by side.
     """

@@ -241,7 +241,7 @@ class SummaryChange(Schema):
 @summaries.get("", response=SummaryOut, summary="Get whether you get a weekly summary by mail")
 @may_see_crawls
 def get_weekly_summary(request: AuthenticatedRequest) -> dict[str, Any]:
-    """Of the crawls that you own or that your teams have."""
+    """The summary covers crawls that you own or that your teams have."""
     row = Listener.objects.filter(user=request.user).first()
     zone = zone_of(row or Listener(user=request.user))
     return {

@@ -220,7 +220,7 @@ def own_summary(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _own_summary(user: User) -> dict[str, Any] | None:
-    """Of the user whose preferences are shown; None: the user sees no crawls."""
+    """The weekly summary of this user; None if the user sees no crawls."""
     if not user.has_perm(NEEDS):
         return None
     row = Listener.objects.filter(user=user).select_related("user__preference").first()

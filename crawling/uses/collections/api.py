@@ -222,7 +222,7 @@ def add_collection_members(
     collection_id: CollectionId,
     asked: Annotated[MembersIn, Body()],
 ) -> dict[str, Any]:
-    """Of crawls that the user may act on; the others are named."""
+    """Only crawls that the user may act on are added; the answer names the others."""
     found = changes.get_collection(collection_id)
     said = changes.add_members(found, **asked.model_dump(), by=request.user)
     return {**said._asdict(), "added": [one.pk for one in said.added]}

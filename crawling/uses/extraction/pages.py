@@ -65,7 +65,9 @@ HAS_NO_PAGES = "nothing was taken out of its pages yet"
 def table(
     request: AuthenticatedRequest, pk: int, url: int, number: int, kind: str
 ) -> HttpResponseBase:
-    """One table, once a background job has read it; until then the stored page says so."""
+    """Send one table as CSV. Until a background job has read it, lead to the stored page with a
+    message.
+    """
     page = wanted_page(pk, url)
     with errors_told(request, InquiriesBusy):
         inquiry = request_tables(page, by=request.user)

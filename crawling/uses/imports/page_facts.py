@@ -92,5 +92,5 @@ def _target(answer: ForeignAnswer, location: str) -> str:
 
 
 def _text(value: str) -> str:
-    """The text as PostgreSQL can keep it: without NUL, and without halves of characters."""
+    """The text as PostgreSQL can store it: without NUL and without lone surrogates."""
     return value.replace("\0", "").encode(errors="replace").decode()

@@ -102,7 +102,7 @@ Change = Annotated[
 
 
 class DatasetPage(LagOut):
-    """Of a list that is made of the dataset."""
+    """A page of a list that is made from the dataset."""
 
     next: str | None
 
@@ -163,7 +163,7 @@ def list_crawl_links(
     type: LinkType = "",
     sort: LinkOrder = None,
 ) -> ListAnswer:
-    """Of links of a page that have the same element and URL the first with a text is listed."""
+    """Among links of a page with the same element and URL, the first that has text is listed."""
     wanted = {"page": page, "target": target, "host": host, "kind": type, "sort": sort}
     return _of(get_run(crawl_id, run), list_links, **wanted)
 

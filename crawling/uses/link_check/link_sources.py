@@ -64,8 +64,8 @@ class LinkSource:
 def first_sources(
     run: Run, urls: Sequence[str], condition: str = ANY
 ) -> dict[str, tuple[int, list[LinkSource]]]:
-    """Of those addresses that have links: how many, and the first MOST_SOURCES. With a fragment,
-    links that name it.
+    """For each address with links, how many there are and the first MOST_SOURCES. If an address has
+    a fragment, only links that name it count.
 
     condition: of a link to count; ours.
     """

@@ -137,8 +137,8 @@ class _Redirect(NamedTuple):
 
 
 def find_missing_fragments(run: Run, after: str, most: int) -> Found:
-    """Of links to pages, then of links to redirects. A list may be short although there are
-    more.
+    """Find missing fragments of links to pages, then of links to redirects. A list may be short
+    although there are more.
     """
     if after.startswith(REDIRECTED):
         return _behind_redirects(run, after.removeprefix(REDIRECTED), most)

@@ -1,7 +1,8 @@
 """The job that computes the link graph of a run: PageRank, hubs and authorities, and components, of
 its pages and of its hosts, and drawings of its hosts.
 
-It is done step by step, and may be ended after any of them: what later ones need is in files.
+The job runs step by step and may be ended after any step: later steps read what they need from
+files.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _computed(job: RunningJob, graph: JobTables) -> JobResult:
 
 
 def _are_done(job: RunningJob, graph: JobTables) -> bool:
-    """Do the steps that are to be done, until others wait; whether all are."""
+    """Do the open steps until other jobs wait. Return whether all steps are done."""
     is_first = True
     for step in _steps(graph, job.run):
         if step.is_done:

@@ -125,6 +125,9 @@ def page_slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
 
 
 def _places(ordered: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each is in the ordered array, which is not empty, and whether it is there."""
+    """Return the place of each wanted value in the ordered array, and whether it is there.
+
+    ordered: not empty.
+    """
     places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
     return places, ordered[places] == wanted

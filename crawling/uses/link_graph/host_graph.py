@@ -219,8 +219,8 @@ def page_hosts(graph: JobTables) -> list[str]:
 
 
 def drawn_hosts(graph: JobTables) -> list[tuple[str, str, int, int, int]]:
-    """Of the hosts of a graph without drawings, those with the most links first: name, domain,
-    pages, links to it and from it.
+    """The hosts of a graph without drawings, those with the most links first. Each has its name,
+    domain, pages, incoming and outgoing links.
     """
     query = "SELECT host, domain, pages, in_links, out_links FROM hosts"
     with graph.connected(["hosts"]) as connection:

@@ -46,9 +46,9 @@ def _matrix(edges: Edges) -> csr_array:
 
 
 def pagerank(edges: Edges, start: np.ndarray) -> dict[str, np.ndarray]:
-    """Of each node, up to a factor, as far as it comes in STEPS; `is_found` says whether that is
-    far enough. It is the solution of a linear system in which nodes without links lead nowhere (Del
-    Corso, Gulli, Romani 2005).
+    """The PageRank of each node, up to a factor, after at most STEPS; `is_found` says whether it
+    has converged. It solves a linear system in which nodes without links lead nowhere (Del Corso,
+    Gulli, Romani 2005).
 
     start: what it came to before; ones at first.
     """
@@ -69,8 +69,8 @@ def pagerank(edges: Edges, start: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
-    """Of each node; each sums to 1. The first singular vectors (Kleinberg 1999); zeros if there is
-    no edge, or none are found.
+    """The hub and authority of each node: the first singular vectors (Kleinberg 1999). Each vector
+    sums to 1; it is zero if there are no edges or nothing is found.
 
     The search begins with equal hubs: of several it finds those that repeated steps from there
     lead to.

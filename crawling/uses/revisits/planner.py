@@ -49,8 +49,9 @@ LAST_DAY = 365.25 * 7030
 
 
 class PageFreshness(NamedTuple):
-    """Of each page: how likely it is as it was at its last visit, and the mean days since it is
-    not."""
+    """For each page, the probability that it is unchanged since its last visit, and the mean days
+    since its first change.
+    """
 
     freshness: Floats
     age_days: Floats
@@ -204,7 +205,7 @@ class _CrawlPlan:
 
 
 def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
-    """The sum of the values of each of so many."""
+    """The sum of the values of each of `count` groups; `of` has each value's group."""
     return np.bincount(of, values, count).astype(np.float64, copy=False)
 
 

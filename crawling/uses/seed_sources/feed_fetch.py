@@ -70,7 +70,7 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
 
 
 def _order_of(source: SeedSource) -> CrawlOrder:
-    """Of the crawl's order only what is no secret: the feed may be another's. Raises
+    """The crawl's order without its secrets, since the feed may belong to someone else. Raises
     SeedsUnreadable.
     """
     crawl = source.crawl

@@ -30,7 +30,9 @@ MOST_DIGITS = 10
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def create_seed_source(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Read a folder or a feed from now on; with mistakes all that was typed stays in the form."""
+    """Add a folder or feed that is read from now on. If there are mistakes, the form keeps what was
+    typed.
+    """
     crawl = get_object_or_404(CrawlJob, pk=pk)
     minutes = request.POST.get("minutes", "")
     fields = SeedSourceFields(

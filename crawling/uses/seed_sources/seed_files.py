@@ -46,8 +46,8 @@ class SeedFile:
         return self.path.name.encode(errors="replace").decode()
 
     def addresses(self) -> list[str]:
-        """Of a .txt file its lines without blank ones and those that begin with #; of a .json file
-        the entries of a JSON Feed. Raises BadFeed.
+        """The lines of a .txt file, except blank lines and lines that begin with #, or the entries
+        of a JSON Feed in a .json file. Raises BadFeed.
         """
         body = _content(self.path)
         if self.path.suffix.lower() == ".json":

@@ -123,7 +123,7 @@ def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> Watc
 
 
 def _describe(event: WatchEvent, change: StateChange) -> bool:
-    """Set the diff, or a sentence in its place; whether there is a change that is not noise."""
+    """Set the diff, or a sentence in its place. Return whether any change is more than noise."""
     assert change.old is not None
     assert change.new is not None
     watch = event.watch

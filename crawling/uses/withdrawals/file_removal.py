@@ -122,7 +122,9 @@ def remove_records(withdrawal_id: int) -> None:
 
 
 def _removes(withdrawal: Withdrawal) -> bool:
-    """Remove the records from all files but the search index's; whether nothing has to wait."""
+    """Remove the records from all files except the search index's. Return whether nothing is left
+    for later.
+    """
     try:
         _await_shifts(withdrawal)
         Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())

@@ -22,7 +22,7 @@ MOST_VALUES = 1000
 MOST_VALUE_LENGTH = 10_000
 #: nodes read for a value's text; nested elements repeat it
 MOST_NODES = 2000
-#: their text is for programs, unless a rule names them themselves
+#: elements whose text is for programs: read only if a rule selects the element itself
 UNSEEN = frozenset({"script", "style", "template"})
 
 

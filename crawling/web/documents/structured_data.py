@@ -171,7 +171,7 @@ def _bounded(row: DataRow) -> DataRow:
 
 
 def _plain(text: str) -> str:
-    """The text without halves of characters, which JSON can write and UTF-8 does not have."""
+    """The text without lone surrogates, which JSON can write but UTF-8 cannot."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
 

@@ -99,8 +99,8 @@ def _cells(table: turbohtml.Element) -> int:
 
 
 def _cut(table: turbohtml.Element, most: int) -> bool:
-    """Take out the rows behind those that have so many cells once spans are written out; whether
-    there were any. Spans become numbers, as they were counted.
+    """Remove the rows beyond the first `most` cells, with spans written out. Return whether any
+    were removed. Spans become numbers, as they were counted.
     """
     count = width = 0
     rows = list(_rows(table))

@@ -197,8 +197,8 @@ def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turb
 
 
 def _head_relations(urls: list[str], elements: list[turbohtml.Element]) -> list[str]:
-    """Of each address those of all its `link` elements: a page is often its own canonical and an
-    alternate of several languages. A language stands there as `hreflang=de`.
+    """The relations of each address from all its `link` elements: a page is often its own canonical
+    and an alternate in several languages. A language stands there as `hreflang=de`.
     """
     relations: dict[str, str] = {}
     for url, element in zip(urls, elements, strict=True):

@@ -216,8 +216,7 @@ ENDS = b"Expire date"
 
 
 def certificate_end(curl: pycurl.Curl) -> datetime | None:
-    """Of the certificate that the server's name stands in, which was verified; None: libcurl tells
-    of none.
+    """The end of the verified certificate that names the server; None if libcurl reports none.
 
     Other certificates that the server has sent with it do not count: old roots among them are not
     in use.

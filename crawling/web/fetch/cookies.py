@@ -253,7 +253,7 @@ class CookieStore:
         return "; ".join(cookie.pair for cookie in sent)
 
     def take(self, cookie: Cookie, address: Address) -> bool:
-        """Keep a cookie that the URL's answer sets; whether that changes what is kept."""
+        """Store a cookie that the URL's answer sets. Return whether the stored cookies change."""
         with self._lock:
             site = self._site_of(cookie)
             if not cookie.is_secure and address.scheme != "https" and _covers(site, cookie):

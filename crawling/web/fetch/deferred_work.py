@@ -26,7 +26,7 @@ def has_deferred() -> bool:
 
 
 def do_deferred() -> bool:
-    """Do what this thread has deferred; whether there was any."""
+    """Do this thread's deferred work. Return whether there was any."""
     work = _deferred.get()
     if work is None:
         return False

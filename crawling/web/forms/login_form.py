@@ -84,7 +84,7 @@ def _button(form: Form, fields: Mapping[str, str]) -> Control | None:
 
 
 def _fill(form: Form, name: str, value: str) -> bool:
-    """Set the control of that name; whether it sends the value then."""
+    """Set the control with this name. Return whether the form now sends the value."""
     there = [
         control for control in form.controls if control.name == name and not control.is_disabled
     ]

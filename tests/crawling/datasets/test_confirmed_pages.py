@@ -1,4 +1,4 @@
-"""A run whose server confirms pages (304) has all that is derived of them, from the records of the
+"""A run whose server confirms pages (304) has all data derived from them, from the records of the
 run that stored them.
 """
 

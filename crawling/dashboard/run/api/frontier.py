@@ -211,7 +211,7 @@ def export_frontier_urls(
 def change_frontier_urls(
     request: AuthenticatedRequest, crawl_id: CrawlId, wanted: UrlActionIn
 ) -> dict[str, Any]:
-    """Of the latest run.
+    """Change URLs of the latest run.
 
     `put_back` applies to URLs that were removed, the others to waiting URLs; other URLs are
     skipped.

@@ -1,8 +1,8 @@
 """A user cancels a background job.
 
-The row ends at once, so its job stores nothing more. A job that waits leaves the queue; the worker
-of one that works ends it within seconds, unless its kind ends itself. The files and rows that
-either has left are removed.
+The row ends at once, so its job stores nothing more. A waiting job leaves the queue; a job at work
+is ended by its worker within seconds, unless its kind ends itself. The files and rows that the job
+has left are removed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from crawling.models import BackgroundJob, Run
 UPKEEP = "This is work for the crawls of all: only administrators cancel it."
 logger = logging.getLogger(__name__)
 
-#: how long the scheduler looks after a job whose worker was killed as it was cancelled
+#: how long the scheduler looks after a cancelled job whose worker was killed
 LOOKED_AFTER = timedelta(minutes=5)
 
 
 def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
-    """Cancel a job of any kind, with those that were asked for together with it, for a user who may
-    act on its crawl; of kinds that are of who has asked, for that user or an administrator. Raises
-    PermissionDenied, and WrongState if it has ended.
+    """Cancel a job of any kind, with the jobs requested together with it, for a user who may act on
+    its crawl. If the kind belongs to the user who asked, only that user and administrators may
+    cancel it. Raises PermissionDenied, and WrongState if it has ended.
     """
     _require(job, by)
     jobs = BackgroundJob.objects.filter(pk__in={job.pk, *kind_of(job).asked_with(job)})
@@ -94,14 +94,14 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
 
 
 def _run_of(kind: JobKind, job: BackgroundJob) -> Run | None:
-    """The run of a job; for a kind of which a crawl has one for all runs, the latest run now."""
+    """The run of a job; the present latest run if the kind has one job for all runs of a crawl."""
     if job.run is None or not kind.is_of_crawl:
         return job.run
     return Run.objects.filter(crawl=job.run.crawl_id, is_latest=True).first() or job.run
 
 
 def _tell(job: BackgroundJob, by: User | None) -> None:
-    """Write to the audit log, of its crawl if it has one, that it was cancelled."""
+    """Write to the audit log that the job was cancelled; to its crawl's log if it has one."""
     kind = kind_of(job)
     if job.run is None or kind.is_of_asker:
         note(by, kind.about(job), "cancelled")
@@ -111,7 +111,7 @@ def _tell(job: BackgroundJob, by: User | None) -> None:
 
 
 def clear_cancelled_jobs() -> None:
-    """Remove what jobs have left whose workers were killed as they were cancelled."""
+    """Remove what cancelled jobs have left whose workers were killed."""
     since = timezone.now() - LOOKED_AFTER
     recent = BackgroundJob.objects.filter(cancelled_at__gt=since, kind__in=job_kinds())
     for number in recent.values_list("pk", flat=True):
@@ -119,7 +119,7 @@ def clear_cancelled_jobs() -> None:
 
 
 def is_to_be_ended(number: int) -> bool:
-    """Whether a user has cancelled the job with that id, and its worker is to end it."""
+    """Whether a user has cancelled the job with this id, so that its worker must end it."""
     job = BackgroundJob.objects.filter(pk=number, cancelled_at__isnull=False).first()
     return job is not None and not kind_of(job).ends_itself
 
@@ -146,7 +146,7 @@ def clear_cancelled_job(number: int) -> bool:
 
 
 def _known_as(job: BackgroundJob) -> str:
-    """Name of a job in sentences: as on its own page, if it has one."""
+    """The name of a job in sentences: that of its own page, if it has one."""
     kind = kind_of(job)
     own = kind.scope is JobScope.INSTALLATION or kind.is_of_asker
     return f"{kind.label.capitalize()} {kind.about(job).pk}" if own else f"Job {job.pk}"

@@ -17,7 +17,7 @@ from crawling.models import BackgroundJob, Run
 
 logger = logging.getLogger(__name__)
 
-#: how long after a job of a kind has failed there is no other for the same subject
+#: how long after a failed job there is no other for the same subject
 PAUSE = timedelta(hours=1)
 #: the rest after a job that has ended otherwise: another machine may be the one to do what is still
 #: due
@@ -40,12 +40,14 @@ def ask_for_due_jobs() -> None:
 
 
 def ask_unless_taken(kind: JobKind, due: DueJob, *, rest: timedelta = REST) -> BackgroundJob | None:
-    """Ask for a job, unless one is open for its subject, or has ended so shortly ago, or failed."""
+    """Ask for a job, unless a job for its subject is open, has ended within `rest`, or has failed
+    lately.
+    """
     return None if _taken(kind, {due.subject}, rest) else request_due_job(kind, due)
 
 
 def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
-    """Ask for one; None: its run is deleted."""
+    """Ask for a due job; None if its run is deleted."""
     run = None
     if due.run is not None:
         run = Run.objects.filter(pk=due.run).first()
@@ -55,7 +57,7 @@ def request_due_job(kind: JobKind, due: DueJob) -> BackgroundJob | None:
 
 
 def _taken(kind: JobKind, subjects: Collection[str], rest: timedelta = REST) -> set[str]:
-    """The subjects that have an open job, or one that has ended just now."""
+    """The subjects that have an open job, or one that has just ended."""
     now = timezone.now()
     failed = Q(ended_at__gt=now - PAUSE) & ~Q(trouble__in=("", GONE))
     ended = Q(ended_at__gt=now - rest) | failed

@@ -16,7 +16,7 @@ from crawling.jobs.job_rows import file_name, open_jobs, seen_jobs
 from crawling.jobs.kinds import JobKind, JobScope
 from crawling.models import BackgroundJob, Run
 
-#: the job that is in the way of another may end before it is read
+#: the job that blocks another may end before it is read
 TRIES = 5
 
 
@@ -28,9 +28,10 @@ def request_job(
     by: User | None,
     subject: str | None = None,
 ) -> BackgroundJob:
-    """Let a worker do it; one that is open for the same run, or crawl, is returned as it is.
+    """Let a worker do a job. An open job for the same run or crawl is returned as it is. Without
+    Redis the scheduler queues the job later.
 
-    Without Redis the scheduler queues it later. subject: as of `open_job`.
+    subject: as of `open_job`.
     """
     with transaction.atomic():
         job = open_job(kind, run, spec, by=by, subject=subject)
@@ -46,10 +47,10 @@ def open_job(
     by: User | None,
     subject: str | None = None,
 ) -> BackgroundJob:
-    """The same for a command that does the work itself (`running.work_here`).
+    """Open a job whose work a command does itself (`running.work_here`).
 
-    subject: what one job at a time is open for; "": any number are. None: by the kind. Raises
-    WrongState if the run is deleted.
+    subject: at most one job at a time is open for it; "" allows any number. None: the kind decides.
+    Raises WrongState if the run is deleted.
     """
     subject = _subject(kind, run) if subject is None else subject
     row = BackgroundJob(kind=kind.name, run=run, subject=subject, spec=dict(spec or {}), by=by)
@@ -59,7 +60,7 @@ def open_job(
         row.save()
         return row
     open_ones = BackgroundJob.objects.filter(kind=kind.name, subject=subject, ended_at=None)
-    # of a crawl: it would be open until its run is restored, or gone
+    # a crawl's job would otherwise be open until its run is restored or gone
     open_ones.filter(run__removal_asked_at__isnull=False).update(is_forgotten=True)
     seen = open_jobs().select_related("run__crawl").filter(kind=kind.name, subject=subject)
     for _ in range(TRIES):

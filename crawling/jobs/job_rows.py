@@ -26,8 +26,8 @@ def open_jobs() -> QuerySet[BackgroundJob]:
 
 
 def wanted(job: BackgroundJob) -> QuerySet[BackgroundJob]:
-    """The job's row, as long as it is to be done, and by this machine. It joins no other table: an
-    update that has waited for the row's lock looks at these columns again.
+    """The job's row, as long as this machine is to do the job. The query joins no other table, so
+    an update that has waited for the row's lock checks these columns again.
     """
     return BackgroundJob.objects.filter(pk=job.pk, name=job.name, ended_at=None, is_forgotten=False)
 
@@ -45,5 +45,5 @@ def end_job(
 
 
 def file_name(kind: str, number: int) -> str:
-    """The beginning of the names of a job's files; it is never used again."""
+    """The prefix of the names of a job's files, which is never used again."""
     return f"{kind}{number}/{uuid.uuid4().hex}"

@@ -1,5 +1,5 @@
-"""The kinds of background jobs: each says once all that queues, pages, deletion and withdrawal need
-to know of it.
+"""The kinds of background jobs: each states once all that queues, pages, deletion and withdrawal
+need to know about it.
 
 Rooms above this one declare their kinds, and `crawling.apps` registers them.
 """
@@ -22,9 +22,9 @@ from crawling.models import BackgroundJob
 class JobEvent(Enum):
     """An event of pages that a job has read."""
 
-    #: their run is deleted for good
+    #: the pages' run is deleted for good
     DELETED = "deleted"
-    #: some of the run's pages are withdrawn, or what was withdrawn is there again
+    #: some of the run's pages are withdrawn, or withdrawn pages are restored
     WITHDRAWN = "withdrawn"
     #: the installation is loaded from a back-up, which has no files of jobs
     RESTORED = "restored"
@@ -35,16 +35,16 @@ class JobEvent(Enum):
 class JobEffect(Enum):
     """The effect of such an event on a job of a kind."""
 
-    #: nothing: no text or address of a page can be learned from it, or it shows what pages show now
+    #: None: the job reveals no text or address of a page, or shows only what pages show now
     KEEP = "keep"
     #: The job is not shown any more, and its files are removed.
     FORGET = "forget"
-    #: so, unless its kind says that it is still valid; one that is open goes on
+    #: The same, unless the kind says that the job is still valid. An open job goes on.
     CHECK = "check"
 
 
 class JobScope(Enum):
-    """The subject of a job. Of a kind, one job at a time is open for a run, or for a crawl."""
+    """The subject of a job. A kind has at most one open job for a run, or for a crawl."""
 
     RUN = "run"
     CRAWL = "crawl"
@@ -75,14 +75,14 @@ KEPT_HOUR, KEPT_DAY = timedelta(hours=1), timedelta(days=1)
 class DueJob:
     """A job that is due though no user has asked for it."""
 
-    #: one job at a time is open for it
+    #: at most one job at a time is open for this
     subject: str
     #: id of a run
     run: int | None = None
     spec: Mapping[str, Any] = field(default_factory=dict)
 
 
-#: The result of work; None: it ended since others wait, and goes on later.
+#: The result of work; None: the job ended because others wait, and continues later.
 JobResult = Mapping[str, Any] | None
 BROKEN_OFF = (
     "It was broken off {} at the same place. The worker's log says why; its machine may have too "
@@ -106,49 +106,51 @@ class JobKind:
     work: Callable[[RunningJob], JobResult]
     #: the effect of each JobEvent on its jobs
     effects: Mapping[JobEvent, JobEffect]
-    #: RQ ends one that runs this long; the next one continues
+    #: RQ ends a job that runs longer; the next one continues
     seconds: int = 60 * 60
     queue: str = BACKGROUND
     scope: JobScope = JobScope.RUN
-    #: whether it comes before others of its queue, as a user waits for it on a page
+    #: whether a job comes before others of its queue, since a user waits for it on a page
     at_front: bool = False
-    #: one that has not ended so long after it was asked for is given up; None: it is waited for
+    #: the time after its request at which an open job is given up; None: never
     within: timedelta | None = None
     #: the sentence of a job that is late
     late: str = ""
-    #: how long its row is kept after it was asked for; None: as long as its run
+    #: how long a job's row is kept after the request; None: as long as its run
     kept: timedelta | None = None
-    #: whether who has asked, and administrators, cancel it; otherwise all who act on the crawl
+    #: whether only the user who asked and administrators may cancel a job; otherwise all users who
+    #: may act on the crawl
     is_of_asker: bool = False
-    #: whether one that failed, or was cancelled, is run again from the list of jobs
+    #: whether a failed or cancelled job can be run again from the list of jobs
     is_run_again: bool = True
-    #: whether one that is cancelled looks itself, and ends in order, which may take a minute;
+    #: whether a cancelled job notices that itself and ends in order, which may take a minute;
     #: otherwise its worker ends it
     ends_itself: bool = False
-    #: ids of the jobs that were asked for together with one, and are cancelled with it
+    #: ids of the jobs that were requested together with a job, and are cancelled with it
     asked_with: Callable[[BackgroundJob], Iterable[int]] = lambda job: ()
-    #: the row that a user knows it by, which the audit log names
+    #: the row by which users know a job, which the audit log names
     about: Callable[[BackgroundJob], Model] = lambda job: job
-    #: MiB that it holds of the pool, and gives back when others need them; None: it holds nothing
+    #: MiB that a job holds of the pool and gives back when others need them; None if it holds
+    #: nothing
     memory: Callable[[BackgroundJob], int] | None = None
-    #: whether a child process does the work, which is killed where it cannot end in time
+    #: whether a child process does the work, which is killed if it cannot end in time
     in_child: bool = False
-    #: begun so often behind the same bookmark, it is given up
+    #: a job that was begun this often at the same bookmark is given up
     attempts: int = 3
-    #: broken off for others so often behind the same bookmark, it is given up
+    #: a job that was broken off for others this often at the same bookmark is given up
     breaks: int = 20
-    #: whether it has files in the storage, with names that begin with `name` of its row
+    #: whether a job has files in the storage, with names that begin with its row's `name`
     has_files: bool = False
-    #: whether one that is done takes the place of those before it
+    #: whether a job that is done replaces those before it
     keeps_latest_only: bool = False
-    #: whether what one has made may still be given out; for JobEffect.CHECK
+    #: whether a job's result may still be given out; for JobEffect.CHECK
     is_valid: Callable[[BackgroundJob], bool] = lambda job: True
-    #: of jobs that read several runs: the condition on those that have read one of these, by ids;
-    #: None: a job reads its run, or its crawl
+    #: the condition on jobs that have read one of these runs, by ids, for kinds whose jobs read
+    #: several runs; None if a job reads its run or its crawl
     has_read: Callable[[Collection[int]], Q] | None = None
     #: the jobs that the scheduler asks for now; None if users ask
     due: Callable[[], Iterable[DueJob]] | None = None
-    #: removes what a job leaves that was killed, beside files in the storage; safe to repeat
+    #: removes what a killed job leaves besides files in the storage; safe to repeat
     clear: Callable[[BackgroundJob], None] | None = None
 
     def __post_init__(self) -> None:
@@ -192,7 +194,7 @@ def job_kinds() -> Mapping[str, JobKind]:
 
 
 def kinds_of_runs() -> Mapping[str, JobKind]:
-    """The kinds that users ask for to make something of a run, or of its crawl."""
+    """The kinds that users request to make something from a run or its crawl."""
     return {
         name: kind
         for name, kind in _KINDS.items()

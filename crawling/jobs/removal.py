@@ -24,8 +24,8 @@ CHANGED = "Archive files were rewritten, runs deleted or pages taken down since 
 
 
 def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
-    """Show no jobs any more on which the event has that effect, and do none of what was asked for
-    before. `remove_forgotten` removes their files.
+    """Forget the jobs on which the event has that effect: they are not shown any more, and open
+    ones are not done. `remove_forgotten` removes their files.
 
     runs: ids; None: all runs.
     """
@@ -35,13 +35,13 @@ def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
 
 
 def forget(jobs: QuerySet[BackgroundJob]) -> None:
-    """Show these no more; what they quote is gone at once."""
+    """Forget these jobs, so that what they quote disappears at once."""
     numbers = list(jobs.filter(is_forgotten=False).values_list("pk", flat=True))
     BackgroundJob.objects.filter(pk__in=numbers).update(is_forgotten=True, result=None)
 
 
 def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
-    """Jobs that may have read what becomes of these runs."""
+    """The condition on jobs that may have read what the event changes in these runs."""
     if runs is None:
         return Q()
     if kind.has_read:
@@ -54,10 +54,10 @@ def _about(event: JobEvent, kind: JobKind, runs: list[int] | None) -> Q:
 
 
 def check_jobs(event: JobEvent, crawl_id: int) -> list[str]:
-    """Of the kinds that check it: remove from this machine what may not be given out any more of a
-    crawl, and of its runs that can be restored; the row says why there is none.
+    """For kinds that check the event, remove from this machine results of a crawl, and of its runs
+    that can be restored, that may no longer be given out. The job's row says why there is none.
 
-    To be called once the event is committed. Safe to repeat. Returns the names of those that could
+    To be called once the event is committed. Safe to repeat. Returns the names of files that could
     not be removed.
     """
     left: list[str] = []
@@ -77,10 +77,10 @@ def _affected(event: JobEvent, effect: JobEffect) -> list[JobKind]:
 
 
 def _checked(kind: JobKind, job: BackgroundJob) -> bool:
-    """Whether what the job has made is valid, or gone from this machine."""
+    """Whether the job's result is valid, or gone from this machine."""
     try:
         if (job.name and not _own_files(job.name)) or kind.is_valid(job):
-            return True  # it is on another machine, or may be given out
+            return True  # the result is on another machine, or may be given out
         clear_job_files(kind, job)
     except LEAVING as error:
         facts = {"job": str(job), "error": str(error)}
@@ -100,8 +100,8 @@ def forget_older(kind: JobKind, job: BackgroundJob) -> None:
 
 
 def remove_forgotten() -> list[str]:
-    """Remove the files of forgotten jobs that are on this machine, then their rows; the names of
-    those that could not be removed. Safe to repeat.
+    """Remove the files of forgotten jobs that are on this machine, then their rows. Return the
+    names of files that could not be removed. Safe to repeat.
     """
     left: list[str] = []
     forgotten = BackgroundJob.objects.filter(is_forgotten=True, kind__in=job_kinds())

@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 
 def tidy_jobs() -> None:
-    """End those that have not ended within the time of their kind, and remove those that are kept
-    no longer. Safe to repeat.
+    """End jobs that have not ended within the time of their kind, and remove jobs that are kept no
+    longer. Safe to repeat.
     """
     for kind in job_kinds().values():
         if kind.within:

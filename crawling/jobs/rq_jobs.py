@@ -1,8 +1,8 @@
 """The queues of RQ, their workers, and jobs that stand for a row: queued once, found again,
 removed.
 
-The statement of RQ about a job is not enough: Redis may have lost it, or a killed worker may have
-left it behind.
+RQ's statement about a job is not enough: Redis may have lost it, or a killed worker may have left
+it behind.
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ RUN_JOB = "crawling.jobs.running.run_job"
 JOB = "job"
 #: marks in the cache that a job comes before the others of its queue, and how long
 FIRST, FIRST_SECONDS = "first/{}", 60
-#: in the cache, since when jobs that were put first have gone ahead of the others of IDLE, how long
-#: they may, and how long it is kept while none of them works
+#: the key of the time since when jobs that were put first have gone ahead of the others of IDLE,
+#: how long they may, and how long the time is kept while none of them works
 AHEAD_SINCE, MOST_AHEAD_SECONDS, AHEAD_KEPT_SECONDS = "idle-ahead", 30.0, 60
-#: jobs at the front of a queue among which one is looked for that was not put first
+#: jobs at the front of a queue that are searched for one that was not put first
 LOOKED_AT_JOBS = 50
-#: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
-#: every ten minutes
+#: a worker says every half minute that its job goes on; RQ itself looks for lost jobs every ten
+#: minutes
 SILENT_WORKER = timedelta(seconds=90)
-#: a worker takes a job off the queue and begins it within milliseconds; one that was killed in
+#: a worker takes a job off the queue and begins it within milliseconds; a worker that is killed in
 #: between leaves it there
 ON_ITS_WAY = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
 class RowJob:
-    """Jobs of RQ that do the work of a row each, by RUN_JOB."""
+    """RQ jobs that each do the work of a row, by RUN_JOB."""
 
-    #: RQ ends one that runs this long
+    #: RQ ends a job that runs longer
     seconds: int
     #: BACKGROUND; IDLE if no user asks for it
     queue: str = BACKGROUND
-    #: whether it goes before others of its queue, as a user waits for it on a page
+    #: whether a job goes before others of its queue, since a user waits for it on a page
     at_front: bool = False
 
     def enqueue(self, pk: int, *, at_front: bool = False) -> None:
         """Raises RedisError."""
         if self.at_front and self.queue == IDLE:
-            self._mark_first(pk)  # those at work give way to it, too
+            self._mark_first(pk)  # jobs at work give way to it, too
         self._queue().enqueue_call(
             RUN_JOB,
             args=(pk,),
@@ -88,7 +88,7 @@ class RowJob:
             logger.warning("a job cannot be queued", extra=facts)
 
     def enqueue_if_lost(self, pk: int, *, at_front: bool = False) -> bool:
-        """Queue the job again unless a worker will come to it, or is at it: in front of others, if
+        """Queue the job again unless a worker will come to it or works on it; in front of others if
         its worker was killed. Raises RedisError.
         """
         queue, had_begun = self._queue(), False
@@ -102,8 +102,8 @@ class RowJob:
         return True
 
     def enqueue_lost(self, pks: Iterable[int]) -> None:
-        """The same for each of these rows. One look at the queue finds those that wait in it, of
-        which there may be thousands. Raises RedisError.
+        """Queue the lost jobs of these rows again. One look at the queue finds those that wait in
+        it, which may be thousands. Raises RedisError.
         """
         if wanted := list(pks):
             waiting = set(self._queue().get_job_ids())
@@ -112,13 +112,13 @@ class RowJob:
                     self.enqueue_if_lost(pk)
 
     def put_first(self, pk: int) -> None:
-        """Let the job come before the others of its queue, and those at work give way to it, for
-        FIRST_SECONDS; while one of the others is to have its turn, only behind that. Safe to
-        repeat. Raises RedisError.
+        """Put the job before the others of its queue, for FIRST_SECONDS; jobs at work give way to
+        it. While it is the turn of one of the others, the job comes after that. Safe to repeat.
+        Raises RedisError.
         """
         queue, is_front = self._queue(), not is_turn_of_others()
         self._mark_first(pk)
-        # in the place of a job that a worker takes meanwhile nothing is put
+        # a job that a worker takes meanwhile is not queued again
         if is_front and queue.connection.lrem(queue.key, 1, self._id(pk)):
             queue.push_job_id(self._id(pk), at_front=True)
         else:
@@ -132,8 +132,8 @@ class RowJob:
         return cache.get(FIRST.format(self._id(pk))) is not None
 
     def withdraw(self, pk: int) -> None:
-        """Remove the job from Redis, unless a worker has just taken it off the queue: to be called
-        when no worker is at it. Raises RedisError.
+        """Remove the job from Redis, unless a worker has just taken it off the queue. To be called
+        when no worker works on it. Raises RedisError.
         """
         queue = self._queue()
         job = queue.fetch_job(self._id(pk))
@@ -145,7 +145,7 @@ class RowJob:
 
     @contextmanager
     def alone(self, pk: int) -> Iterator[bool]:
-        """Whether no other process does the work of the row; none begins to until the block
+        """Yield whether no other process does the work of the row; none begins to until the block
         ends.
         """
         with alone_at(JOB, pk) as is_alone:
@@ -160,8 +160,8 @@ class RowJob:
 
 @contextmanager
 def alone_at(name: str, number: int) -> Iterator[bool]:
-    """Whether no other process is in such a block with the same name and number; PostgreSQL notices
-    when one dies.
+    """Yield whether no other process is in a block with the same name and number. PostgreSQL
+    notices when a process dies.
     """
     numbers: tuple[str, int] = (name, number % 2**31)
     with connection.cursor() as cursor:
@@ -202,7 +202,9 @@ def does_first_wait() -> bool:
 
 
 def go_ahead() -> None:
-    """A job of IDLE that was put first is at work: the others wait. Raises RedisError."""
+    """Note that a job of IDLE that was put first is at work, so that the others wait. Raises
+    RedisError.
+    """
     now = timezone.now().timestamp()
     if not cache.add(AHEAD_SINCE, now, timeout=AHEAD_KEPT_SECONDS):
         cache.touch(AHEAD_SINCE, timeout=AHEAD_KEPT_SECONDS)
@@ -217,7 +219,9 @@ def have_others_waited() -> bool:
 
 
 def is_turn_of_others() -> bool:
-    """Whether they have, and one that was not put first waits. Raises RedisError."""
+    """Whether jobs that were put first have gone ahead for as long as they may, and another job
+    waits. Raises RedisError.
+    """
     if not have_others_waited():
         return False
     waiting = django_rq.get_queue(IDLE).get_job_ids(0, LOOKED_AT_JOBS)
@@ -225,12 +229,12 @@ def is_turn_of_others() -> bool:
 
 
 def note_turn_of_others() -> None:
-    """A job of IDLE that was not put first has had its turn. Raises RedisError."""
+    """Note that a job of IDLE that was not put first has had its turn. Raises RedisError."""
     cache.delete(AHEAD_SINCE)
 
 
 def is_in_hand(job: Job) -> bool:
-    """Whether a worker that lives is at it."""
+    """Whether a live worker is at work on the job."""
     status, heard_at = job.get_status(), job.last_heartbeat
     return (
         status == JobStatus.STARTED
@@ -242,8 +246,8 @@ def is_in_hand(job: Job) -> bool:
 def waits(queue: Queue, job: Job) -> bool:
     """Whether a worker will come to the job: it is in the queue, or was taken off it just now.
 
-    The job's own statement is not enough, since a worker that is killed before it begins changes
-    nothing of that.
+    The job's own statement is not enough, since a worker that is killed before it begins does not
+    change it.
     """
     if job.get_status() != JobStatus.QUEUED:
         return False
@@ -252,7 +256,7 @@ def waits(queue: Queue, job: Job) -> bool:
     taken, this_time = queue.intermediate_queue, f"{job.id}@{job.enqueued_at}"
     taken.set_first_seen(this_time)
     seen = taken.get_first_seen(this_time)
-    # where a worker has several queues, RQ notes nowhere what it takes off them
+    # if a worker has several queues, RQ does not note what it takes off them
     may_be_taken = queue.name in (BACKGROUND, IDLE, IMPORTS) or job.id in taken.get_job_ids()
     return may_be_taken and seen is not None and timezone.now() - seen < ON_ITS_WAY
 

@@ -1,5 +1,5 @@
-"""Do the work of background jobs: one process at a time is at a row, which may be killed at any
-moment; the next one continues behind the bookmark.
+"""Do the work of background jobs: one process at a time works on a row. It may be killed at any
+moment; the next one continues at the bookmark.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GONE = "it is no longer wanted"
 #: the result of a job that ended for others, and goes on later
 BROKEN_OFF = "others wait"
 INTERRUPTED = "The command that did it was interrupted."
-#: by which the pool knows what a job holds
+#: the pool's reference for what a job holds
 HELD_AS = "job-{}"
 
 
@@ -75,10 +75,11 @@ def run_job(job_id: int) -> str:
 
 
 def work_here(job: BackgroundJob) -> BackgroundJob:
-    """The same in this process and without a grant, for a command; the row as it is then.
+    """Do a job's work in this process and without a grant, for a command. Return the row as it is
+    then.
 
-    Raises WrongState if a background worker is at it, or it is cancelled or deleted meanwhile, and
-    CrawlError with the reason why there is no result.
+    Raises WrongState if a background worker works on it, or if it is cancelled or deleted
+    meanwhile, and CrawlError with the reason why there is no result.
     """
     kind = kind_of(job)
     with kind.job.alone(job.pk) as is_alone:
@@ -90,9 +91,9 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
             with _heartbeat(kind, job.pk):
                 said = _work(job.pk, lambda: True)
         except KeyboardInterrupt:
-            # as it is now: it may have another name here, or be done already
+            # read again: the job may have another name here, or be done already
             row = open_jobs().filter(pk=job.pk).first()
-            if row and row.by is None:  # what a user asks for goes on in the background
+            if row and row.by is None:  # a job that a user asked for continues in the background
                 _give_up(kind, row, INTERRUPTED)
             raise
     job.refresh_from_db()
@@ -114,9 +115,9 @@ def _turn(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
 
 
 def _begin(kind: JobKind, job_id: int) -> str:
-    """Note that a process is at it; why it is not begun, or "".
+    """Note that a process works on the job. Return why it is not begun, or "".
 
-    Another machine does not have the files: there it is done anew.
+    Another machine does not have the files, so it does the job anew.
     """
     with transaction.atomic():
         job = open_jobs().select_for_update(of=("self",)).filter(pk=job_id).first()
@@ -148,7 +149,7 @@ def _result(kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTu
 
 
 def _work(job_id: int, goes_on: GoesOn) -> str:
-    """Do the work of a row that was begun; returns what became of it."""
+    """Do the work of a row that was begun. Return what became of it."""
     job = open_jobs().select_related("run__crawl", "by").filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
@@ -156,7 +157,7 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     running = RunningJob(job, goes_on)
     try:
         result = kind.work(running)
-    # whatever goes wrong, the row says so
+    # the row records any error
     except Exception as error:
         return _stopped(kind, job, error)
     except KeyboardInterrupt:  # its worker ends, or a user has cancelled it
@@ -177,8 +178,8 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
 
 
 def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
-    """The result of a job whose work raised this error. A fault of ours is raised again: RQ keeps
-    its traceback, and the next attempt may succeed.
+    """The result of a job whose work raised this error. A bug is raised again: RQ keeps its
+    traceback, and the next attempt may succeed.
     """
     match error:
         case JobGone():
@@ -196,12 +197,12 @@ def _stopped(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
 
 
 def _pause(job: BackgroundJob, why: str) -> None:
-    """Note why no process is at it, which is no attempt."""
+    """Note why no process works on the job, which does not count as an attempt."""
     wanted(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
 
 
 def _broken_off(kind: JobKind, job_id: int) -> str:
-    """Note that the child was killed for others, which is no attempt."""
+    """Note that the child was killed for others, which does not count as an attempt."""
     job = open_jobs().filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
@@ -216,7 +217,7 @@ def _broken_off(kind: JobKind, job_id: int) -> str:
 
 
 def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
-    """End it, unless it has ended: what is done meanwhile is kept."""
+    """Give up the job unless it has ended: a result that came meanwhile is kept."""
     if end_job(job, trouble=trouble):
         _clear(kind, job)
 
@@ -238,8 +239,8 @@ def _clear(kind: JobKind, job: BackgroundJob) -> None:
 
 @contextmanager
 def _heartbeat(kind: JobKind, job_id: int) -> Iterator[None]:
-    """Say that the process is at it, while the block lasts. Work that looks at its row does so
-    itself, and may fork, so that no thread may be there.
+    """Note every few seconds that a process works on the job, while the block lasts. Work that
+    looks at its row does this itself, and may fork, so it must have no thread.
     """
     if kind.ends_itself:
         yield
@@ -250,7 +251,7 @@ def _heartbeat(kind: JobKind, job_id: int) -> Iterator[None]:
         while not over.wait(HEARTBEAT_SECONDS):
             try:
                 BackgroundJob.objects.filter(pk=job_id, ended_at=None).update(heartbeat_at=Now())
-            except DatabaseError:  # it may be back at the next turn
+            except DatabaseError:  # PostgreSQL may be back at the next turn
                 connections.close_all()
         connections.close_all()
 

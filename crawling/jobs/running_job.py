@@ -15,11 +15,11 @@ from crawling.models import BackgroundJob, Run
 
 
 class JobGone(CrawlError):
-    """It is cancelled, or forgotten, or another machine does it anew."""
+    """The job is cancelled or forgotten, or another machine does it anew."""
 
 
 class JobWaits(CrawlError):
-    """It continues later; the message says what it waits for."""
+    """The job continues later; the message says what it waits for."""
 
 
 class RunningJob:
@@ -33,23 +33,23 @@ class RunningJob:
 
     @property
     def run(self) -> Run:
-        """Raises JobGone if it was deleted."""
+        """The job's run. Raises JobGone if the run was deleted."""
         if self.row.run is None:
             raise JobGone
         return self.row.run
 
     def bookmark(self, bookmark: Any, **progress: Any) -> None:
-        """Store where to continue, in the transaction that stores what is done until there. Raises
-        JobGone, which is to undo that.
+        """Store where to continue, in the transaction that stores the work done so far. Raises
+        JobGone, which must undo that transaction.
         """
         self._note(progress, bookmark=bookmark, attempts=0, breaks=0)
         self.row.bookmark = bookmark
 
     def finish(self, result: Mapping[str, Any], *, run: Run | None = None) -> None:
-        """Store the result in the transaction that makes it; otherwise what the work returns is
-        stored behind it. Raises JobGone, which is to undo that.
+        """Store the result in the transaction that makes it; otherwise the value that the work
+        returns is stored afterwards. Raises JobGone, which must undo that transaction.
 
-        run: that the job has made.
+        run: the run that the job has made.
         """
         made: dict[str, Any] = {"run": run} if run else {}
         if not end_job(self.row, result, **made):
@@ -57,8 +57,8 @@ class RunningJob:
         self.is_finished = True
 
     def counts(self, done: int) -> dict[str, float]:
-        """Progress with so many more that are done, and the seconds at work: by these the rate of
-        such jobs is known, however long they gave way to others.
+        """Progress with `done` more items and the seconds at work, which give the rate of such
+        jobs, however long they gave way to others.
         """
         since, self._counted_until = self._counted_until, time.monotonic()
         known = {name: self.progress.get(name, 0) for name in ("done", "seconds")}
@@ -66,7 +66,7 @@ class RunningJob:
         return {"done": known["done"] + done, "seconds": seconds}
 
     def note(self, **progress: Any) -> None:
-        """Store how far it is, without a place to continue from. Raises JobGone."""
+        """Store the job's progress, without a place to continue from. Raises JobGone."""
         self._note(progress)
 
     def _note(self, progress: dict[str, Any], **columns: Any) -> None:

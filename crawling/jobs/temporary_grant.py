@@ -1,7 +1,7 @@
 """Hold units of the pool for a moment, outside of any run: a process of its own in the pool.
 
-It claims its request, made once and all at once, and holds nothing else, so it can always finish.
-It occupies no worker seat: those are for shifts, and the caller has a worker.
+The process requests its whole claim once and holds nothing else, so it can always finish. It
+occupies no worker seat: those are for shifts, and the caller has a worker.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from allocation.services import (
 from crawling.base.errors import CrawlError
 from crawling.installation.pools import capacity_of, default_pool
 
-#: the beginning of the names of such processes in the pool; no shift is made of them
+#: the prefix of the names of such processes in the pool, which get no shifts
 TEMPORARY_REF = "moment/"
-#: a user waits for it on a page, so its turn is before that of crawls
+#: the priority of work that a user waits for on a page: before all crawls
 URGENT = 10
 #: the priority of work that can wait: after all crawls
 IDLE = -10
@@ -51,10 +51,11 @@ def temporary_grant(
     wait_seconds: float,
     priority: int = URGENT,
 ) -> Iterator[tuple[Mapping[str, int], threading.Event]]:
-    """Hold as much of what is wanted as the pool has at all; everything goes back at the end.
+    """Hold the wanted units, or as many as the pool has in total, and give everything back at the
+    end.
 
-    Yields the units by class, and an event that is set should they be taken back: stop then.
-    Raises NoUnits when they are not granted in time, AllocationError for a pool that is busy.
+    Yields the units by class, and an event that is set if they are taken back: stop then. Raises
+    NoUnits when they are not granted in time, AllocationError if the pool is busy.
     """
     pool = default_pool()
     capacity = capacity_of(pool)
@@ -83,7 +84,7 @@ def temporary_grant(
 
 
 def others_lack(held: Iterable[str]) -> bool:
-    """Whether a request waits for more than is free of a class that is held."""
+    """Whether a request waits for more units of a held class than are free."""
     pool = default_pool()
     keys = pool.classes.values_list("key", flat=True)
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING)
@@ -97,14 +98,14 @@ def others_lack(held: Iterable[str]) -> bool:
 
 
 def release_orphaned_grant(reference: str) -> None:
-    """End what a caller that was killed has left in the pool; harmless if there is nothing."""
+    """End the pool's process that a killed caller has left; harmless if there is nothing."""
     left = Process.objects.filter(run_ref=f"{TEMPORARY_REF}{reference}", state=ProcessState.ACTIVE)
     for process in left.values_list("pk", flat=True):
         finish_process(process=process)
 
 
 def _granted(process: int, amounts: Mapping[str, int], wait_seconds: float) -> int:
-    """The epoch of the grant. Raises NoUnits."""
+    """Request the amounts. Return the epoch of the grant. Raises NoUnits."""
     request_id, until = uuid4(), time.monotonic() + wait_seconds
     found = request_resources(
         process=process,
@@ -114,7 +115,7 @@ def _granted(process: int, amounts: Mapping[str, int], wait_seconds: float) -> i
         deadline_seconds=wait_seconds,
     )
     while not found.granted and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)  # it reads rows: any process may have granted the units
+        time.sleep(LOOK_SECONDS)  # rows are read, since any process may have granted the units
         found = outcome_of(request_id) or found
     if not found.granted:
         found = cancel_request(request_id=request_id)
@@ -128,7 +129,7 @@ def _renew(process: int, epoch: int, over: threading.Event, lost: threading.Even
     while not over.wait(settings.BANK_LEASE_SECONDS / 3):
         try:
             is_alive = renew_lease(process=process, epoch=epoch)
-        except DatabaseError:  # it may be back at the next turn
+        except DatabaseError:  # PostgreSQL may be back at the next turn
             connections.close_all()
             is_alive = time.monotonic() - renewed_at < settings.BANK_LEASE_SECONDS * 2 / 3
         else:

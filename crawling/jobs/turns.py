@@ -28,22 +28,22 @@ from crawling.machine.cpu_affinity import hurry, let_shifts_go_first
 WAIT_SECONDS = 2.0
 #: between two looks whether another process waits
 LOOK_SECONDS = 0.5
-#: To begin a turn takes seconds, for the process, its libraries and the index: between jobs that
-#: no user asks for, each has so long.
+#: The length of a turn among jobs that no user asks for. To begin one takes seconds, for the
+#: process, its libraries and the index.
 TURN_SECONDS = 10.0
 #: A result may be as old as that, and a job takes a moment to end.
 STEP_SECONDS = 4.0
 
 
 class IdleTurn:
-    """Says when to give back what is held: as soon as another process needs it, or a job that a
-    user asks for waits for this worker, or one that was put first; after TURN_SECONDS if it is
-    another job. To that one that was put first does not give way, unless the others have waited
-    for so long that it is their turn, which those that were put first await then.
+    """Decides when to give back what is held: as soon as another process needs it, or a job that a
+    user asks for waits for this worker, or one that was put first; and after TURN_SECONDS if
+    another idle job waits. A job that was put first does not give way to another idle job, unless
+    the others have waited so long that it is their turn.
 
     A thread looks. Work behind busy shifts may take a minute for a page, so the thread lets this
-    work process hurry once a user or another process waits. For another idle job it does not: of
-    two that take turns, one waits at any time.
+    work process hurry once a user or another process waits. It does not do so for another idle job:
+    if two take turns, one always waits.
     """
 
     def __init__(self, is_first: Callable[[], bool] = lambda: False) -> None:
@@ -51,23 +51,23 @@ class IdleTurn:
         self._units: Iterable[str] = ()
         self._is_first = is_first
         self._lost, self._is_wanted = threading.Event(), threading.Event()
-        #: whether the turn is for a job of a user, and not for another idle job, which waits until
-        #: a step is done
+        #: whether the turn ends for a user's job, and not for another idle job, which waits until a
+        #: step is done
         self._is_urgent = threading.Event()
         self._ends_at = math.inf
         self.is_over = False
-        #: whether it was the turn of those that were not put first as it began
+        #: whether this turn began as one of the jobs that were not put first
         self._is_their_turn = False
         with suppress(RedisError):
             self._is_their_turn = have_others_waited()
         self.begin()
 
     def begin(self) -> None:
-        """Count TURN_SECONDS from now on: what came before was to get ready."""
+        """Count TURN_SECONDS from now on, without the time for preparation."""
         self._yields_at = time.monotonic() + TURN_SECONDS
 
     def hold(self, units: Iterable[str], lost: threading.Event) -> None:
-        """Give way to who needs these from now on, and end once they are lost."""
+        """Give way to processes that need these units from now on, and end once they are lost."""
         self._units, self._lost = units, lost
 
     def goes_on(self) -> bool:
@@ -76,8 +76,8 @@ class IdleTurn:
         return not self.is_over
 
     def seconds_left(self) -> float:
-        """For work that cannot end after each page: how long it may go on, so that it has given
-        back what it holds 5 s after another process asked for it; without end while none does.
+        """The seconds for which work that cannot end after each page may continue, so that it gives
+        back what it holds within 5 s of another process's request; infinite while there is none.
         """
         is_lost = self._lost.is_set()
         if not (is_lost or self._is_urgent.is_set()):
@@ -111,7 +111,7 @@ class IdleTurn:
         while not over.wait(LOOK_SECONDS):
             try:
                 self.look()
-            except (DatabaseError, RedisError):  # it may be back at the next look
+            except (DatabaseError, RedisError):  # both may be back at the next look
                 connections.close_all()
         connections.close_all()
 
@@ -122,8 +122,8 @@ def idle_turn(
 ) -> Iterator[IdleTurn]:
     """Work behind shifts, and hold memory that is asked for after all others, until the block ends.
 
-    reference: of the job; what one with the same has left, because it was killed, is given back.
-    is_first: as of IdleTurn. Raises NoUnits, AllocationError.
+    reference: names the job; units that a killed job with the same reference has left are given
+    back. is_first: see IdleTurn. Raises NoUnits, AllocationError.
     """
     release_orphaned_grant(reference)
     turn, over = IdleTurn(is_first), threading.Event()

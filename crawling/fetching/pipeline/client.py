@@ -1,5 +1,5 @@
-"""Fetches as a crawl's order says: with its headers, secrets, proxy, limits and share of what is
-granted.
+"""Fetches as a crawl's order says: with its headers, secrets, proxy, limits and share of the
+granted units.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WRAPPING_BYTES = 1024 * 1024
 
 
 class LeaseLost(Exception):
-    """The hosts may be another shift's by now: nothing is asked of them any more."""
+    """The hosts may belong to another shift by now: they get no further requests."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RequestPolicy:
         return self.fetching.shows_itself
 
     def password_for(self, address: Address) -> str:
-        """`user:password` as the order has it for the URL's host; empty: none may be sent there."""
+        """`user:password` for the URL's host, as in the order; empty if none may be sent there."""
         may_have = self.recipients.may_have_password(address)
         return self.fetching.credentials.get(address.host_key, "") if may_have else ""
 
@@ -88,7 +88,7 @@ class RequestPolicy:
 
 @dataclass(frozen=True)
 class Egress:
-    """How requests leave: to which addresses, and through which proxy."""
+    """The way out for requests: the addresses that are allowed, and the proxy."""
 
     dialling: DialPolicy
     proxy: Proxy | None = None
@@ -96,7 +96,7 @@ class Egress:
     resolve: Callable[[str], Resolution] = resolve
 
     def route(self) -> tuple[ProxyRoute | None, Fetched | None]:
-        """The proxy at an address that is vetted like any other, or why it may not be used."""
+        """The proxy at a vetted address, or the reason why it may not be used."""
         proxy = self.proxy
         if proxy is None:
             return None, None
@@ -123,11 +123,11 @@ class Client:
     memory_budget: MemoryBudget = field(default_factory=MemoryBudget)
     #: local files are read from these only
     directories: Sequence[str] = ()
-    #: waits for so many seconds, or until no fetch is wanted any more
+    #: waits for the given seconds, or until no more fetches are wanted
     pause: Callable[[float], None] = time.sleep
     lease_is_lost: Callable[[], bool] = lambda: False
     connections: PinnedSession = field(init=False)
-    #: the cookies of all hosts: those of a domain have some in common
+    #: the cookies of all hosts: hosts of a domain share some
     cookies: CookieStore = field(default_factory=CookieStore)
     #: by host key
     sessions: dict[str, HostSession] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class Client:
 
     @property
     def keeps_sessions(self) -> bool:
-        """Whether what a shift learns of a host is of use to the next."""
+        """Whether the next shift can use what this one learns about a host."""
         return bool(self.fetching.keeps_cookies or self.fetching.credentials)
 
     def has_default_identity(self, host_key: str) -> bool:
@@ -183,9 +183,9 @@ class Client:
     ) -> Fetched:
         """Fetch from a vetted address, within bandwidth. Raises LeaseLost.
 
-        keep: with the exchange, for the archive. judge: says of an answer's head whether to read
-        on. asking: headers that ask for less than the whole document. form: what to post there.
-        login: the form whose address it is.
+        keep: return the exchange, too, for the archive. judge: decides by an answer's head whether
+        to read on. asking: headers that ask for less than the whole document. form: the data to
+        post. login: the form that is sent to this address.
         """
         if self.lease_is_lost():
             raise LeaseLost
@@ -231,7 +231,7 @@ class Client:
         return replace(how, body=login.body, body_type=login.content_type, hides_query=True)
 
     def _get_by_scheme(self, address: Address, dial: str, max_bytes: int, *, keep: bool) -> Fetched:
-        """Fetch what is not on the web; a package's fetcher is held to the limits, too."""
+        """Fetch a URL of another scheme than HTTP. The limits hold for a package's fetcher, too."""
         protocol = PROTOCOLS.get(address.scheme)
         if protocol is None:
             return no_protocol(address.scheme)
@@ -270,7 +270,7 @@ class Client:
 
 
 def no_protocol(scheme: str) -> Fetched:
-    """There is no fetcher here, and why."""
+    """The failure of a URL whose scheme has no fetcher here, with the reason."""
     status = FetchStatus.NO_PROTOCOL
     return Fetched(status, error=PROTOCOLS.fault_of(scheme) or f"{status.sentence} ({scheme})")
 

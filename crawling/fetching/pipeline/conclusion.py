@@ -50,7 +50,8 @@ def conclude(
 ) -> UrlOutcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
-    sitemaps: those of the site, as its robots.txt writes them; they come with this page.
+    sitemaps: those that the site's robots.txt names, as written there, to be recorded with this
+    page.
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
     is_head_only = context.links.filters.wants_head_only(claimed.hops)
@@ -135,7 +136,7 @@ def _without_answer(
 ) -> UrlOutcome | None:
     """The outcome of a URL whose answer is not read: it is tried again, or has none.
 
-    asked: the seconds after which the server wants to be asked again, with whatever status.
+    asked: the seconds after which the server wants to be asked again, whatever the status.
     """
     if (may_pass(status) or asked is not None) and not is_last:
         retry = retry_after(claimed.attempts, asked)
@@ -190,7 +191,7 @@ def _astray(
     target: Address | None,
     document: Document,
 ) -> FetchStatus | None:
-    """The mistake of the redirect, as far as it can be seen from itself."""
+    """The redirect's mistake, if the redirect alone shows it."""
     if document.is_index and claimed.nesting > MOST_INDEXES:
         return FetchStatus.NESTED_SITEMAPS
     if not is_redirect(fetched.status):

@@ -1,5 +1,5 @@
 """The state that the fetch threads of a shift share: the crawl's order, the units that the shift
-holds, and the port by which they ask the shift and hand results over.
+holds, and the port through which they ask the shift and hand over results.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from crawling.web.statuses import FetchStatus
 from crawling.web.topics import Topic
 from dnscache.resolver import Resolution, resolve
 
-#: types of which a server sends more for as long as it is listened to: server-sent events (HTML
-#: Standard, section 9.2), and a camera's pictures
+#: types that a server sends for as long as the client listens: server-sent events (HTML Standard,
+#: section 9.2), and a camera's pictures
 ENDLESS_TYPES = frozenset({"text/event-stream", "multipart/x-mixed-replace"})
 #: types that servers give to sitemaps
 SITEMAP_TYPES = frozenset({*xml.TYPES, *GZIPS, *SILENT, "text/plain"})
@@ -45,10 +45,10 @@ class ShiftPort(Protocol):
     """Any fetch thread calls these at any time."""
 
     def ask(self, question: Callable[[], T]) -> T | None:
-        """The database's answer; None: it is not there, or has none."""
+        """The database's answer; None if the database is away or has none."""
 
     def original_url(self, fingerprint: int, digest: bytes) -> int | None:
-        """The id of the run's URL that had this content first; None: no page of it is known."""
+        """The id of the run's URL that had this content first; None if no page with it is known."""
 
     def resolve(self, host: str) -> Resolution:
         """The addresses of a host that is not the visit's own."""
@@ -63,8 +63,8 @@ class ShiftPort(Protocol):
         """Hand on a robots.txt, to be stored for all crawls."""
 
     def keep_own_robots(self, origin: str, status: int, body: bytes) -> None:
-        """Hand on one that was asked for in a way of this crawl's own, to be stored for the run
-        alone.
+        """Hand on a robots.txt that was requested in this crawl's own way, to be stored for this
+        run only.
         """
 
     def keep_session(self, host_id: int, session: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ class ShiftPort(Protocol):
 
 
 class NoShift:
-    """Around a test fetch: questions are answered at once, and nothing is kept."""
+    """The port of a test fetch: it answers questions at once and keeps nothing."""
 
     def ask(self, question: Callable[[], T]) -> T | None:
         return question()
@@ -106,7 +106,7 @@ class NoShift:
 
 
 class ReuseOffers:
-    """By id of the URL that needs it.
+    """Offers of stored pages, by the id of the URL that needs one.
 
     The shift's own thread makes and settles offers; fetch threads take them.
     """
@@ -116,8 +116,8 @@ class ReuseOffers:
         self._own: set[int] = set()
 
     def make(self, pages: Mapping[int, Page], *, of_others: bool = True) -> None:
-        """Offer pages of other crawls, or of earlier runs, and look up now in whose records their
-        payloads are: fetch threads ask no database.
+        """Offer pages of other crawls, or of earlier runs, and look up now which records have their
+        payloads: fetch threads do not query the database.
         """
         originals = originals_of(pages.values())
         self._pages |= {url_id: (page, originals[page.pk]) for url_id, page in pages.items()}
@@ -125,9 +125,10 @@ class ReuseOffers:
             self._own.update(pages)
 
     def take(self, url_id: int, *, archives: bool, most: int) -> Fetched | None:
-        """Read what is offered for a URL from the archive; None: it has to be fetched.
+        """Read what is offered for a URL from the archive; None if it must be fetched.
 
-        archives: the exchange is wanted, too. most: bytes that the crawl takes of one document.
+        archives: return the exchange, too. most: the largest document in bytes that the crawl
+        takes.
         """
         pages = self._pages.get(url_id)
         found = answer_of(*pages, most) if pages else None
@@ -154,18 +155,18 @@ class CrawlPace:
     politeness: PolitenessPart = field(default_factory=PolitenessPart)
     #: networks whose addresses keep no clock
     shared_networks: Sequence[IPv4Network | IPv6Network] = ()
-    #: whether it asks for one URL at a time, of all hosts the next in the order of visits
+    #: whether the crawl fetches one URL at a time, the next of all hosts in the order of visits
     is_exact: bool = False
     #: set when the shift ends: nothing waits any longer
     ending: threading.Event = field(default_factory=threading.Event)
 
     def follow(self, delay_seconds: float, politeness: PolitenessPart, *, is_exact: bool) -> None:
-        """The order was edited: from here on go by this."""
+        """Follow the edited order from now on."""
         self.delay_seconds, self.politeness = delay_seconds, politeness
         self.is_exact = is_exact
 
     def pause(self, seconds: float) -> None:
-        """Wait, but no longer than the shift lasts: it has seconds to end in."""
+        """Wait, but no longer than the shift lasts, which must end within seconds."""
         if seconds > 0:
             self.ending.wait(seconds)
 
@@ -186,7 +187,7 @@ class CrawlPace:
 class RobotsPolicy:
     #: the crawler's name in robots.txt files
     token: str
-    #: hosts whose robots.txt does not bind this crawl, because an administrator says why; the
+    #: hosts whose robots.txt does not bind this crawl, for a reason that an administrator gave; the
     #: shift's own thread alone changes it
     unbound: frozenset[str] = frozenset()
 
@@ -213,7 +214,7 @@ class LinkJudge:
     traps: TrapGate = field(default_factory=TrapGate)
     seen: SeenUrls = field(default_factory=SeenUrls)
     refusals: Refusals = field(default_factory=Refusals)
-    #: names the filters; empty: they are those of the shift's beginning
+    #: the name of the filters; empty for those that the shift began with
     rules_key: str = ""
 
     def follow(
@@ -227,15 +228,15 @@ class LinkJudge:
             self.forget()
 
     def add_seeds(self, seeds: Sequence[Address], targets: Sequence[Address]) -> None:
-        """These count as seeds from here on; targets: where seeds redirect to, as far as that
-        counts.
+        """Treat these addresses as seeds from now on. targets: those redirect targets of seeds that
+        count as seeds, too.
         """
         self.filters = self.filters.with_seeds(seeds).with_targets(targets)
         self.refusals.forget()
 
     def forget(self) -> None:
-        """Judge links as if they were met for the first time: other rules hold, or those of a page
-        were not kept.
+        """Judge links as if they were seen for the first time, since the rules changed or a page's
+        links were not stored.
         """
         self.refusals.forget()
         self.seen.forget()
@@ -284,10 +285,11 @@ class FetchContext:
         is_map: bool = False,
         is_seed: bool = False,
     ) -> Fetched:
-        """Fetch a URL of the crawl's: no more of it than its filters let in.
+        """Fetch a URL of the crawl, but only what its filters let in.
 
-        is_head_only: without the body of an answer that has a document. is_map: filters are for
-        pages, which a sitemap is not. is_seed: what may be one is fetched, too.
+        is_head_only: skip the body of an answer that has a document. is_map: the URL is a sitemap,
+        for which filters of pages do not hold. is_seed: also fetch a document that may be a
+        sitemap.
         """
         granted = self.client.max_document_bytes
         most = granted if is_map else min(granted, self._most_of_a_page)
@@ -328,13 +330,13 @@ class FetchContext:
         return DocumentRefusal(status, ruling.explanation)
 
     def _judge_seed(self, content_type: str | None, length: int | None) -> Judgement:
-        """As `_judge_answer`, but for the types that a sitemap may have, which shows by its root
-        only.
+        """Judge like `_judge_answer`, but let in types that a sitemap may have, since only its root
+        element shows that it is one.
         """
         return self._judge_answer(None if content_type in SITEMAP_TYPES else content_type, length)
 
     def refusal_of_seed(self, fetched: Fetched) -> str:
-        """Why a seed is not wanted that turns out to be no sitemap; "" if its type is."""
+        """Why a seed that turns out not to be a sitemap is refused; "" if its type is wanted."""
         field = fetched.headers.get("Content-Type", "")
         kind = fetched.content_type if is_open(field) else stated_type(field).essence
         ruling = self.links.filters.judge_answer(kind, None) if kind in SITEMAP_TYPES else None

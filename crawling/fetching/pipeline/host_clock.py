@@ -1,6 +1,5 @@
-"""When a host may be asked again (its delay, its wishes, and what the crawl's budget for it
-leaves), whether it lets itself be fetched from, how long to wait until it does, and when it is
-given up.
+"""When a host may be asked again (by its delay, its Retry-After and the rest of the crawl's
+budget), whether it can be fetched from, how long to wait until it can, and when it is given up.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ TOLD_SECONDS = 15.0
 
 @dataclass
 class RequestBudget:
-    """A crawl's budget of requests to a host, as far as it is spent."""
+    """A crawl's budget of requests to a host, and how much of it is spent."""
 
     spent: RequestsSpent = NOTHING_SPENT
-    #: the host's row has all of them
+    #: whether the host's row counts all of these requests
     is_counted: bool = True
-    #: no further request before, in monotonic seconds
+    #: the earliest time of the next request, in monotonic seconds
     free_at: float = 0.0
 
     def spend(self, politeness: PolitenessPart) -> None:
@@ -44,7 +43,7 @@ class RequestBudget:
         self.keep(politeness)
 
     def keep(self, politeness: PolitenessPart) -> None:
-        """Wait for the next minute or day where the budget is spent."""
+        """Wait for the next minute or day if the budget is spent."""
         wait = self.spent.seconds_to_wait(politeness, datetime.now(UTC))
         self.free_at = time.monotonic() + wait if wait else 0.0
 
@@ -53,8 +52,8 @@ class RequestBudget:
 class HostClock:
     """The clock of one visit. All times are monotonic seconds.
 
-    The shift alone writes what it takes from the crawl's order, the thread that has the visit
-    writes the rest: neither can undo what the other wrote.
+    Only the shift writes the fields that it takes from the crawl's order, and only the thread that
+    has the visit writes the others, so neither can undo what the other wrote.
     """
 
     #: when the host may be asked again, by any crawl
@@ -66,18 +65,19 @@ class HostClock:
     #: robots.txt's
     asked_delay: float = 0.0
     last_fetch_seconds: float = 0.0
-    #: URLs in a row, of all crawls, at which it had too much to do or turned the crawler away
+    #: URLs in a row, of all crawls, for which the host was overloaded or turned the crawler away
     backoffs: int = 0
-    #: a page was fetched while several others failed in a row: these are at fault, not the host
+    #: a page was fetched while several others failed in a row: those pages are at fault, not the
+    #: host
     is_trusted: bool = False
     #: the answer that makes the host rest for long, a sentence; "": none does
     rest_reason: str = ""
     budget: RequestBudget = field(default_factory=RequestBudget)
-    #: the host lets nothing be fetched before
+    #: nothing can be fetched from the host before this time
     closed_until: float = 0.0
     #: when to try again after a failure that is not the host's fault
     waits_until: float = 0.0
-    #: no further request is made: the remaining URLs need not wait
+    #: no further requests follow, so the remaining URLs need not wait
     is_over: bool = False
 
     @property
@@ -94,7 +94,7 @@ class HostClock:
 
     @property
     def delay(self) -> float:
-        """Seconds from the end of a fetch to the next; of two origins on a host the longer delay
+        """Seconds from the end of a fetch to the next; if a host has two origins, the longer delay
         counts.
         """
         return delay_after(
@@ -113,12 +113,12 @@ class HostClock:
         is_page: bool = True,
         is_first_try: bool = True,
     ) -> None:
-        """A fetch has just ended: wait for the delay, or for longer where the host may have too
-        much to do.
+        """Wait for the delay after a fetch that has just ended, or for longer if the host may be
+        overloaded.
 
-        asked: its Retry-After in seconds. is_page: not a robots.txt or a login, of which all of the
-        host depends and which say nothing of its pages. is_first_try: a URL that fails again counts
-        no second time.
+        asked: its Retry-After in seconds. is_page: false for a robots.txt or a login, on which all
+        of the host depends and which say nothing about its pages. is_first_try: a URL that fails
+        again counts no second time.
         """
         self.last_fetch_seconds = seconds
         if is_page and may_be_host_fault(status):
@@ -139,8 +139,8 @@ class HostClock:
         self.rest_for(max(self.delay, rest))
 
     def rest_at_fault(self, status: int, asked: float | None) -> None:
-        """The answer to which the clock has just rested means the host itself: wait as long as it
-        asks, or longer the more URLs were answered so.
+        """Wait because the latest answer is about the host itself: as long as it asks, or longer
+        the more URLs were answered like this.
         """
         # no secret
         chance = random.random()  # noqa: S311
@@ -153,11 +153,11 @@ class HostClock:
         self.host_free_at = max(self.host_free_at, time.monotonic() + self.delay)
 
     def rest_for(self, seconds: float) -> None:
-        """Leave the host alone for this long from now on, then continue."""
+        """Leave the host alone for `seconds` from now on, then continue."""
         self.host_free_at, self.is_over = time.monotonic() + seconds, False
 
     def come_back_in(self, seconds: float) -> None:
-        """Wait this long at least, for something that is not the host's doing."""
+        """Wait for at least `seconds`, for a reason that is not the host's."""
         self.waits_until = max(self.waits_until, time.monotonic() + seconds)
 
 
@@ -170,7 +170,7 @@ class HostAvailability:
     has_answered: bool = False
     #: the outage, if the host lets nothing be fetched
     outage: Outage | None = None
-    #: origins that let nothing be fetched, while another of the host does
+    #: origins that cannot be fetched from, while another origin of the host can
     origins: dict[str, Outage] = field(default_factory=dict)
     #: the host's row says so, too
     is_kept: bool = True
@@ -180,8 +180,8 @@ class HostAvailability:
     given_up: Fetched | None = None
     #: the latest page that was fetched of it, by which its refusals can be told from failing pages
     known_page: str = ""
-    #: so many pages that fail in a row make it doubtful; more where a known page was fetched
-    #: meanwhile
+    #: the number of failed pages in a row that makes the host doubtful; more if a known page was
+    #: fetched meanwhile
     doubtful_row: int = DOUBTFUL_ROW
     #: pages that failed in a row
     row: int = field(init=False)
@@ -191,8 +191,8 @@ class HostAvailability:
         self.known_page = self.known_page or (self.outage.known_page if self.outage else "")
 
     def suspend(self, fetched: Fetched) -> None:
-        """The host lets nothing be fetched: wait with all of its URLs for as long as the outage
-        says, or give it up.
+        """Let all URLs of a host that does not answer wait for as long as its outage says, or give
+        the host up.
         """
         self._note_outage(fetched, _pause(self.outage))
         if self.outage and not self.given_up:
@@ -216,17 +216,18 @@ class HostAvailability:
         if is_doubtful:
             self.doubt(refused, asked=asked)
             return True
-        if self.row > 1 or rest > TOLD_SECONDS:  # the next visit continues with the row
+        if self.row > 1 or rest > TOLD_SECONDS:  # the next visit continues this row
             self._note_outage(refused, rest, may_give_up=False)
             if asked and self.is_foreign and self.is_beyond_patience(rest):
                 self._give_up(refused.status)
         return False
 
     def doubt(self, refused: Fetched, *, asked: float | None, is_known_page: bool = False) -> None:
-        """So many pages failed in a row that the host may refuse them all: ask for one that was
-        fetched before, if there is one, or else wait with all of them, longer each time.
+        """Doubt the host after a row of failed pages, since it may refuse them all. Request a page
+        that was fetched before, if there is one; otherwise let all pages wait, longer each time.
 
-        asked: the latest Retry-After in seconds. is_known_page: it is that page that was refused.
+        asked: the latest Retry-After in seconds. is_known_page: the refused page is the one that
+        was fetched before.
         """
         rest = max(0.0, self.clock.host_free_at - time.monotonic())
         begins = bool(self.known_page) and not is_known_page
@@ -245,16 +246,16 @@ class HostAvailability:
         return bool(self.outage and self.outage.is_doubtful and self.outage.known_page)
 
     def trust(self) -> None:
-        """The known page was fetched: those that failed did so by themselves, and more of them
-        will.
+        """Trust the host again, since its known page was fetched: the failed pages failed by
+        themselves, and more of them will.
         """
         self.doubtful_row *= 2
         self.clock.backoffs, self.clock.is_trusted = 0, True
         self.note_page("")
 
     def note_page(self, url: str) -> None:
-        """A page was answered as a host answers that refuses nothing; url: by which the same can be
-        seen again, if it is not empty.
+        """Note a page whose answer shows that the host does not refuse the crawler. url: a URL that
+        can show it again; it may be empty.
         """
         self.row, self.known_page = 0, url or self.known_page
         self.recover()
@@ -269,9 +270,9 @@ class HostAvailability:
             self.outage, self.is_kept, self.clock.closed_until = None, False, 0.0
 
     def suspend_origin(self, origin: str, fetched: Fetched) -> None:
-        """The origin lets nothing be fetched, though another of the host does: its URLs alone wait.
+        """Let only the URLs of this origin wait, since another origin of the host answers.
 
-        It never answered, for otherwise its earlier robots.txt would hold on.
+        The origin never answered; otherwise its earlier robots.txt would still hold.
         """
         before = self.origins.get(origin)
         self.origins[origin] = outage_after(
@@ -287,7 +288,7 @@ class HostAvailability:
         self.is_kept = False
 
     def recover_origin(self, origin: str) -> None:
-        """The origin lets itself be fetched from."""
+        """Note that the origin can be fetched from again."""
         if self.origins.pop(origin, None):
             self.is_kept = False
 
@@ -298,7 +299,9 @@ class HostAvailability:
 
     @property
     def lacks_robots(self) -> bool:
-        """Whether it waits until its robots.txt can be fetched, though an older one may be kept."""
+        """Whether the host waits until its robots.txt can be fetched, although an older one may be
+        stored.
+        """
         return bool(self.outage and self.outage.status == FetchStatus.ROBOTS_UNAVAILABLE)
 
     @property
@@ -306,7 +309,7 @@ class HostAvailability:
         seconds = self.clock.politeness.host_patience_seconds
         if self.is_foreign:
             return min(seconds, CHECK_PATIENCE_SECONDS)
-        # of a doubtful host no page is known that was fetched, as if it had never answered
+        # no fetched page of the doubtful host is known, as if it had never answered
         has_pages = self.row < self.doubtful_row or bool(self.known_page)
         return patience(seconds, has_answered=self.has_answered and has_pages)
 
@@ -335,7 +338,7 @@ class HostAvailability:
 
 
 def _rest_reason(status: int, rest: float, asked: float | None) -> str:
-    """Why all crawls leave the host alone; without the URL, which is one crawl's own."""
+    """Why all crawls leave the host alone; without the URL, which only one crawl may know."""
     if rest <= TOLD_SECONDS:
         return ""
     wish = f", which asks for {asked:,.0f} s" if asked else ""

@@ -1,5 +1,5 @@
-"""The fault of a failed page: its own, or that of a host that has too much to do or turns the
-crawler away.
+"""The cause of a failed page: the page itself, or a host that is overloaded or turns the crawler
+away.
 
 Several URLs that fail in a row make a host doubtful. A page that was fetched before then decides:
 if it is fetched again, each of the others has failed by itself; if not, the host is at fault, and
@@ -22,7 +22,7 @@ def note_answer(
     visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
 ) -> bool:
     """Whether a page's answer makes its host doubtful, so that the page is asked for again later,
-    untried. Any answer but those that may mean the host ends that.
+    untried. Any answer that cannot be the host's fault ends the doubt.
     """
     answered = fetched.http_status or fetched.status
     if may_be_host_fault(answered):
@@ -43,7 +43,7 @@ def note_answer(
 
 
 def request_known_page(visit: Visit, context: FetchContext) -> None:
-    """Ask the doubtful host for the page that was fetched before; no more of it than its head."""
+    """Ask the doubtful host for the head of a page that was fetched before."""
     assert visit.availability.outage is not None
     assert visit.route.resolution is not None
     page = canonical_address(visit.availability.outage.known_page)
@@ -71,7 +71,7 @@ def request_known_page(visit: Visit, context: FetchContext) -> None:
 
 
 def within_patience(visit: Visit, fetched: Fetched) -> Fetched:
-    """The answer, or what it means where the page asks for more time than the crawl has."""
+    """The answer, or its replacement if the page asks for more time than the crawl has."""
     asked, answered = fetched.retry_after, fetched.http_status or fetched.status
     if not asked or answered < 400 or not visit.availability.is_beyond_patience(asked):
         return fetched

@@ -1,5 +1,5 @@
-"""Log in to a site by its own form, before the first of its pages, and again where it shows that
-the log-in has ended.
+"""Log in to a site by its own form, before the first of its pages, and again when an answer shows
+that the log-in has ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crawling.web.forms.submission import NotSent, Submission
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import OUTAGES, explain, is_redirect, may_pass, succeeded
 
-#: to the form, and from the form to the page behind it
+#: redirects to the form, and from the form to the page behind it
 MOST_HOPS = 5
 #: forms that a site shows one behind the other: a name, a password, and what comes with them
 MOST_STEPS = 3
@@ -35,7 +35,9 @@ KEEPING_METHOD = frozenset({307, 308})
 
 
 def must_log_in(address: Address, context: FetchContext) -> bool:
-    """Whether a page of this host may be fetched only after a login that has not been yet."""
+    """Whether a page of this host may be fetched only after a login that has not yet taken
+    place.
+    """
     url = context.client.fetching.login_url
     return (
         url is not None
@@ -45,8 +47,8 @@ def must_log_in(address: Address, context: FetchContext) -> bool:
 
 
 def is_logged_out(address: Address, fetched: Fetched, context: FetchContext) -> bool:
-    """Whether a page's answer shows that the site has forgotten an earlier shift's log-in: then the
-    page is to be asked for again after another.
+    """Whether a page's answer shows that the site has forgotten an earlier shift's log-in: the page
+    is then requested again after a new log-in.
     """
     session = context.client.session_of(address.host_key)
     if not session.is_login_old:
@@ -60,7 +62,7 @@ def is_logged_out(address: Address, fetched: Fetched, context: FetchContext) -> 
 
 
 def _hash_of_login(context: FetchContext) -> str:
-    """The hash of the order's login: with other words the crawl logs in anew."""
+    """The hash of the order's login: with another name or password the crawl logs in anew."""
     asks = context.client.fetching
     said = repr((asks.login_url, sorted(asks.login_fields.items())))
     return sha256(said.encode()).hexdigest()
@@ -130,8 +132,8 @@ class _Login:
     def _send(
         self, form: Form, page: FormPage, fields: Mapping[str, str]
     ) -> tuple[str, FormPage | None]:
-        """Send a form. Why it failed, empty if it did not; and the page that the site shows
-        behind it, if any.
+        """Send a form. Return why it failed, or an empty text, and the page that the site shows
+        next, if any.
         """
         try:
             sent = fill_in(form, page, fields)
@@ -148,8 +150,8 @@ class _Login:
         return "", _page_of(answer, where)
 
     def _trouble_with_redirect(self, answer: Fetched, where: Address, sent: Submission) -> str:
-        """The mistake of a redirect that was not followed; one to another site has none, unless
-        that site is to have the form.
+        """The mistake of a redirect that was not followed; a redirect to another site is no
+        mistake, unless the form would be sent there.
         """
         target = _target(answer, where)
         if target is None or self.trusted.may_have_all(target):
@@ -160,8 +162,8 @@ class _Login:
     def _follow(
         self, answer: Fetched, where: Address, sent: Submission | None = None
     ) -> tuple[Fetched, Address]:
-        """Go where the site leads, as long as that is the site itself: another does not hear of the
-        login.
+        """Follow the site's redirects as long as they stay on the site: no other site learns about
+        the login.
         """
         for _ in range(MOST_HOPS):
             target = _target(answer, where) if is_redirect(answer.status) else None
@@ -197,8 +199,8 @@ def _target(answer: Fetched, where: Address) -> Address | None:
 
 
 def _page_of(shown: Fetched, where: Address) -> FormPage | None:
-    """The forms of an answer; of a refusal, too, since many sites show their form with it. None:
-    it is no page.
+    """The forms of an answer, including a refusal, since many sites show their form with one. None
+    if the answer is no page.
     """
     is_refusal = 400 <= shown.status < 500 and not may_pass(shown.status)
     if not succeeded(shown.status) and not is_refusal:

@@ -1,6 +1,6 @@
 """The links of a page: those of its document and of its answer's head, and the sitemaps of its
-site, as the crawl's rules judge them, each with the similarity to the crawl's topic that is
-expected of its target.
+site, as the crawl's rules judge them, each with the expected similarity of its target to the
+crawl's topic.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from crawling.web.links import Links, told_links
 from crawling.web.statuses import succeeded
 from crawling.web.topics import Topic, expected
 
-#: the hosts for which a robots.txt of another may name sitemaps
+#: the number of other hosts on which a robots.txt may name sitemaps
 MOST_OTHER_HOSTS = 10
 COPY = Document(unread=TruncationReason.COPY)
 
@@ -45,8 +45,8 @@ def links_of(
 ) -> tuple[list[Candidate], list[Refusal]]:
     """The links of a page for the frontier, and those that the rules exclude.
 
-    The links of a sitemap are as deep as the sitemap; those of a document that is none, though it
-    was named as one, count only if the rules let it in as a page.
+    The links of a sitemap are as deep as the sitemap; the links of a document that was named as a
+    sitemap, but is none, count only if the rules let it in as a page.
     """
     is_map = claimed.nesting > 0
     gate = _Gate(claimed, judge)
@@ -77,7 +77,7 @@ def links_of(
 
 
 def _allowed(links: Sequence[Address], scheme: str) -> Sequence[Address]:
-    """Those to which a document of this scheme may lead: nearly always all."""
+    """The links that a document of this scheme may have: nearly always all."""
     if all(may_lead(scheme, other) for other in {link.scheme for link in links}):
         return links
     return [link for link in links if may_lead(scheme, link.scheme)]
@@ -90,8 +90,8 @@ def targets_of(
     target: Address | None,
     judge: LinkJudge,
 ) -> PageTargetMarks | None:
-    """Where the page leads; None: no limit of the depth depends on it, or it is a sitemap, which
-    has no depth of its own.
+    """The page's targets; None if no limit on depth depends on them, or if the page is a sitemap,
+    which has no depth of its own.
     """
     if judge.filters.scope.max_depth is None or claimed.nesting:
         return None
@@ -105,7 +105,8 @@ def targets_of(
 
 def _near(maps: Iterable[Address], address: Address, judge: LinkJudge) -> list[Address]:
     """The sitemaps of an index that lie on its own host (sitemaps.org), or on a host of the crawl's
-    sites; another's are links, or its index could send the crawl anywhere.
+    sites; sitemaps elsewhere are ordinary links, since an index could otherwise send the crawl
+    anywhere.
     """
     scope = judge.filters.scope
     return [
@@ -148,8 +149,8 @@ class _Gate:
         return [candidate for candidate in made if candidate]
 
     def sitemaps(self, maps: Iterable[Address], depth: int) -> list[Candidate]:
-        """The candidates that are named as sitemaps: no rule for pages keeps them out, as long as
-        their links may be fetched at that depth.
+        """The candidates that are named as sitemaps: no rule for pages keeps them out, if their
+        links may be fetched at that depth.
         """
         claimed = self._claimed
         scheme = claimed.url.partition(":")[0]
@@ -167,10 +168,10 @@ class _Gate:
         ]
 
     def redirected(self, target: Address) -> Candidate | None:
-        """Where a redirect leads, if that is let in.
+        """The redirect's target, if the rules let it in.
 
-        It is as deep as the URL itself, and that of a seed is a seed: `example.org` may well live
-        at `www`.
+        The target is as deep as the URL itself, and the target of a seed is a seed: `example.org`
+        may redirect to `www`.
         """
         claimed = self._claimed
         ruling = self.judge(
@@ -198,7 +199,7 @@ class _Gate:
         is_seed: bool = False,
         is_map: bool = False,
     ) -> Ruling | None:
-        """The ruling that lets a link in; None: it stays out."""
+        """The ruling that lets a link in; None if the link stays out."""
         if not is_seed and not is_map and self._judge.refusals.again(link.url):
             return None
         ruling = self._judge.filters.judge(
@@ -267,7 +268,7 @@ def with_head(
 
 
 def _fields(headers: Mapping[str, str], name: str) -> list[str]:
-    """The lines of a field; where it comes from a record, they are joined."""
+    """The lines of a field; they are joined if the answer comes from a record."""
     if isinstance(headers, HTTPHeaderDict):
         return headers.getlist(name)
     return [headers[name]] if name in headers else []
@@ -279,8 +280,8 @@ def bad_maps(address: Address, sitemaps: Sequence[str]) -> list[str]:
 
 
 def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
-    """The sitemaps that a robots.txt names (sitemaps.org, *Submitting your Sitemap*): those of its
-    own host, and of some others, which may list its pages, too.
+    """The sitemaps that a robots.txt names (sitemaps.org, *Submitting your Sitemap*): those on its
+    own host and on some others, which may also list its pages.
     """
     if not sitemaps:
         return []
@@ -302,7 +303,7 @@ def with_similarity(
 ) -> list[Candidate]:
     """The links of a page, each with its target's expected similarity.
 
-    Where a redirect leads is expected to be as similar as the URL itself.
+    The target of a redirect is expected to be as similar as the URL itself.
     """
     foreseen = min(1.0, max(0.0, -claimed.rank))
     if not any(link.redirects == 0 for link in links):
@@ -326,7 +327,7 @@ def with_similarity(
 
 
 def _anchors(address: Address, document: Document) -> dict[str, str]:
-    """The texts of the links to each target, one behind the other."""
+    """The texts of the links to each target, joined."""
     texts: dict[str, dict[str, None]] = {}
     for link in links_in(
         document.written, address.url, base=document.base, charset=document.charset

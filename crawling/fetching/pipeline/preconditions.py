@@ -1,5 +1,5 @@
-"""Pre-fetch: may this URL be fetched at all, from which address, is it the host's turn there, and
-what does robots.txt say?
+"""Pre-fetch: may this URL be fetched at all, from which address, is it the host's turn at that
+address, and what does robots.txt say?
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def address_to_dial(
 def route_to(
     address: Address, resolution: Resolution, context: FetchContext
 ) -> tuple[str, Fetched | None]:
-    """Return the address to connect to, or the reason why there is none; for this machine's own
-    files that is this machine.
+    """Return the address to connect to, or the reason why there is none; this machine's own files
+    need no other address.
     """
     if address.scheme == "file":
         return THIS_MACHINE, None
@@ -76,7 +76,7 @@ def route_to(
 
 
 def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
-    """Let the rules hold for this visit, its delay included."""
+    """Apply the rules, and their delay, to this visit."""
     visit.robots.by_origin[origin] = robots
     visit.clock.asked_delay = max(visit.clock.asked_delay, robots.crawl_delay or 0.0)
 
@@ -108,7 +108,7 @@ def without_robots(answered: int) -> Fetched:
 
 
 def refusal_by_robots(robots: RobotsRules, address: Address) -> Fetched | None:
-    """Why robots.txt keeps us from fetching, if it does."""
+    """The reason why robots.txt forbids the fetch, if it does."""
     if robots.unavailable:
         return without_robots(robots.unavailable)
     if not robots.allows(address.url):
@@ -116,12 +116,14 @@ def refusal_by_robots(robots: RobotsRules, address: Address) -> Fetched | None:
     return None
 
 
-#: where turns could not be read, or had all been given out, a random delay spreads the retries
+#: if turns could not be read, or all were given out, a random delay spreads the retries
 LATER_SECONDS = 1.0
 
 
 def acquire_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
-    """Whether the visit may ask at this address now. If not, it comes back when it may."""
+    """Whether the visit may send a request to this address now. If not, it comes back when it
+    may.
+    """
     gap = context.pace.address_gap(dial, visit.clock.configured_delay)
     if not gap or visit.route.turn == dial:
         visit.route.turn = ""
@@ -149,8 +151,8 @@ def wait_for_turn(visit: Visit, dial: str, context: FetchContext) -> None:
 def wait_for_next_turn(
     visit: Visit, dial: str, context: FetchContext, *, or_wait: bool = False
 ) -> bool:
-    """Wait for the next turn, AHEAD_SECONDS at most. False: no turn is free now; with `or_wait`,
-    only after a wait for one.
+    """Wait for the next turn, AHEAD_SECONDS at most. Return False if no turn is free now; with
+    `or_wait`, only after waiting for one.
     """
     gap = context.pace.address_gap(dial, visit.clock.configured_delay)
     if not gap:

@@ -1,4 +1,4 @@
-"""Fetch: the document, or, where an earlier run has it, only if it has changed since."""
+"""Fetch the document; if an earlier run has it, only if it has changed since."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from crawling.web.http_caching import read_date, renewed
 from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect
 
 SINCE = "If-Modified-Since"
-#: so often a URL may set a cookie and send back to itself
+#: how often a URL may set a cookie and redirect to itself
 MOST_COOKIE_TURNS = 3
 
 
 def fetch_anew(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched:
-    """Fetch the URL. If the server says that what we have is still right, the answer has the body
-    that we have.
+    """Fetch the URL. If the server confirms the stored copy, the answer has the stored body.
 
-    A seed that has something to be posted is fetched by POST.
+    A seed with data to post is fetched by POST.
     """
     posted = context.client.fetching.posts.get(address.url) if claimed.depth == 0 else None
     if posted is not None:
@@ -53,8 +52,8 @@ def fetch_anew(
 
 
 def _conditions(earlier: EarlierAnswer, stored: StoredDocument) -> dict[str, str]:
-    """The conditions, with the date as the server has written it: some compare its text (RFC 9110,
-    section 13.1.3).
+    """The conditional headers, with the date as the server wrote it, since some servers compare the
+    text (RFC 9110, section 13.1.3).
     """
     asked, written = earlier.condition_headers, stored.headers.get("last-modified", "")
     is_same = earlier.last_modified is not None and read_date(written) == earlier.last_modified
@@ -62,8 +61,8 @@ def _conditions(earlier: EarlierAnswer, stored: StoredDocument) -> dict[str, str
 
 
 def must_ask_without_condition(visit: Visit, claimed: ClaimedUrl, fetched: Fetched) -> bool:
-    """Whether a server took the question for a change as a condition that failed: then the URL is
-    requested once more without it, after the host's delay.
+    """Whether a server took the question whether a page has changed for a failed condition: then
+    the URL is requested once more without it, after the host's delay.
     """
     if fetched.status != HTTPStatus.PRECONDITION_FAILED:
         return False
@@ -85,8 +84,8 @@ def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
 def sets_cookies_first(
     visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
 ) -> bool:
-    """Whether the answer only sets cookies and sends back to the same URL, which then is asked for
-    again, but not for ever.
+    """Whether the answer only sets cookies and redirects to the same URL. The URL is then requested
+    again, but at most MOST_COOKIE_TURNS times.
     """
     if (
         not context.client.fetching.keeps_cookies

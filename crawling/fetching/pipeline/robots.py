@@ -32,18 +32,18 @@ from crawling.web.statuses import OUTAGES, FetchStatus
 #: the longest wait for another host; one that is leased, or rests for longer, is tried later
 SOON_SECONDS = 2.0
 LATER_SECONDS = 1.0
-#: a host that could not be leased so often counts as one that does not answer; its robots.txt is
-#: asked for again in a minute
+#: after this many failed leases a host counts as not answering; its robots.txt is requested again
+#: in a minute
 MOST_TRIES = 20
 
 
 def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
     """Fetch the origin's robots.txt and keep it.
 
-    These are fetches: the host is left alone for its delay after each.
+    Each step is a fetch, after which the host is left alone for its delay.
 
-    Where it leads to a host that others are asking, nothing is learnt, and the visit comes back for
-    the rest of the way in a moment.
+    If the file redirects to a host that is leased elsewhere, nothing is learnt yet, and the visit
+    soon comes back for the rest of the way.
     """
     answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, context))
     if answer is None:
@@ -78,7 +78,7 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
 def _hop(
     visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int
 ) -> Fetched | None:
-    """The answer of one hop; None: its host cannot be asked now.
+    """The answer of one hop; None if its host cannot be asked now.
 
     Answers on the way are not requested again.
     """
@@ -88,7 +88,7 @@ def _hop(
         answer = _elsewhere(visit, hop, context)
     else:
         refusal = None
-        # vetted again even on the same host: what is allowed, is allowed by port
+        # vetted again even on the same host, since addresses are allowed by port
         if hop.port != address.port:
             dial, refusal = address_to_dial(
                 context.port.resolve(hop.hostname), hop.port, context.client.egress.dialling
@@ -122,8 +122,8 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
     rest = context.pace.delay_seconds
     try:
         context.pace.pause(host.wait_seconds)
-        # The host is ours for a while only, so where turns are given out far ahead it goes back
-        # unasked.
+        # The host is leased only for a while, so it goes back unasked if turns are given out far
+        # ahead.
         if not wait_for_next_turn(visit, dial, context):
             rest = 0.0
             return None

@@ -36,7 +36,7 @@ from crawling.web.statuses import OUTAGES, FetchStatus
 
 @dataclass(frozen=True, slots=True)
 class UnreadAnswer:
-    """An answer that is still to be read: the host is not needed for that."""
+    """An answer that is not yet read; reading it does not need the host."""
 
     claimed: ClaimedUrl
     address: Address
@@ -46,9 +46,9 @@ class UnreadAnswer:
 
 
 def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
-    """Try the visit's next URL; None: nothing is settled yet, because something had to be done
-    first (robots.txt, a login, credentials), the address serves another host before, the host's
-    next address is to be tried, or the shift ends.
+    """Try the visit's next URL; Return None if nothing is settled yet, because something comes
+    first (robots.txt, a login, credentials), the address has to serve another host before, the
+    host's next address is tried, or the shift ends.
 
     The visit is free again one delay after the end of whatever was fetched (never counted from its
     start: a slow server must not be asked sooner). A step that needs no fetch costs no delay.
@@ -92,7 +92,7 @@ def _unasked(
     visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext
 ) -> UrlOutcome | None:
     """The outcome of a URL that needs no request: the rules exclude it, its host is given up, or
-    its origin is not to be asked yet.
+    its origin may not be asked yet.
     """
     if unwanted := refusal_by_rules(claimed, address, context):
         return conclude(claimed, address, "", unwanted, context)
@@ -117,8 +117,8 @@ def _refused(
 ) -> UrlOutcome:
     """The outcome of a URL that is not requested.
 
-    One whose origin lets nothing be fetched, while another of its host does, waits alone, until the
-    origin is given up.
+    If its origin cannot be fetched from, while another origin of its host can, the URL waits alone
+    until the origin is given up.
     """
     availability, origin = visit.availability, address.origin
     if why.status != FetchStatus.ROBOTS_UNAVAILABLE or availability.is_foreign:
@@ -143,10 +143,10 @@ def _waits(claimed: ClaimedUrl, outage: Outage, seconds: float) -> UrlOutcome:
 
 
 def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
-    """Whether robots.txt says something by now, or cannot be fetched though another origin's can: a
-    site may answer at one of HTTP and HTTPS only.
+    """Whether robots.txt is known, or cannot be fetched although another origin's can: a site may
+    answer by only one of HTTP and HTTPS.
 
-    If not it was asked for, or the host waits until it can be fetched.
+    If not, robots.txt was requested just now, or the host waits until it can be fetched.
     """
     robots = visit.robots.by_origin.get(address.origin)
     if robots is None:
@@ -160,7 +160,7 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
 
 
 def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
-    """Say what became of the URL. The visit may be at another fetch thread meanwhile."""
+    """Return what became of the URL. Another fetch thread may have the visit meanwhile."""
     report_step(FetchStep.EXTRACTING)
     try:
         outcome = conclude(
@@ -181,8 +181,8 @@ def read(answer: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcom
 def _fetched(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
-    """The earlier answer for the URL, or the host's answer in the visit's turn; None: nothing that
-    settles it yet.
+    """The earlier answer for the URL, or the host's answer in the visit's turn; None if nothing
+    settles the URL yet.
     """
     offered = context.offers.take(
         claimed.id,
@@ -201,7 +201,7 @@ def _fetched(
 def _asked(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
-    """The host's answer; None: none that settles the URL."""
+    """The host's answer; None if none settles the URL."""
     fetched = fetch_anew(visit, claimed, address, dial, context)
     visit.rest(fetched, page=claimed)
     keep_session(visit, address, context)
@@ -235,14 +235,16 @@ def _asked(
 
 
 def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:
-    """Sitemaps go with the first page of their origin: links need a page that they were found on.
+    """Sitemaps go with the first page of their origin: a link needs the page that it was found on.
 
-    Pages that are read at the same time may all have them; the frontier takes each once."""
+    Pages that are read at the same time may all have the sitemaps; the frontier takes each sitemap
+    once.
+    """
     return robots.sitemaps if robots and address.origin not in visit.robots.mapped else []
 
 
 def keep_session(visit: Visit, address: Address, context: FetchContext) -> None:
-    """Hand on what the run knows of the host if it is other than before."""
+    """Hand on the host's session if it has changed."""
     session = context.client.session_of(address.host_key)
     if context.client.keeps_sessions and session.has_changed:
         context.port.keep_session(visit.host.host_id, session.dump())

@@ -1,4 +1,4 @@
-"""One leased host, as fetch threads are handed it."""
+"""One leased host, as fetch threads get it."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class HostRoute:
     unreachable: set[str] = field(default_factory=set)
     #: the address at which the visit has a turn that it waits for, or ""
     turn: str = ""
-    #: the earliest of the host's; None: none was met that its queue does not have
+    #: the earliest end of the host's certificates; None if none was seen that its queue lacks
     certificate_ends_at: datetime | None = None
 
     def is_current(self, now: float) -> bool:
-        """Whether there are addresses that still hold."""
+        """Whether the addresses are still valid."""
         return self.resolution is not None and now < self.resolved_until
 
     def resolve(self, resolution: Resolution) -> None:
-        """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until
-        the URLs in hand are fetched.
+        """Use these addresses for as long as they are valid; with TTL 0, until the URLs in hand are
+        fetched.
         """
         self.resolution, self.resolved_until = resolution, time.monotonic() + resolution.ttl
 
@@ -65,13 +65,13 @@ class HostRobots:
     outdated: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: origins whose sitemaps were handed on as links
     mapped: set[str] = field(default_factory=set)
-    #: the answers on the way to a file that is not at its end yet, by URL
+    #: the answers of redirects that have not yet led to a file, by URL
     hops: dict[str, Fetched] = field(default_factory=dict)
     #: how often a host of a redirect could not be leased
     tries: int = 0
 
     def lacks(self, origin: str) -> bool:
-        """Whether its file could not be fetched."""
+        """Whether the origin's robots.txt could not be fetched."""
         rules = self.by_origin.get(origin)
         return bool(rules and rules.unavailable)
 
@@ -84,7 +84,7 @@ class HostRobots:
 class RepeatRequests:
     """URLs that are asked for more than once within a visit."""
 
-    #: the URL that last set a cookie and sent back to itself, and how often
+    #: the URL that last set a cookie and redirected to itself, and how often
     sent_back: tuple[int, int] = (0, 0)
     #: the status of the latest request of a login
     login_status: int = 0
@@ -106,7 +106,7 @@ class Visit:
     repeats: RepeatRequests = field(default_factory=RepeatRequests)
     #: the answers of an earlier run, by the ids of their URLs
     earlier: dict[int, EarlierAnswer] = field(default_factory=dict)
-    #: until then hosts that wait for a thread go first
+    #: the time until which hosts that wait for a thread go first
     penalty_until: float = 0.0
     #: documents of the host that threads are reading; the workbench counts
     unread: int = 0
@@ -148,16 +148,16 @@ class Visit:
         return False
 
     def penalise(self, held_seconds: float, *, threads: int) -> None:
-        """The visit, or one of its documents, has kept one of the fetch threads for this long: let
-        others go first for as long as is fair.
+        """Let other visits go first for as long as is fair, since this visit or one of its
+        documents has kept a fetch thread for `held_seconds`.
         """
         self.penalty_until = max(
             self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, threads)
         )
 
     def rest(self, fetched: Fetched, *, page: ClaimedUrl | None = None) -> None:
-        """A fetch has just ended: leave the host alone for its delay, or for longer where it may
-        have too much to do. page: the URL that it was for; None: it was for no page.
+        """Leave the host alone for its delay after a fetch, or for longer if the host may be
+        overloaded. page: the URL that was fetched; None if it was no page.
         """
         if ends_at := fetched.certificate_ends_at:
             self.route.certificate_ends_at = min(ends_at, self.route.certificate_ends_at or ends_at)

@@ -32,26 +32,26 @@ from dnscache.store import WriteBehind
 
 logger = logging.getLogger(__name__)
 
-#: answers that it keeps at hand: 0.6 GB if there are so many
+#: answers kept at hand: this many take 0.6 GB
 CAPACITY = 1_000_000
 TICK_SECONDS = 0.2
-#: between two looks while no run works, which the notification of a grant ends
+#: the time between two looks while no run works; the notification of a grant ends it
 IDLE_SECONDS = 5.0
-#: answers reach the gate so much later
+#: the delay with which answers reach the gate
 WRITE_SECONDS = 0.1
-#: the sum of all weights walks through the memory, which is not worth it every second
+#: the sum of all weights walks through the memory, which is too much for every second
 WEIGH_SECONDS = 30.0
-#: rows of earlier processes that are unpacked in a look, so that the tables get all of them
+#: rows of earlier processes that are unpacked at each look, until the tables have all of them
 UNPACKED_A_LOOK = 1000
-#: errors that may pass by themselves. Any other is a fault of ours and ends the process, which the
-#: supervisor starts again.
+#: temporary errors. Any other error is a bug and ends the process, which the supervisor starts
+#: again.
 PASSING = (DatabaseError, psycopg.Error, AllocationError, CrawlError)
 
 
 class PreResolverProcess:
-    """One machine's.
+    """The pre-resolver of one machine.
 
-    Its death costs nothing but speed: the gate opens, and shifts resolve their own names.
+    Its death costs only speed: the gate opens, and shifts resolve their own names.
     """
 
     def __init__(self, machine: str, resolver: Resolver | None = None) -> None:
@@ -104,8 +104,8 @@ class PreResolverProcess:
             self._look_at = 0.0
 
     def _look(self, now: float) -> None:
-        """The lock, the grant, a sign of life: every second, more often while it waits for a grant,
-        and seldom while no run works.
+        """Renew the lock, the grant and the sign of life: every second, more often while the
+        process waits for a grant, and seldom while no run works.
 
         Another process of this machine that has the lock is left alone.
         """
@@ -147,7 +147,9 @@ class PreResolverProcess:
         )
 
     def _candidates(self, until: float) -> list[tuple[str, float]]:
-        """Read who is due, at most five times a second: turns come as fast as answers do."""
+        """Read the due hosts, at most five times a second, since turns come as fast as answers
+        do.
+        """
         now = time.monotonic()
         if now - self._read_at >= TICK_SECONDS:
             self._read_at = now

@@ -1,6 +1,6 @@
-"""The holdings of a pre-resolver: look-ups in flight of the pool, as a process of its own that no
-run belongs to, and the machine's lock. One process a machine resolves ahead: the one whose
-connection to PostgreSQL holds that lock.
+"""The holdings of a pre-resolver: DNS slots of the pool, held by a process of its own that belongs
+to no run, and the machine's lock. One process a machine resolves ahead: the one whose connection to
+PostgreSQL holds that lock.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ logger = logging.getLogger(__name__)
 #: the beginning of the names of such processes in the pool; the scheduler makes no shift of them
 NAMES_REF = "names/"
 CLASS = "dns_slots"
-#: the divisor of its claim: one look-up of so many that the pool has. Shifts hardly ask while the
-#: gate is kept. Of two names in a hundred that are silent, each burns a slot for eight seconds, so
-#: with a quarter of the slots crawls waited for names
+#: the divisor of the pre-resolver's claim, which is the pool's DNS slots divided by this. Shifts
+#: look up hardly any names while the gate is kept. If two names in a hundred are silent, each takes
+#: a slot for eight seconds, so with a quarter of the slots crawls waited for names
 SHARE = 2
 #: any number will do, as long as nothing else in this database locks by two numbers
 SEAT_LOCK = 726_610
 
 
-#: between two tries to take the lock that another process of the machine has
+#: the time between two tries to take the lock while another process of the machine has it
 TAKEN_SECONDS = 1.0
 #: a lock by two numbers; pg_locks shows those of every database of the server
 IS_TAKEN = """
@@ -55,10 +55,9 @@ SELECT EXISTS (
 class LookupSlots:
     """`held` look-ups may be in flight.
 
-    Like a shift it gives everything back when its slice is over and others wait.
+    Like a shift, the holder gives everything back when its slice is over and others wait.
 
-    So every process of the pool ends in finite time, which is what makes a safe state worth
-    something.
+    So every process of the pool ends in finite time, which a safe state presupposes.
     """
 
     def __init__(self, machine: str) -> None:
@@ -73,7 +72,7 @@ class LookupSlots:
             finish_process(process=row.pk)
 
     def look(self, *, wanted: bool) -> None:
-        """Ask for slots, take up what was granted, keep it or hand it in.
+        """Request slots, take up what was granted, and keep it or give it back.
 
         To be called every second; never waits.
         """
@@ -114,8 +113,8 @@ class LookupSlots:
                 self.held = 0
 
     def _ask(self) -> None:
-        """Registered again after each turn: it is finished when idle, so that the pool has no idle
-        process.
+        """Register the process, again after each turn: it is finished when idle, so that the pool
+        has no idle process.
         """
         pool = default_pool()
         units = dict(
@@ -144,7 +143,7 @@ class LookupSlots:
                 kind=RequestKind.START,
             )
         except (AlreadyWaiting, AlreadyStarted):
-            pass  # asked for a second ago; has it been granted since?
+            pass  # requested at an earlier look: has it been granted since?
         self._take_up(claimed[CLASS])
 
     def _take_up(self, units: int) -> None:
@@ -156,7 +155,7 @@ class LookupSlots:
             self._began_at = self._renewed_at = time.monotonic()
 
     def _withdraw(self) -> None:
-        """No names are needed any more, and the request was not granted."""
+        """Withdraw a request that was not granted, since no more names are needed."""
         for request in Request.objects.filter(process=self._process, state=RequestState.WAITING):
             cancel_request(request_id=request.pk)
         finish_process(process=self._process)
@@ -184,7 +183,7 @@ class MachineLock:
         self._is_held = False
 
     def is_held(self) -> bool:
-        """Try to take the lock, or make sure of still holding it.
+        """Try to take the lock, or check that this process still holds it.
 
         Raises psycopg.OperationalError without a database.
         """
@@ -196,7 +195,7 @@ class MachineLock:
         if self._is_held:
             self._connection.execute("SELECT 1")
             for _ in self._connection.notifies(timeout=0):
-                pass  # or they would be kept for ever while nothing waits for them
+                pass  # otherwise they would be kept for ever while nothing waits for them
         else:
             row = self._connection.execute(
                 "SELECT pg_try_advisory_lock(%s, hashtext(%s))", [SEAT_LOCK, self._machine]
@@ -207,7 +206,7 @@ class MachineLock:
         return self._is_held
 
     def wait(self, seconds: float, ending: StopEvent) -> None:
-        """Wait this long, or until a pool has granted something; less without the lock."""
+        """Wait for `seconds`, or until a pool has granted something; for less without the lock."""
         if self._is_held and self._connection:
             await_notice(self._connection, ending, seconds)
         else:

@@ -1,2 +1,3 @@
-"""One turn of a run at the worker: its hosts, its fetch threads, its leases, its dealings with the
-pool."""
+"""One turn of a run at the worker: its hosts, its fetch threads, its leases, its requests to the
+pool.
+"""

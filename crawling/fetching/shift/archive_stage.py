@@ -28,16 +28,15 @@ from crawling.web.statuses import FetchStatus
 #: the longest wait of documents in hand for an archive writer; after it their URLs are tried again
 #: later
 DEADLINE_SECONDS = 30.0
-#: how often a wait is looked at
+#: how often a wait is checked
 LOOK_SECONDS = 0.2
-#: a fetch thread puts an outcome behind its document at once; without it after so many looks the
-#: shift fails. Not after so many seconds: of those a machine that was suspended for a while has
-#: none left
+#: a fetch thread puts an outcome behind its document at once; without it the shift fails after this
+#: number of looks. Seconds would not do: a machine that was suspended for a while has none left
 OUTCOME_LOOKS = 100
 
 
 class SettledBatch(NamedTuple):
-    #: to be recorded: their documents, where they have one, are safe on the disk
+    #: outcomes to be recorded: their documents, if any, are safe on the disk
     outcomes: list[UrlOutcome]
     #: the lengths of files, by their rows' ids, to be committed with them
     lengths: dict[int, int]
@@ -46,11 +45,11 @@ class SettledBatch(NamedTuple):
 
 
 class ArchiveStage:
-    """Used by the shift's own thread, but for `put`, which fetch threads call.
+    """Used by the shift's own thread, except `put`, which fetch threads call.
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the
-    pool has that class. The request is a stage of the shift's, which holds everything else
-    meanwhile: the pool ensures that this can't deadlock, and the deadline that it ends.
+    pool has that class. The request is a stage of the shift, which holds everything else meanwhile:
+    the pool ensures that this cannot deadlock, and the deadline ensures that it ends.
     """
 
     def __init__(self, shift: Shift, grants: ShiftGrants, *, user_agent: str) -> None:
@@ -72,7 +71,7 @@ class ArchiveStage:
                 lambda: WarcVolume(
                     run, sought=sought_by(crawl), is_alone=lambda: self.is_alone, facts=facts
                 ),
-                # what waits is no thread's any more; half of the threads' shares is for that
+                # documents that wait belong to no thread; half of the threads' shares is for them
                 memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
             )
             if crawl.archive
@@ -91,7 +90,7 @@ class ArchiveStage:
 
     @property
     def trouble(self) -> str:
-        """The trouble that keeps it from writing, if there is any."""
+        """Why the archive cannot write; empty if it can."""
         return self._writer.trouble if self._writer else ""
 
     @property
@@ -100,14 +99,14 @@ class ArchiveStage:
         return self._writer is not None and self._writer.lacks_memory
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
-        """Take a document in; waits while too many are there."""
+        """Take in a document; wait while too many are in hand."""
         assert self._writer is not None
         self._writer.put(captured, answer)
 
     def is_ready(self) -> bool:
         """Whether outcomes can be settled now.
 
-        If not, the pool has been asked for a writer, and there is a deadline.
+        If not, a writer was requested from the pool, with a deadline.
         """
         if self._writer is None or not self._writer.is_held:
             return True
@@ -138,15 +137,14 @@ class ArchiveStage:
     def settle(
         self, outcomes: Sequence[UrlOutcome], coming: SimpleQueue[UrlOutcome], *, is_ending: bool
     ) -> SettledBatch:
-        """Sync once, and say what may be recorded by it.
+        """Sync once, and return what may now be recorded.
 
         Fetch threads hand in a document first and then its outcome: the missing outcomes of written
         documents are awaited in `coming`. If the length reached beyond its pages, a kill would
         leave records without a page. Documents that come meanwhile are for the next batch: a sync
         for them, too, would find newer ones, and so on for as long as fetches are fast. A document
-        that was dropped, because no writer came free in time, is a try that failed. One that can't
-        be written, or that the end of the shift cut off, is no try at all: its URL is left to be
-        given back.
+        that was dropped because no writer came free in time is a failed try. A document that cannot
+        be written, or that the end of the shift cut off, is no try: its URL is given back.
         """
         if self._writer is None or not (
             self._writer.has_aside or any(outcome.captured for outcome in outcomes)
@@ -182,7 +180,9 @@ class ArchiveStage:
 
 
 def sought_by(crawl: CrawlJob) -> Deduplicate:
-    """Where payloads count as stored: what may be meant for this crawl alone refers to no other."""
+    """Where payloads count as stored. Answers that may be meant for this crawl alone refer to no
+    other crawl.
+    """
     sought = crawl.order.reuse.deduplicate
     return "crawl" if sought == "all" and crawl.order.fetching.shows_itself else sought
 
@@ -192,8 +192,8 @@ def _awaited(
     written: Iterable[CapturedExchange],
     coming: SimpleQueue[UrlOutcome],
 ) -> tuple[list[UrlOutcome], list[UrlOutcome]]:
-    """The outcomes of written documents that are not there yet, with those of no document that come
-    meanwhile; and those of further documents.
+    """The missing outcomes of written documents, with outcomes without a document that come
+    meanwhile; then the outcomes of further documents.
     """
     missing = {id(captured) for captured in written}
     missing.difference_update(id(outcome.captured) for outcome in outcomes)

@@ -13,7 +13,7 @@ from crawling.models import CrawlJob, Run
 
 
 def follow(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
-    """Go on as the run is ordered by now; returns the edit that needs another shift, or "".
+    """Follow the run's present order. Return the edit that needs another shift, or "".
 
     has_work: URLs are in hand, so that more units may be of use.
     """

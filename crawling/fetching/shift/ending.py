@@ -1,6 +1,4 @@
-"""The end of a shift: fetches under way come to an end and are written down, and all else is given
-back.
-"""
+"""The end of a shift: fetches under way finish and are recorded, and all else is given back."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ LAST_BYTES = 32 * 1024 * 1024
 
 
 def wind_down(parts: ShiftParts, ending: str) -> str:
-    """End the shift, but for the pool's units; returns why it ended. ending: empty if it failed."""
+    """End the shift, but keep the pool's units. Return why it ended. ending: empty if it failed."""
     if ending == MEMORY_SPENT:
         await_free_memory()
         parts.memory.set_limit(beside=LAST_BYTES)
@@ -57,7 +55,7 @@ def wind_down(parts: ShiftParts, ending: str) -> str:
 
 
 def archive_trouble(parts: ShiftParts) -> str:
-    """Why no answer can be archived any more, for which a run rests; empty: it can."""
+    """Why no more answers can be archived, so that the run rests; empty if they can."""
     if parts.archive.trouble:
         pause_by_itself(parts.shift.process.run_id, paused_by(parts.archive.trouble))
         return NO_ARCHIVE
@@ -85,7 +83,7 @@ def _finish_writing(parts: ShiftParts, ending: str) -> bool:
 def _cut(claimed: ClaimedUrl, ending: str) -> UrlOutcome:
     """The outcome of a URL whose answer takes longer than the shift.
 
-    That is a try; it fails if it was let end and did not.
+    The answer counts as a try; it fails if the shift let it finish and it did not.
     """
     may_never_end = ending in SLICE_ENDINGS and claimed.attempts > MAX_ATTEMPTS
     state, retry = (UrlState.FAILED, None) if may_never_end else (UrlState.QUEUED, 0.0)

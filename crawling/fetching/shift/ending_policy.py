@@ -1,4 +1,4 @@
-"""Why a shift ends, and what its end may take."""
+"""Why a shift ends, and how long its end may take."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ RESTS = {"pausing": "paused", "stopping": "stopped"}
 FAILED = "it failed"
 
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
-#: A visit that these cut off was a try, for every shift might cut it off; a fault of the shift
-#: counts alike. People and other crawls cause all other endings.
+#: A fetch that these endings cut off was a try, since every shift might cut it off; so was one that
+#: a fault of the shift cut off. Users and other crawls cause all other endings.
 COUNTED_ENDINGS = ("", *SLICE_ENDINGS, MEMORY_SPENT)
-#: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
+#: the time that fetches under way get when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
 #: the time to yield of a crawl that uses idle capacity only: others have its units within 5 s
 YIELD_SECONDS = 2.5
@@ -30,10 +30,10 @@ YIELD_SECONDS = 2.5
 
 @dataclass(frozen=True, slots=True)
 class ShiftFacts:
-    """A shift's circumstances at a look.
+    """A shift's state at a look.
 
-    The callables ask the database, and the run may end by them: each is asked only where nothing
-    before it ends the shift.
+    The callables ask the database and may end the run, so each is called only if nothing before it
+    ends the shift.
     """
 
     age_seconds: float
@@ -43,7 +43,7 @@ class ShiftFacts:
     resting_state: str
     is_aborted: bool
     is_lease_lost: bool
-    #: the order has fewer processes than the one that has this shift
+    #: the order has too few processes for the one that has this shift
     is_surplus: bool
     #: beyond the processes that were ordered, while a worker is idle
     is_extra: bool
@@ -60,7 +60,8 @@ def reason_to_end(facts: ShiftFacts) -> str:
     """Why the shift has to end; empty: it need not."""
     if reason := _end_of_fetching(facts):
         return reason
-    time_slice = 0.0 if facts.is_extra else facts.slice_seconds  # what is extra gives way at once
+    # an extra process gives way at once
+    time_slice = 0.0 if facts.is_extra else facts.slice_seconds
     is_over, is_long = facts.age_seconds > time_slice, facts.age_seconds > facts.slice_seconds
     is_idle_only = facts.is_idle_only
     reasons: tuple[tuple[str, Callable[[], bool]], ...] = (

@@ -1,5 +1,5 @@
-"""Fetch threads: each takes a visit that is due, does one step, gives it back, and reads what it
-caught (SEEDS B11).
+"""Fetch threads: each takes a visit that is due, does one step, gives the visit back, and reads the
+answer (SEEDS B11).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: A page up to this size is read while the host answers the next request: its reading takes some
-#: milliseconds. The answer to a longer one would wait for too long
+#: A page up to this size is read while the host answers the next request, since reading it takes
+#: some milliseconds. During a longer page, the next answer would wait for too long
 SHORT_BYTES = 256 * 1024
 
 
@@ -68,7 +68,7 @@ class FetchThreadPool:
                 self._threads[number] = thread
 
     def at_work(self) -> int:
-        """How many there are, those included that retire after their URL."""
+        """The number of fetch threads, including those that retire after their URL."""
         return sum(thread.is_alive() for thread in self._threads.values())
 
     def _work(self, number: int) -> None:
@@ -81,11 +81,11 @@ class FetchThreadPool:
                 report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
             self.board.leave(number)
-            # following a robots.txt to another host may have looked up its name
+            # a robots.txt on another host may have needed a look-up of its name
             connections.close_all()
 
     def _take(self, number: int, back: Visit | None) -> Visit | None:
-        """The next visit that is due; while none is, a page is read that was deferred."""
+        """The next visit that is due; while none is due, a deferred page is read."""
 
         def is_wanted() -> bool:
             return number < self._size
@@ -98,7 +98,9 @@ class FetchThreadPool:
         return self._bench.take(is_wanted)
 
     def _step(self, visit: Visit, number: int) -> Visit | None:
-        """The visit, to be given back to the workbench; None: it is there already."""
+        """Do a step. Return the visit, to be given back to the workbench; None if it is there
+        already.
+        """
         claimed, began_at = visit.urls[0], time.monotonic()
         self._in_hand[number, claimed.id], self._read_aside[number] = (claimed, visit), 0.0
         try:
@@ -140,7 +142,7 @@ class FetchThreadPool:
     def _read(self, answer: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
             return read(answer, visit, self._context)
-        # as above: whatever a page makes us stumble over is that page's end only
+        # as above: a fault that a page causes costs only that page
         except Exception as error:
             return _stumbled(answer.claimed, error)
 
@@ -151,15 +153,17 @@ class FetchThreadPool:
         if outcome.captured and outcome.answer:
             report_step(FetchStep.ARCHIVING)
             try:
-                # before its outcome: an outcome implies that the archive has the document
+                # before its outcome, which implies that the archive has the document
                 self._context.port.archive(outcome.captured, outcome.answer)
-            except MemoryError as error:  # a document that is being read has it
+            except MemoryError as error:  # a document that is being read has the memory
                 outcome.captured.exchange.close()
                 outcome = _stumbled(claimed, error)
         self.outcomes.put(outcome)
 
     def in_hand(self) -> list[ClaimedUrl]:
-        """The URLs that fetch threads are at, or whose robots.txt or login they are at."""
+        """The URLs that fetch threads work on, including those whose robots.txt or login they
+        fetch.
+        """
         return [claimed for claimed, _ in self._in_hand.copy().values()]
 
     def asked_for(self) -> list[ClaimedUrl]:

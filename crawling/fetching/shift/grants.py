@@ -33,8 +33,8 @@ KIB = 1024
 
 
 class ShiftGrants:
-    """`held` is what the pool says this shift holds, by resource class; growth that is granted
-    later is noticed on `look`.
+    """`held` is what the pool says this shift holds, by resource class; `look` notices growth that
+    is granted later.
     """
 
     def __init__(self, shift: Shift) -> None:
@@ -51,7 +51,7 @@ class ShiftGrants:
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
-        """The units held; Max, as the pool has it, is read with them."""
+        """The units held; the pool's Max is read with them."""
         self._max, held = terms_of(self._process)
         return {**dict.fromkeys(self.claim, 0), **held}
 
@@ -95,11 +95,11 @@ class ShiftGrants:
         *,
         is_idle_only: bool = False,
     ) -> None:
-        """Ask for up to so many more fetch threads and look-ups, within the claim.
+        """Request up to `wanted` more fetch threads and look-ups, within the claim.
 
         Never blocks: a refusal waits in the pool, unless the crawl uses idle capacity only.
 
-        memory_for: how much memory so many fetch threads need.
+        memory_for: the memory that a number of fetch threads needs.
         """
         if self._waiting or self._stage or time.monotonic() < self._grows_after:
             return
@@ -166,7 +166,7 @@ class ShiftGrants:
 
     @property
     def has_stage(self) -> bool:
-        """Whether a stage waits. There is one at a time, of whatever kind; its deadline ends it."""
+        """Whether a stage waits. There is at most one stage, of any kind; its deadline ends it."""
         return self._stage is not None
 
     def stage_granted(self, *, give_up: bool) -> bool:
@@ -177,8 +177,8 @@ class ShiftGrants:
         return outcome is not None and self._noticed(outcome.state)
 
     def stage_is_over(self, *, give_up: bool) -> bool:
-        """Whether the stage that was asked for waits no longer: it was granted, its deadline is
-        over, or it is withdrawn by `give_up`.
+        """Whether the requested stage no longer waits: it was granted, its deadline has passed, or
+        `give_up` withdrew it.
         """
         self.stage_granted(give_up=give_up)
         return not self.has_stage
@@ -197,8 +197,8 @@ class ShiftGrants:
     def _check_holder(self) -> None:
         """Raise StaleEpoch if another worker has the shift of this epoch.
 
-        After a failover that lost commits an epoch comes again, and the pool compares no more than
-        that: its requests and releases would be its successor's.
+        After a failover that lost commits an epoch repeats, and the pool compares only epochs: the
+        requests and releases of this shift would count as its successor's.
         """
         epoch, worker = self._shift.epoch, self._shift.worker
         if not is_holder(process=self._process, epoch=epoch, worker=worker):
@@ -206,7 +206,7 @@ class ShiftGrants:
             raise StaleEpoch(process=str(self._shift.process), epoch=epoch, latest=latest)
 
     def _noticed(self, state: str) -> bool:
-        """The state of the stage; it took the place of a growth that waited."""
+        """The state of the stage, which replaces a growth that waited."""
         if state != RequestState.WAITING:
             self._stage = None
             self.look()
@@ -214,8 +214,8 @@ class ShiftGrants:
         return state == RequestState.GRANTED
 
     def others_wait(self) -> bool:
-        """Whether some other process waits for units in this pool; without those of crawls that
-        use idle capacity only.
+        """Whether some other process waits for units in this pool; except those of crawls that use
+        idle capacity only.
         """
         waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
         idle = Q(process__run_process__run__crawl__idle_only=True)
@@ -225,7 +225,7 @@ class ShiftGrants:
 class ResourceUse:
     """Read by the shift's own thread, about once a second.
 
-    look_ups: of names under way. has_archive: whether an archive file is open.
+    look_ups: names being looked up. has_archive: whether an archive file is open.
     """
 
     def __init__(
@@ -243,8 +243,8 @@ class ResourceUse:
         self._received, self._read_at = 0, time.monotonic()
 
     def read(self) -> dict[str, int]:
-        """Units by class: of bandwidth the mean since the last time; of memory what the process has
-        grown by, and what programs that read PDF may have.
+        """Units in use by class. Bandwidth is the mean since the last call; memory is the growth of
+        the process plus what programs that read PDF may use.
         """
         now, received = time.monotonic(), self._bandwidth.taken
         rate = (received - self._received) / max(now - self._read_at, 1e-3)
@@ -261,7 +261,7 @@ class ResourceUse:
         }
 
 
-#: how often a wait is looked at
+#: how often a wait is checked
 LOOK_SECONDS = 0.2
 #: memory that is unused for this long is released
 IDLE_SECONDS = 5.0
@@ -283,14 +283,14 @@ class MemoryStage:
         self._looked_at = self._used_at = time.monotonic()
 
     def set_limit(self, *, beside: int = 0) -> None:
-        """Limit this process to the held memory, and so many bytes."""
+        """Limit this process to the held memory plus `beside` bytes."""
         self._limit.allow(self._grants.held["memory"] * MIB + beside)
 
     def end(self) -> None:
         self._limit.end()
 
     def units_for(self, threads: int) -> int:
-        """MiB of the shares of so many fetch threads."""
+        """The MiB of the shares of `threads` fetch threads."""
         return -(-self._share * threads // MIB)
 
     def most_threads(self) -> int:
@@ -309,10 +309,10 @@ class MemoryStage:
         )
 
     def tend(self) -> None:
-        """Ask for what the document whose turn it is lacks; check the request; give back what is
-        idle.
+        """Request the memory that the next document lacks, check the request, and give back idle
+        memory.
 
-        A document that lacks something keeps a fetch thread meanwhile, so that is asked for at
+        A document that lacks memory keeps a fetch thread meanwhile, so its memory is requested at
         once.
         """
         now, shortage = time.monotonic(), self.budget.shortage()

@@ -69,11 +69,13 @@ class HostLeases:
             )
 
     def hand_over(self) -> None:
-        """The run's hosts were placed anew: let those go soon that are another process's now."""
+        """The run's hosts were placed anew: release soon the hosts that now belong to another
+        process.
+        """
         self._turns.hand_over(self._visits.values())
 
     def urls_in_hand(self) -> int:
-        """How many are claimed and not yet begun."""
+        """The number of claimed URLs that are not yet begun."""
         return sum(len(visit.urls) for visit in self._visits.values())
 
     @property
@@ -82,17 +84,18 @@ class HostLeases:
         return bool(self._drained)
 
     def notice_drained(self) -> None:
-        """Take drained visits off the workbench, and those that are to be handed over.
+        """Take off the workbench drained visits and those to be handed over.
 
-        Asked before outcomes are collected, so that none of theirs is missed.
+        To be called before outcomes are collected, so that none of these visits' outcomes is
+        missed.
         """
         self._drained += self._bench.drained()
         if self._turns.moved:
             self._drained += self._bench.withdraw(self._turns.moved)
 
     def refill(self) -> None:
-        """Claim more URLs for drained hosts, and for those that will be soon; release hosts that
-        have no more URLs or had their turn.
+        """Claim more URLs for drained hosts, and for hosts that will soon be drained. Release hosts
+        that have no more URLs or had their turn.
 
         To be called when all outcomes are written: their links are what a host continues with.
         """
@@ -133,7 +136,7 @@ class HostLeases:
         """Lease hosts that are due, as many as the fetch threads can use, and send those with URLs
         to be resolved.
 
-        Not for less than one for each fetch thread: hosts that take turns leave one by one, and are
+        Lease at least one for each fetch thread: hosts that take turns leave one by one and are
         replaced by the handful.
         """
         self.names.check()
@@ -187,9 +190,7 @@ class HostLeases:
             self._visits.pop(visit.host.queue_id, None)
 
     def close(self, *, still_fetching: bool) -> None:
-        """Release every host; where a fetch thread may still be fetching, a whole delay after
-        now.
-        """
+        """Release every host; if a fetch thread may still be fetching, a whole delay from now."""
         self.names.close()
         self._let_go(list(self._visits.values()), longer=still_fetching)
 

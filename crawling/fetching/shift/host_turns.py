@@ -26,8 +26,8 @@ from crawling.models import Shift
 #: it, which then gets time to begin
 TURN_SECONDS = 20.0
 YIELD_SECONDS = 5.0
-#: URLs that a host of a full shift is given at a time: with so many hosts no fetch thread runs dry,
-#: and none of them holds its place for long
+#: URLs that a host of a full shift is given at a time: a full shift has enough hosts for all fetch
+#: threads, and none of them holds its place for long
 FULL_SHARE = 5
 
 
@@ -36,17 +36,19 @@ class HostTurns:
 
     def __init__(self, shift: Shift, pace: CrawlPace) -> None:
         self._shift, self._pace = shift, pace
-        #: by host, until when others may have it first
+        #: by host, the time until which others may have it first
         self._yielded: dict[int, float] = {}
-        #: by host, until when it stands aside for others at the next visit
+        #: by host, the time until which it stands aside for others at the next visit
         self._aside: dict[int, float] = {}
-        #: ids of those that other processes serve now, and that are here still
+        #: ids of hosts that are still here, but that other processes serve now
         self.moved: set[int] = set()
         #: no further host has a place
         self.is_full = False
 
     def hand_over(self, visits: Iterable[Visit]) -> None:
-        """The run's hosts were placed anew: let those go soon that are another process's now."""
+        """The run's hosts were placed anew: release soon the hosts that now belong to another
+        process.
+        """
         here = [visit.host.host_id for visit in visits]
         self.moved = moved_away(here, self._shift.process)
 
@@ -55,7 +57,7 @@ class HostTurns:
         need them, or other hosts of the run wait for their places. The first to come are the first
         to go.
         """
-        if self._pace.is_exact:  # the next URL may be another host's
+        if self._pace.is_exact:  # the next URL may belong to another host
             return {visit.host.host_id for visit in visits}
         now = time.monotonic()
         moved = {visit.host.host_id for visit in visits} & self.moved

@@ -1,5 +1,5 @@
-"""Keeps a shift's leases alive, in the pool and on its hosts, from a thread that no page can hold
-up.
+"""Keeps a shift's leases alive, in the pool and on its hosts, in a thread that no page can
+block.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 #: a clock that goes on while a machine sleeps, as PostgreSQL's does, where the system has one
 CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-#: the part of a lease after which no request is made any more
+#: the part of a lease after which no more requests are made
 SAFE_PART = 5 / 6
 
 
@@ -73,7 +73,7 @@ class LeaseThread:
             else:
                 self._lost = True
                 self._ended.set()
-        # PostgreSQL restarts, say: the next turn tries again
+        # for example, PostgreSQL restarts: the next turn tries again
         except (OperationalError, MemoryError) as error:
             logger.warning("lease not renewed", extra={"error": str(error)})
             connections.close_all()

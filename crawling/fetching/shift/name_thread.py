@@ -33,8 +33,8 @@ WAIT_SECONDS = 0.02
 #: seconds after which answers are written: a statement for each answer would cost more than the
 #: answers
 WRITE_SECONDS = 0.25
-#: names handed to the look-ups for each that may be in flight: silent ones that wait there must not
-#: hold up the others
+#: names handed to the look-ups for each DNS slot: silent names that wait there must not hold up the
+#: others
 HANDED_A_SLOT = 8
 #: files have no host to be asked for
 OF_FILES = Resolution("", DnsStatus.OK, (), 0, 0, AnswerSource.LITERAL, 0)
@@ -44,8 +44,8 @@ class NameThread:
     """Takes visits without an address and passes each on with one; look-ups in flight stay within
     dns_slots.
 
-    Visits queue as the patent's requests do (SEEDS D11, D12): one whose name is at hand may go
-    before others, the first of the rest is looked up. A silent name ends in the slow lane, and
+    Visits queue as the patent's requests do (SEEDS D11, D12): a visit whose name is at hand may
+    pass others, and the first of the rest is looked up. A silent name ends in the slow lane and
     delays no other.
     """
 
@@ -75,7 +75,7 @@ class NameThread:
         self._asked.put((visit, time.monotonic()))
 
     def close(self) -> None:
-        """Keep what was learnt and end the thread soon; visits still waiting are dropped, their
+        """Store the answers and end the thread soon. Visits that still wait are dropped; their
         shift gives them back.
         """
         self._closing.set()
@@ -199,8 +199,8 @@ class HostNames:
         self._thread.counter.tell()
 
     def bring(self, visits: Sequence[Visit]) -> None:
-        """Put visits on the workbench. Answers are read for all at once; an unsettled name is
-        looked up meanwhile, and its host comes later.
+        """Put visits on the workbench. The answers of all are read at once; an unsettled name is
+        looked up, and its host follows later.
         """
         now = time.monotonic()
         outdated = {
@@ -212,7 +212,7 @@ class HostNames:
                 visit.route.resolve(OF_FILES)
             elif visit in outdated:
                 name = outdated[visit]
-                # an address, which needs no lookup
+                # an IP address, which needs no look-up
                 resolution = found.get(name) if name else resolve(host_of(visit))
                 if not resolution:
                     self._thread.ask(visit)

@@ -1,4 +1,4 @@
-"""The parts of a shift and the shared state of its fetch threads, put together once at its
+"""The parts of a shift and the shared state of its fetch threads, assembled once at its
 beginning.
 """
 
@@ -60,7 +60,7 @@ Stop = Callable[[str], None]
 @dataclass(frozen=True)
 class ShiftParts:
     shift: Shift
-    #: all threads use these, and the shift's own thread alone the others
+    #: all threads use the context; only the shift's own thread uses the other parts
     context: FetchContext
     bench: Workbench
     port: QueuedShiftPort
@@ -73,7 +73,7 @@ class ShiftParts:
 
 
 def assemble(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: Stop) -> ShiftParts:
-    """stop: called with the reason where the shift cannot fetch; its run is paused then."""
+    """stop: called with the reason if the shift cannot fetch; its run is then paused."""
     run = shift.process.run
     memory = MemoryStage(grants)
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
@@ -129,8 +129,8 @@ def bytes_a_second(politeness: PolitenessPart, grants: ShiftGrants, processes: i
 
 
 def _topic(run: Run) -> Topic | None:
-    """The topic of a focused crawl; None: it has another order of visits. The run's log tells which
-    example pages it lacks.
+    """The topic of a focused crawl; None if the crawl has another order of visits. The run's log
+    tells which example pages it lacks.
     """
     if run.crawl.visit_order != Order.FOCUSED:
         return None

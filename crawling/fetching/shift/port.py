@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 
 class QueryThread:
-    """Asks in one thread, with one connection: with one each, the fetch threads would take all that
-    PostgreSQL has.
+    """Queries the database in one thread with one connection: with one each, the fetch threads
+    would take all connections of PostgreSQL.
 
-    at_work: how many questions are under way, which is one or none.
+    at_work: the number of queries under way, one or none.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class QueryThread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
 
     def ask(self, question: Callable[[], T]) -> T | None:
-        """The answer; None where the database does not answer, or the shift is over: the caller
+        """The answer; None if the database does not answer or the shift is over, so that the caller
         tries again later.
         """
         try:
@@ -43,7 +43,7 @@ class QueryThread:
 
     def close(self) -> None:
         self._thread.submit(connections.close_all)
-        # a name server may take longer than the shift has
+        # a name server may take longer than the shift lasts
         self._thread.shutdown(wait=not self.at_work)
 
     def _asked(self, question: Callable[[], T]) -> T | None:
@@ -79,7 +79,7 @@ class QueuedShiftPort:
         return self.ask(lambda: original_url(self._run_id, fingerprint, digest))
 
     def resolve(self, host: str) -> Resolution:
-        """One name at a time, in one of the DNS slots that the shift holds."""
+        """Resolve one name at a time, in one of the shift's DNS slots."""
         return self._look_ups.ask(lambda: resolve(host)) or unanswered(host, 0.0)
 
     def lease_is_lost(self) -> bool:

@@ -33,14 +33,14 @@ from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: outcomes are written when so many are there, or the oldest has waited so long, or the fetch
+#: outcomes are written when this many are there, the oldest has waited this long, or the fetch
 #: threads have nothing to do
 WRITE_AT = 150
 WRITE_AFTER_SECONDS = 0.5
 #: the number of URLs in hand below which a batch is recorded early: the frontier may have no more
-#: before it gets the links of these
+#: URLs before it gets the links of this batch
 DRY_BELOW = 50
-#: links to known URLs are counted when so much time has passed, or there are so many such URLs
+#: links to known URLs are counted after this time, or at this number of URLs
 COUNT_AFTER_SECONDS = 30.0
 COUNT_AT = 50_000
 #: URLs whose links are counted in one transaction
@@ -48,8 +48,8 @@ MOST_COUNTED = 10_000
 
 
 class OutcomeRecorder:
-    """Used by the shift's own thread; fetch threads hand in outcomes through their pool, and what
-    hosts say besides through the port.
+    """Used by the shift's own thread; fetch threads hand in outcomes through their pool, and other
+    facts about hosts through the port.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class OutcomeRecorder:
         self._lengths: dict[int, int] = {}
         self._oldest = time.monotonic()
         self.progress = ShiftProgress(shift, threads, use)
-        #: the numbers of the run's processes that hosts are placed on
+        #: the numbers of the run's processes to which hosts are assigned
         self.numbers = serving_numbers(shift.process.run_id)
 
     def look(self) -> bool:
@@ -89,15 +89,16 @@ class OutcomeRecorder:
         return not self._outcomes
 
     def take_up(self) -> None:
-        """Take the outcomes that are there, but not for ever."""
+        """Take the outcomes that are there, for a bounded time."""
         while not self._threads.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
             self._outcomes.append(self._threads.outcomes.get())
 
     def is_due(self, *, urls_in_hand: int) -> bool:
-        """Whether there is enough to be written, or it has waited for long, or the fetch threads
-        run dry."""
+        """Whether enough outcomes are in hand, or they have waited for long, or the fetch threads
+        run dry.
+        """
         count, waited = len(self._outcomes), time.monotonic() - self._oldest
         return (
             count >= WRITE_AT
@@ -106,7 +107,7 @@ class OutcomeRecorder:
         )
 
     def write(self) -> None:
-        """Write down what was taken up, and whatever else has been found.
+        """Record the outcomes taken up, and everything else that was found.
 
         An outcome that the archive could not store is not written; the archive's `trouble` says
         why. After any other error, no length of a file may be committed any more.
@@ -114,13 +115,13 @@ class OutcomeRecorder:
         self._write(is_ending=False)
 
     def write_the_rest(self, cut: Sequence[UrlOutcome] = ()) -> None:
-        """The same at the end, with all that the fetch threads have handed in; `cut`: the outcome
-        of those that they have not.
+        """Write everything at the end, with all outcomes that the fetch threads have handed in.
+        cut: the outcomes of URLs for which they have handed in none.
         """
         while not self._threads.outcomes.empty():
             self._outcomes.append(self._threads.outcomes.get())
         self._write(is_ending=True, cut=cut)
-        while self._outcomes:  # of fetch threads that came late; they take no further URL
+        while self._outcomes:  # outcomes of fetch threads that end late; these take no further URLs
             self._write(is_ending=True)
         for some in _slices(self._context.links.refusals.take()):
             with locked_run(self._shift.process.run_id) as run:
@@ -153,8 +154,8 @@ class OutcomeRecorder:
 
     @contextmanager
     def _batch(self) -> Iterator[_Batch]:
-        """A batch is committed with its archive's lengths; where memory was lacking for its rows,
-        the end of the shift writes it; else it is abandoned with what the archive has of it.
+        """Commit a batch with its archive's lengths. If memory is lacking for its rows, the end of
+        the shift writes it; after any other error it is abandoned with its part of the archive.
         """
         batch = _Batch()
         try:
@@ -169,23 +170,23 @@ class OutcomeRecorder:
         self._lengths = {}
 
     def _archived(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:
-        """The outcomes that were taken up and can be recorded now, with those of `cut` of which
-        nothing else is known.
+        """The outcomes that were taken up and can be recorded now, with those of `cut` whose URLs
+        have no other outcome.
         """
         taken, self._outcomes = self._outcomes, []
         outcomes, lengths, later = self._archive.settle(
             taken, self._threads.outcomes, is_ending=is_ending
         )
         if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
-            self._context.links.forget()  # theirs do not reach the frontier
+            self._context.links.forget()  # their links do not reach the frontier
         self._outcomes, self._oldest = later, time.monotonic()
         self._lengths |= lengths
         known = {outcome.url_id for outcome in (*taken, *outcomes, *later)}
         return [*outcomes, *(outcome for outcome in cut if outcome.url_id not in known)]
 
     def _count_links(self) -> None:
-        """Add up the links to known URLs. Most links of most pages are such: with a statement for
-        each batch they would cost more than the rest of it.
+        """Add up the links to known URLs. Most links of most pages are of this kind: one statement
+        for each batch would cost more than the rest of the batch.
         """
         links, self._recording.links = self._recording.links, Counter()
         links.update(self._context.links.seen.take_links())
@@ -204,8 +205,8 @@ class OutcomeRecorder:
             keep_own_robots(run.pk, run.crawl.revision, robots)
 
     def _count_offers(self, outcomes: Sequence[UrlOutcome]) -> None:
-        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to
-        be fetched after all.
+        """Count the pages that other crawls have, too: how many were reused, and how many had to be
+        fetched after all.
         """
         offered = self._context.offers.settle(outcome.url_id for outcome in outcomes)
         taken = {
@@ -221,7 +222,7 @@ class OutcomeRecorder:
 
 @dataclass
 class _Batch:
-    #: None until the archive has what it takes of them
+    #: None until the archive has the documents of these outcomes
     outcomes: list[UrlOutcome] | None = None
 
 
@@ -242,7 +243,7 @@ def _with_text_facts(outcome: UrlOutcome) -> UrlOutcome:
 
 
 def _slices(counts: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """None of which holds the run's lock for long."""
+    """The counts in slices that each hold the run's lock only briefly."""
     items = iter(counts.items())
     while some := dict(islice(items, MOST_COUNTED)):
         yield some
@@ -254,7 +255,7 @@ class ShiftProgress:
         self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
 
     def show(self) -> None:
-        """Write down what fetch threads do, and what the shift uses, where that has changed."""
+        """Record what fetch threads do and what the shift uses, if that has changed."""
         threads = [
             FetchThreadLine(number, doing.step, doing.url, doing.since)
             for number, doing in self._threads.board.lines().items()

@@ -1,5 +1,5 @@
-"""The refill of hosts when their turn begins or goes on: URLs to fetch with what earlier runs have
-of them, known robots.txt, and the run's sessions.
+"""The refill of hosts when their turn begins or goes on: URLs to fetch with their answers from
+earlier runs, known robots.txt, and the run's sessions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class HostRefill:
         self._crawl = shift.process.run.crawl
 
     def give(self, wanted: Mapping[Visit, int]) -> None:
-        """Claim so many more URLs for each visit, or all that there are, with earlier runs'
+        """Claim the wanted number of URLs for each visit, or all that there are, with earlier runs'
         answers.
         """
         if not wanted:
@@ -54,7 +54,9 @@ class HostRefill:
             )
 
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
-        """Look for what need not be fetched: it stays as it was, or another crawl has it."""
+        """Look for URLs that need not be fetched: they are probably unchanged, or another crawl has
+        them.
+        """
         run, reuse = self._shift.process.run, self._crawl.order.reuse
         ids = [url.id for url in claimed]
         if reuse.visits_a_day:
@@ -69,8 +71,8 @@ class HostRefill:
         self._context.offers.make(steady, of_others=False)
 
     def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
-        """The earlier answers of URLs, by their ids: fetch threads then ask whether a page has
-        changed.
+        """The earlier answers of URLs, by their ids, with which fetch threads ask whether a page
+        has changed.
         """
         return (
             earlier_answers(self._shift.process.run, [url.id for url in claimed])
@@ -80,9 +82,9 @@ class HostRefill:
 
 
 def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -> None:
-    """Let what is kept of the origins of the visits' URLs hold, and of the same hosts' other
-    origins; what the run itself has had goes before what all crawls share. A host that was found
-    not to answer is asked itself.
+    """Apply the stored robots.txt of the origins of the visits' URLs, and of the same hosts' other
+    origins. The run's own files go before those that all crawls share. A host that was found not to
+    answer is asked again.
     """
     visits = [visit for visit in visits if not visit.availability.lacks_robots]
     origins = {
@@ -109,8 +111,8 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -
 
 
 def _origins(address: Address) -> Iterator[str]:
-    """The URL's origin, and the host's by the other of HTTP and HTTPS: where that answers, URLs of
-    an origin that does not wait alone.
+    """The URL's origin, and the host's origin by the other of HTTP and HTTPS: if only that one
+    answers, only the URLs of the silent origin wait.
     """
     yield address.origin
     scheme, rest = address.origin.split("://", 1)
@@ -119,7 +121,7 @@ def _origins(address: Address) -> Iterator[str]:
 
 
 def set_known_sessions(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:
-    """Another shift of the run may have had the host meanwhile."""
+    """Read the hosts' stored sessions: another shift of the run may have had a host meanwhile."""
     if not visits or not context.client.keeps_sessions:
         return
     kept = sessions_of(run_id, [visit.host.host_id for visit in visits])

@@ -1,5 +1,5 @@
-"""One shift: lease hosts, claim URLs, let fetch threads fetch them, write down what became of them;
-until it is time to end.
+"""One shift: lease hosts, claim URLs, let fetch threads fetch them, and record the outcomes, until
+it is time to end.
 
 The shift's own thread does all the writing. Fetch threads fetch and parse, a thread resolves names,
 a thread renews the leases.
@@ -40,17 +40,17 @@ from crawling.runs.steering import enforce_thresholds, pause_by_itself
 from crawling.web.politeness import MAX_ATTEMPTS
 
 WAIT_SECONDS = 0.02
-#: how often the slower questions are asked
+#: how often the slower checks are made
 LOOK_SECONDS = 1.0
-#: fetches of a run that an operator pauses or stops get this long, and those that were cut off
-#: before
+#: the time to finish for fetches of a run that an operator pauses or stops, and for fetches that
+#: were cut off before
 LET_END_SECONDS = 60.0
 #: in these an operator, or a threshold, has ended the fetching
 RESTING_STATES = (RunState.PAUSING, RunState.STOPPING)
 
 
 class ShiftClock:
-    """When a shift began, and when it last asked the slower questions; monotonic seconds."""
+    """When a shift began, and when it last made the slower checks; monotonic seconds."""
 
     def __init__(self) -> None:
         self.began_at = self._looked_at = time.monotonic()
@@ -75,13 +75,13 @@ class ShiftWork:
         self._parts = assemble(shift, lease, grants, self.stop)
 
     def stop(self, why: str) -> None:
-        """End soon, keeping everything that was fetched."""
+        """End soon, and keep everything that was fetched."""
         self._ending = self._ending or why
 
     def work(self) -> str:
         """Fetch until there is a reason to end, and return it.
 
-        All is written and let go then, but for the pool's units.
+        Then everything is written and released, except the pool's units.
         """
         fit_threads(self._parts, self._shift.process.run)
         try:
@@ -93,7 +93,7 @@ class ShiftWork:
         except (MemoryError, DatabaseError) as error:
             if not lacked_memory(error):
                 raise
-            # A document that is being read takes it at this moment: that is no URL's loss.
+            # A document that is being read takes the memory at this moment, so no URL is lost.
             self.stop(MEMORY_SPENT)
         finally:
             self._ending = wind_down(self._parts, self._ending)
@@ -167,7 +167,7 @@ class ShiftWork:
         return Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
 
     def _login_trouble(self) -> str:
-        """Why the shift ends where the site refused the crawl's login; the run is paused."""
+        """Why the shift ends if the site refused the crawl's login, which pauses the run."""
         trouble = self._parts.port.login_trouble
         if not trouble:
             return ""
@@ -196,7 +196,7 @@ class ShiftWork:
         )
 
     def _has_last_tries(self) -> bool:
-        """Whether a URL is in hand that the ends of shifts have cut off before: it would be so
+        """Whether a URL is in hand that the ends of shifts have cut off before, and would cut off
         again and again.
         """
         return any(claimed.attempts >= MAX_ATTEMPTS for claimed in self._parts.threads.in_hand())

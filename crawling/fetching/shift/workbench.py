@@ -1,8 +1,8 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
 A host is handed to one fetch thread at a time, so it never sees two requests at once. The fetch
-thread gives it back before it reads the answer, and it or another may ask the host meanwhile. One
-that stands aside, since it has kept a fetch thread for long, is handed out only while no other
+thread gives it back before it reads the answer, and it or another may ask the host meanwhile. A
+host that stands aside, since it has kept a fetch thread for long, is handed out only while no other
 is due. All times are monotonic seconds.
 """
 
@@ -19,7 +19,7 @@ from crawling.fetching.pipeline.visit import Visit
 #: a host that rests for longer is not kept on the workbench: its lease and its URLs are better
 #: given back
 LONG_REST_SECONDS = 15.0
-#: a host with so many documents that are still being parsed gets no further request
+#: a host with this many documents that are still being parsed gets no further request
 MOST_UNREAD = 4
 
 
@@ -41,8 +41,8 @@ class Workbench:
         self._watch: object = None
 
     def put(self, visit: Visit) -> None:
-        """Add a visit, or put one back after a fetch; one without URLs, or at the beginning of a
-        long rest, counts as drained.
+        """Add a visit, or put one back after a fetch; a visit without URLs, or at the beginning of
+        a long rest, counts as drained.
         """
         with self._changed:
             self._add(visit)
@@ -56,14 +56,14 @@ class Workbench:
     ) -> Visit | None:
         """Wait for the next visit that is due.
 
-        None: the workbench is closed, or the fetch thread is not wanted any more. back: the visit
-        that the fetch thread took before, which it gives back first. Where that one is due at once,
-        no other fetch thread is woken for it. is_unread: the fetch thread has a document of it that
-        it still has to read, until `has_read`; so it does not wait, and None may also say that no
-        visit is due.
+        Return None if the workbench is closed or the fetch thread is no longer wanted. back: the
+        visit that the fetch thread took before, which it gives back first. If that visit is due at
+        once, no other fetch thread is woken for it. is_unread: the fetch thread still has to read a
+        document of that visit, until `has_read`; so it does not wait, and None may also mean that
+        no visit is due.
 
         One fetch thread keeps watch for the first that falls due, and wakes another when it takes
-        it: if all woke each time, sixty-four fetch threads would spend as much on that as on their
+        it: if all woke each time, sixty-four fetch threads would spend as much time on waking as on
         pages.
         """
         with self._changed:
@@ -132,7 +132,7 @@ class Workbench:
         self._unread += is_unread
 
     def has_read(self, visit: Visit) -> None:
-        """One of the visit's documents is read, and its outcome handed in."""
+        """Note that one of the visit's documents is read and its outcome handed in."""
         with self._changed:
             visit.unread -= 1
             self._unread -= 1
@@ -146,7 +146,9 @@ class Workbench:
             self._changed.notify()
 
     def _put(self, visit: Visit) -> bool:
-        """Whether it falls due before all others: then no fetch thread keeps watch for it yet."""
+        """Put the visit back. Return whether it falls due before all others, so that no fetch
+        thread watches for it yet.
+        """
         goes_on = bool(visit.urls) and visit.clock.free_at - time.monotonic() < LONG_REST_SECONDS
         if visit.unread >= (MOST_UNREAD if goes_on else 1):
             self._parked.add(visit)
@@ -161,7 +163,7 @@ class Workbench:
                 (visit.clock.free_at, self._ticket, visit),
             )
             if is_first:
-                self._watch = None  # the watching thread waits for a later one
+                self._watch = None  # the watching thread waits for a later visit
             return is_first
         else:
             self._drained.append(visit)
@@ -191,7 +193,7 @@ class Workbench:
             return gone
 
     def overdue(self) -> int:
-        """How many visits could be fetched from at once if a fetch thread were free."""
+        """The number of visits that are due but wait for a fetch thread."""
         now = time.monotonic()
         with self._changed:
             return sum(1 for free_at, _, _ in (*self._due, *self._aside) if free_at <= now)
@@ -202,11 +204,11 @@ class Workbench:
             return not self._out and not self._unread and self._first_due() > time.monotonic()
 
     def await_idleness(self, seconds: float, *, is_enough: Callable[[], bool]) -> None:
-        """Wait until the fetch threads have nothing to do any more, or so long; not at all if they
-        have not, and that `is_enough`.
+        """Wait until the fetch threads have nothing to do, or for `seconds`; not at all if they
+        have nothing to do now and `is_enough`.
 
-        A thread that is woken for each outcome would cost the fetch threads a change of threads for
-        each.
+        A thread that is woken for each outcome would cost the fetch threads a thread switch each
+        time.
         """
         with self._changed:
             if not (self.is_idle() and is_enough()):

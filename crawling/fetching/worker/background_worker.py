@@ -19,10 +19,10 @@ from crawling.machine.orphans import stop_with_parent
 
 #: RQ's timer takes whole seconds
 LOOK_SECONDS = 1
-#: a job that is told to end may give back what it holds meanwhile; then it is killed
+#: the time for a job that is told to end to give back what it holds; then it is killed
 GRACE_SECONDS = 2.0
-#: how often, and at which distance, what a killed job has left is tried to be removed; the
-#: scheduler continues with it
+#: how often, and at what interval, the worker tries to remove what a killed job has left; then the
+#: scheduler continues
 CLEAR_TRIES, CLEAR_SECONDS = 10, 0.2
 
 
@@ -32,24 +32,24 @@ class _EndsCancelledJobs(Worker):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.job_monitoring_interval = LOOK_SECONDS
-        #: when the job at work was told to end; 0: it was not
+        #: when the job at work was told to end; 0 if it was not
         self._told_at = 0.0
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """A connection that was opened for the job before must not be shared with a work
-        process.
-        """
+        """Close the connection of the job before, which must not be shared with a work process."""
         connections.close_all()
         self._told_at, self._stopped_job_id = 0.0, None
         super().fork_work_horse(job, queue)
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """A work process must not outlive a killed parent, which alone can end it."""
+        """Let the work process end with its parent, since nothing else can end it."""
         stop_with_parent()
         super().main_work_horse(job, queue)
 
     def setup_work_horse_signals(self) -> None:
-        """SIGTERM breaks a job off in order, like Ctrl-C: each `finally` gives back what it has."""
+        """Let SIGTERM end a job in order, like Ctrl-C, so that each `finally` gives back what it
+        has.
+        """
         super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
         signal.signal(signal.SIGTERM, _interrupt)
 
@@ -77,7 +77,9 @@ class _EndsCancelledJobs(Worker):
             self.log.warning("job %s: what it left is not removed yet: %s", job.id, error)
 
     def _clear(self, job: Job) -> None:
-        """The session of a process that was killed, and so its lock, ends a moment later."""
+        """Remove what a cancelled job has left. The session of a killed process, and so its lock,
+        ends a moment later.
+        """
         for _ in range(CLEAR_TRIES):
             if clear_cancelled_job(job.args[0]):
                 return
@@ -93,7 +95,7 @@ class _EndsCancelledJobs(Worker):
             return False
         try:
             return is_to_be_ended(job.args[0])
-        except DatabaseError as error:  # it may be back at the next look
+        except DatabaseError as error:  # PostgreSQL may be back at the next look
             self.log.warning("job %s: whether it is cancelled is not known: %s", job.id, error)
             connections.close_all()
             return False

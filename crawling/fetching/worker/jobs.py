@@ -1,4 +1,4 @@
-"""The job of RQ, one shift each, and the modules that a worker loads once before it forks."""
+"""The RQ job that runs a shift, and the modules that a worker loads once before it forks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ YOUNG_OBJECTS, OLDER_EVERY = 20_000, 20
 
 
 def run_shift(process_id: int, epoch: int) -> str:
-    """Work the shift that an epoch of a pool's process stands for; returns why it ended.
+    """Run the shift of this epoch of a pool's process. Return why it ended.
 
     Harmless when run twice or too late: the pool gives each epoch's lease to one taker, once.
     """

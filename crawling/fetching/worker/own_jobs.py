@@ -1,7 +1,8 @@
-"""Jobs of RQ that call nothing but our own functions: Redis is told which one, and with which rows.
+"""Jobs of RQ that call nothing but our own functions: Redis has the function's name and the ids of
+rows.
 
-RQ by itself calls every function that can be imported, by the name that Redis has. A program that
-writes to Redis could so run anything.
+RQ by itself calls any importable function that Redis names, so a program that writes to Redis could
+run anything.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from crawling.jobs.rq_jobs import RUN_JOB
 REFUSED = "refused: Redis names a job that is none of crawlsite's"
 
 
-#: the fields of a job's hash in Redis that RQ calls or asks beside its function
+#: the fields of a job's hash in Redis that RQ calls or reads besides its function
 BESIDE = ("success_callback_name", "failure_callback_name", "stopped_callback_name", "webhooks")
 RUN_SHIFT = "crawling.fetching.worker.jobs.run_shift"
 #: all that workers call, as dotted paths
@@ -34,7 +35,7 @@ class OwnJob(Job):
     """A job as workers read it from Redis; `RQ` in the settings names this class."""
 
     def restore(self, raw_data: Mapping[Any, Any]) -> None:
-        """Ours have no callbacks and no webhooks."""
+        """Read the job without callbacks and webhooks, which ours do not have."""
         super().restore(raw_data)
         self._success_callback_name = None
         self._failure_callback_name = None
@@ -43,7 +44,7 @@ class OwnJob(Job):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is one of our functions, with numbers of rows."""
+        """Whether the job calls one of our functions with ids of rows."""
         try:
             function, instance, arguments, named = self.serializer.loads(self.data)
         except (ValueError, TypeError, DeserializationError):
@@ -68,7 +69,8 @@ class OwnJob(Job):
 
 class OwnSpawnWorker(SpawnWorker):
     """RQ's worker for systems where it cannot fork. Its work process has RQ's own class of jobs, so
-    a foreign job is refused before, and what that class would call beside a job of ours removed.
+    this class refuses foreign jobs first, and removes what that class would call besides one of our
+    jobs.
     """
 
     def execute_job(self, job: Job, queue: Queue) -> None:

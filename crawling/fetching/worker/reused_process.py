@@ -28,13 +28,13 @@ from crawling.machine.memory_limit import MIB, resident_bytes
 
 logger = logging.getLogger(__name__)
 
-#: a work process that has grown by more than this, or has performed so many jobs, is replaced
+#: a work process that has grown by more than this, or has performed this many jobs, is replaced
 GROWN_BYTES, MOST_JOBS = 32 * MIB, 100
-#: one that has had no job for this long is ended at the worker's next heartbeat
+#: a work process without a job for this time is ended at the worker's next heartbeat
 IDLE_SECONDS = 5.0
 #: the answer of a work process whose job is done and that can perform another
 READY = b"+"
-#: a job's id and its execution's id are shorter
+#: the longest line: a job's id and its execution's id are shorter
 LINE_BYTES = 1000
 
 
@@ -48,13 +48,15 @@ class ReusedProcessWorker(Worker):
         # the worker's end, and the work process's until it is forked
         self._link: socket.socket | None = None
         self._its_link: socket.socket | None = None
-        #: the work process that waits for a job, and since when; 0: none does
+        #: the work process that waits for a job, and since when; 0 if none does
         self._spare_pid, self._spare_since = 0, 0.0
         #: the bytes of memory of a work process at first, and the jobs that it has performed
         self._began_with = self._performed = 0
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """RQ's own method forks a work process for each job; here one that waits gets it."""
+        """RQ's own method forks a work process for each job; here a waiting work process gets
+        it.
+        """
         self.prepare_execution(job)
         self.make_ready()
         if not self._pass_on(job):
@@ -66,7 +68,7 @@ class ReusedProcessWorker(Worker):
         """Called before each job."""
 
     def _pass_on(self, job: Job) -> bool:
-        """Whether a work process waited for a job, and has this one now."""
+        """Pass the job to a waiting work process. Return whether there was one."""
         if not (self._spare_pid and self._link and self.execution):
             return False
         try:
@@ -79,7 +81,7 @@ class ReusedProcessWorker(Worker):
         return True
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """Nothing that is open is shared with the work process but its link."""
+        """Fork a work process that shares nothing open with the worker except its link."""
         self._end_spare()
         connections.close_all()
         if self._link:
@@ -89,8 +91,8 @@ class ReusedProcessWorker(Worker):
         self._its_link.close()
 
     def wait_for_horse(self) -> Any:
-        """Wait until the job is done or its work process has ended; process id, status and use, as
-        `os.wait4` has them.
+        """Wait until the job is done or its work process has ended; return process id, status and
+        resource usage, as `os.wait4` does.
         """
         assert self._link
         try:
@@ -104,8 +106,8 @@ class ReusedProcessWorker(Worker):
         return self.horse_pid, os.EX_OK, None
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """A work process without a job keeps memory and a session of PostgreSQL, so it ends here;
-        first, since Redis may be away.
+        """End a work process without a job, which keeps memory and a session of PostgreSQL. This
+        comes first, since Redis may be away.
         """
         if self._spare_pid and time.monotonic() - self._spare_since > IDLE_SECONDS:
             self._end_spare()
@@ -117,9 +119,9 @@ class ReusedProcessWorker(Worker):
         super().teardown()  # type: ignore[no-untyped-call]
 
     def _end_spare(self) -> None:
-        """The spare process has nothing to write, and may be stopped: so it is killed."""
+        """Kill the spare process, which has nothing to write and may be stopped."""
         if self._spare_pid:
-            # a signal to this worker may have broken this off before
+            # a signal to this worker may have interrupted this before
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self._spare_pid, signal.SIGKILL)
                 os.waitpid(self._spare_pid, 0)
@@ -146,8 +148,8 @@ class ReusedProcessWorker(Worker):
         return went_well
 
     def _queue_of(self, job: Job) -> Queue:
-        """The job's queue, which reads from Redis what depends on the job: as our own jobs, and
-        without pickles, as this worker does.
+        """The job's queue, which reads dependent jobs from Redis as this worker does: as our own
+        jobs, without pickles.
         """
         return self.queue_class(
             job.origin,
@@ -157,7 +159,9 @@ class ReusedProcessWorker(Worker):
         )
 
     def _is_like_new(self) -> bool:
-        """Shifts leave cycles, which would count as growth."""
+        """Whether this process is as good as a new one. Cycles that shifts leave are collected
+        first, since they would count as growth.
+        """
         gc.collect()
         return (
             self._performed < MOST_JOBS
@@ -166,7 +170,7 @@ class ReusedProcessWorker(Worker):
         )
 
     def _await_job(self) -> Job | None:
-        """None: the worker has ended. An error that it raises ends this process, and costs the
+        """The next job; None if the worker has ended. Any error ends this process and costs the
         job.
         """
         assert self._link
@@ -175,7 +179,7 @@ class ReusedProcessWorker(Worker):
             return None
         try:
             return self._read_job(*line.decode().split())
-        # raised again: it ends this process, whose log would otherwise not say why
+        # the error is raised again and ends this process, whose log would otherwise not say why
         except Exception:
             logger.exception("a further job cannot be read")
             raise

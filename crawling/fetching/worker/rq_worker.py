@@ -34,8 +34,7 @@ from crawling.models import RunProcess
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.runs.steering import pause_by_itself
 
-#: a worker that was killed keeps its seat for this long, and one that lives says so several times
-#: meanwhile
+#: a killed worker keeps its seat for this time, within which a live one gives several signs of life
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
 DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
@@ -62,25 +61,25 @@ class ShiftWorker(ReusedProcessWorker):
 
     @property
     def dequeue_timeout(self) -> int:
-        """How long it waits for a job before it gives a sign of life and waits again."""
+        """The seconds to wait for a job before the worker gives a sign of life and waits again."""
         return SIGN_SECONDS
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """RQ would wait for the end of the job, which may be minutes away; the work process is
-        stopped gently as well.
+        """Stop the work process gently as well. RQ would wait for the end of the job, which may be
+        minutes away.
         """
         self._tell_work_process()
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
 
     def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
-        """A second signal is no reason to kill a work process that is winding down: the supervisor
-        has its own limit.
+        """Ignore a second signal while a work process winds down: the supervisor has its own
+        limit.
         """
         self._tell_work_process()
 
     def _tell_work_process(self) -> None:
         if self.horse_pid:
-            with suppress(ProcessLookupError):  # it may have ended by itself just now
+            with suppress(ProcessLookupError):  # the process may have ended just now
                 os.kill(self.horse_pid, signal.SIGTERM)
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
@@ -107,7 +106,7 @@ class ShiftWorker(ReusedProcessWorker):
             connections.close_all()
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """The work process must not outlive a killed parent: it is stopped gently then, too."""
+        """Let the work process stop gently when its parent is killed, too."""
         let_pages_go_first()
         stop_with_parent()
         prefer_oom_kill()
@@ -134,7 +133,7 @@ class ShiftWorker(ReusedProcessWorker):
 
         Either way the shift has no process any more, so it is closed before its lease runs out.
         """
-        # in the work process, the one that the job raised
+        # in the work process, the job's error
         ending, blame = self._explanation(sys.exception())
         try:
             super().handle_job_failure(job, queue, *args, **kwargs)
@@ -142,7 +141,7 @@ class ShiftWorker(ReusedProcessWorker):
             self._report(job, ending, blame)
 
     def _explanation(self, error: BaseException | None) -> tuple[str, PoisonSuspects]:
-        """Why the shift was lost, as its log has it, and which of its pages may have done it."""
+        """Why the shift was lost, for its log, and which of its pages may be the cause."""
         if lost_a_server(error):
             return SERVER_GONE, NOBODY
         if isinstance(error, StaleEpoch):
@@ -165,7 +164,7 @@ class ShiftWorker(ReusedProcessWorker):
     def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
         """Close the shift.
 
-        PostgreSQL may be what failed: it gets some time to come back; after that the lease runs
+        PostgreSQL may have failed, so it gets some time to come back; after that the lease runs
         out.
         """
         if not (isinstance(job, OwnJob) and job.is_ours and len(job.args) == 2):
@@ -188,7 +187,9 @@ class ShiftWorker(ReusedProcessWorker):
 
 
 def _pause_run_of(bank_process: int) -> None:
-    """The order of visits of the run did not return; it would stop each further shift."""
+    """Pause the run whose order of visits did not return, since it would hang each further
+    shift.
+    """
     process = RunProcess.objects.select_related("run__crawl").get(bank_process=bank_process)
     order = process.run.crawl.visit_order
     pause_by_itself(

@@ -1,5 +1,6 @@
 """The clocks of addresses: hosts that are served at one address take turns there, whichever crawl
-asks for them. And hosts for a moment, for fetches that belong to no run: held by their time alone.
+asks for them. The module also lends hosts for a moment, for fetches that belong to no run: only
+their time holds them.
 
 A turn is when a request may begin. It is taken ahead, so nothing is held, and nothing has to be
 given back when a shift is lost.
@@ -16,7 +17,7 @@ from django.db import connection
 
 from crawling.frontier.sql_rows import add_hosts
 
-#: turns are given out so far ahead; beyond it the caller asks again later
+#: the farthest turn that is given out; beyond it the caller asks again later
 AHEAD_SECONDS = 10.0
 
 TAKE = """
@@ -50,8 +51,8 @@ FROM free WHERE h.id = free.id
 RETURNING h.name, greatest(0, extract(epoch FROM free.due_at - clock_timestamp()))::float8, h.due_at
 """
 
-#: a shift that leased the host meanwhile has waited for our time to pass, and keeps a clock of its
-#: own
+#: a shift that leased the host meanwhile has waited for the borrowed time to pass, and keeps a
+#: clock of its own
 RETURN = """
 UPDATE crawling_host SET due_at = clock_timestamp() +
     make_interval(secs => greatest(%s, delay_seconds))
@@ -60,7 +61,7 @@ WHERE name = %s AND shift_id IS NULL AND due_at = %s
 
 
 class AddressTurn(NamedTuple):
-    #: until the request may begin; if none was taken, until there are turns to take
+    #: seconds until the request may begin; if no turn was taken, until there are turns to take
     seconds: float
     #: whether a turn was taken
     is_taken: bool
@@ -78,7 +79,7 @@ def take_turn(address: str, gap: float) -> AddressTurn:
 
 
 def forget_clocks() -> int:
-    """Delete the clocks that are no longer read; returns how many."""
+    """Delete the clocks that are no longer read. Return how many."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET)
         return int(cursor.rowcount)
@@ -89,7 +90,7 @@ class BorrowedHost:
     """A host that this process alone has for some time."""
 
     name: str
-    #: until it may be fetched from
+    #: seconds until it may be fetched from
     wait_seconds: float
     #: when the time ends
     until: datetime
@@ -98,7 +99,7 @@ class BorrowedHost:
 def borrow_hosts(
     names: Collection[str], *, soon_seconds: float, seconds: float
 ) -> dict[str, BorrowedHost]:
-    """Reserve these hosts for this long; hosts that are leased, or not free soon, are left out."""
+    """Reserve these hosts for `seconds`. Hosts that are leased, or not free soon, are left out."""
     with connection.cursor() as cursor:
         add_hosts(cursor, sorted(names))
         cursor.execute(BORROW, {"names": list(names), "soon": soon_seconds, "seconds": seconds})
@@ -106,6 +107,6 @@ def borrow_hosts(
 
 
 def return_host(host: BorrowedHost, delay_seconds: float) -> None:
-    """Let the host go; it rests for the delay first, or for its own if that is longer."""
+    """Release the host, which then rests for the delay, or for its own if that is longer."""
     with connection.cursor() as cursor:
         cursor.execute(RETURN, [delay_seconds, host.name, host.until])

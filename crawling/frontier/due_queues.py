@@ -21,11 +21,11 @@ WHERE q.run_id = %(run)s AND (q.process_number = %(number)s OR %(any)s) AND q.qu
 
 
 def seconds_until_due(process: RunProcess) -> float | None:
-    """Seconds until one of the process's hosts may be fetched from (negative: it waits already);
+    """Seconds until one of the process's hosts may be fetched from (negative if it waits already);
     None without URLs.
 
-    For a process whose hosts others have taken over, one of the run's: its share comes back with
-    its next shift.
+    If others have taken over the process's hosts, any host of the run counts: the process's share
+    comes back with its next shift.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -42,7 +42,7 @@ def seconds_until_due(process: RunProcess) -> float | None:
 
 
 def contested(host_ids: Collection[int], run_id: int) -> set[int]:
-    """The hosts of these that another run at work needs, too."""
+    """The hosts among these that another run at work also needs."""
     others = HostQueue.objects.filter(
         host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES
     ).exclude(run=run_id)
@@ -50,7 +50,7 @@ def contested(host_ids: Collection[int], run_id: int) -> set[int]:
 
 
 def fetched_seed(queue_id: int) -> str | None:
-    """A seed of the queue's host that was fetched; None: there is none."""
+    """A fetched seed of the queue's host; None if there is none."""
     queue = HostQueue.objects.get(pk=queue_id)
     had = Url.objects.filter(run=queue.run_id, queue=queue_id, depth=0, state=UrlState.SUCCEEDED)
     return had.values_list("url", flat=True).first()

@@ -37,7 +37,7 @@ WHERE u.id = gone.id AND u.run_id = %(run)s AND u.state = '{UrlState.QUEUED}'
 RETURNING u.queue_id AS queue, u.lane, u.rank, u.id, u.url
 """  # noqa: S608 - the states are constants
 
-#: the URL that is next, of those of the queues whose hosts let nothing be fetched
+#: the next URL of each of these queues whose host has an outage
 NEXT = f"""
 SELECT q.id AS queue, u.lane, u.rank, u.id, u.url FROM crawling_hostqueue q CROSS JOIN LATERAL (
     SELECT lane, rank, id, url FROM crawling_url
@@ -69,7 +69,7 @@ FROM {MOVED} WHERE q.id = moved.id
 
 
 def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
-    """Exclude waiting URLs, each for its reason by id; returns how many.
+    """Exclude waiting URLs, each with its reason, by id. Return how many.
 
     The caller holds the run's lock.
     """
@@ -102,8 +102,8 @@ class QueuedUrl(NamedTuple):
 
 
 def _wake(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
-    """A host that was waited for is tried at once where the URL that was next is gone, and another
-    origin's is: that one may answer.
+    """Try a waiting host at once if its next URL is gone and the new next URL has another origin,
+    which may answer.
     """
     first: dict[int, QueuedUrl] = {}
     for url in gone:
@@ -120,7 +120,7 @@ def _wake(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
 
 
 def readmit(run_id: int, url_ids: Sequence[int]) -> int:
-    """Queue excluded URLs as if they were new; returns how many.
+    """Queue excluded URLs as if they were new. Return how many.
 
     The caller holds the run's lock.
     """

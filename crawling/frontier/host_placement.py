@@ -1,4 +1,4 @@
-"""Move a run's hosts over the processes that serve them (SEEDS W5, W14)."""
+"""Assign a run's hosts to the processes that serve them (SEEDS W5, W14)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crawling.models import HostQueue, Run, RunProcess
 
 class QueuePlace(NamedTuple):
     id: int
-    #: the number of the process that serves it
+    #: the number of the process that serves the host
     number: int
 
 
@@ -26,7 +26,7 @@ UPDATE crawling_hostqueue q SET process_number = new.number FROM {PLACES} WHERE 
 
 
 def serving_numbers(run_id: int) -> list[int]:
-    """The numbers that the run's hosts are placed on."""
+    """The numbers of the processes to which the run's hosts are assigned."""
     return list(
         RunProcess.objects.filter(run=run_id, serving=True)
         .order_by("number")
@@ -35,11 +35,10 @@ def serving_numbers(run_id: int) -> list[int]:
 
 
 def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> int:
-    """Give each host of the run, or of one of its processes, to whom it belongs among `numbers`;
-    returns how many moved.
+    """Give each host of the run, or of one of its processes, to the process among `numbers` to
+    which it belongs. Return how many moved.
 
-    A host that is leased stays with its shift until that lets it go. The caller holds the run's
-    lock.
+    A leased host stays with its shift until the shift releases it. The caller holds the run's lock.
     """
     queues = HostQueue.objects.filter(run=run)
     loads: Counter[int] = Counter()
@@ -59,8 +58,8 @@ def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> in
 
 
 def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
-    """How many hosts each of the processes has, as far as that matters to where the next are
-    placed.
+    """How many hosts each process has, as far as that matters to the assignment of the next
+    ones.
     """
     if len(numbers) < 2:
         return Counter()
@@ -71,7 +70,7 @@ def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
 
 
 def moved_away(host_ids: Collection[int], process: RunProcess) -> set[int]:
-    """The hosts of these that another process of the run is to serve now."""
+    """The hosts among these that another process of the run must serve now."""
     queues = HostQueue.objects.filter(host__in=host_ids, run=process.run_id).exclude(
         process_number=process.number
     )

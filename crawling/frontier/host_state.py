@@ -1,6 +1,6 @@
-"""The state of hosts that shifts hand on: robots.txt files, so that each is asked for once a day
-and not once a crawl (a cache of fixed size, SEEDS W6); the cookies of a run's hosts; and the hosts
-that let nothing be fetched, by run.
+"""The state of hosts that shifts hand on: robots.txt files, so that each is requested once a day
+and not once a crawl (a cache of fixed size, SEEDS W6); the cookies of a run's hosts; and the
+outages of hosts, by run.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from crawling.web.statuses import NO_ANSWERS, FetchStatus, explain, is_answer
 KEEP_SECONDS = 24 * 3600.0
 #: a file that could not be fetched is requested again soon
 ROBOTS_RETRY_SECONDS = 60.0
-#: while a newer file cannot be fetched, one that was fetched is good for this long, and asked for
-#: again so often (sections 2.3.1.4 and 2.4)
+#: while no newer file can be fetched, an earlier one is valid for this long, and requested again
+#: this often (sections 2.3.1.4 and 2.4)
 OLDEST_SECONDS = 30 * 24 * 3600.0
 RENEW_SECONDS = 600.0
 #: the most files, and bytes of them, that are kept; the oldest are forgotten first
@@ -74,8 +74,8 @@ SELECT %(run)s, h.id, kept.sealed
 FROM {SESSIONS} JOIN crawling_host h ON h.id = kept.host_id AND h.shift_id = %(shift)s
 ON CONFLICT (run_id, host_id) DO UPDATE SET sealed = excluded.sealed
 """  # noqa: S608  # constants
-#: a port is no part of a cookie's host; a domain has thousands of hosts seldom, and then what the
-#: latest ones have says enough
+#: a port is no part of a cookie's host; a domain rarely has thousands of hosts, and then the latest
+#: ones suffice
 JARS = """
 SELECT q.host_id, found.is_own, found.sealed
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
@@ -128,13 +128,14 @@ WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 """  # noqa: S608  # constants
 
 
-#: a shorter rest that a host asks for is not worth a line
+#: a shorter rest that a host asks for gets no line
 TOLD_SECONDS = 600.0
 
 
 def old_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
-    """Return status and body by origin, of those that may hold on while no newer ones can be
-    had."""
+    """Return status and body by origin, for files that remain valid only while no newer ones can be
+    fetched.
+    """
     rows = RobotsFile.objects.filter(origin__in=origins).extra(
         where=[
             "expires_at <= clock_timestamp()",
@@ -146,7 +147,7 @@ def old_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
 
 
 def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
-    """Return status and body by origin, of those that are still fresh."""
+    """Return status and body by origin, for files that are still fresh."""
     fresh = RobotsFile.objects.filter(origin__in=origins).extra(
         where=["expires_at > clock_timestamp()"]
     )
@@ -159,8 +160,8 @@ def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) ->
 
 
 def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
-    """The line of a run's log about an answer; holds_on: of an earlier one that it does not
-    replace.
+    """The line of a run's log about an answer; holds_on: whether an earlier answer remains valid
+    instead.
     """
     address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
     if holds_on:
@@ -183,7 +184,7 @@ def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> New
 def keep_robots(origin: str, status: int, body: bytes) -> bool:
     """Store an answer; the later of two wins.
 
-    Where none could be fetched, an earlier one remains valid: returns whether one does.
+    If no file could be fetched, an earlier one remains valid. Return whether there is one.
     """
     with connection.cursor() as cursor:
         if not is_answer(status):
@@ -200,9 +201,9 @@ def keep_robots(origin: str, status: int, body: bytes) -> bool:
 
 
 def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> int:
-    """Forget the oldest files beyond the size of each cache; returns how many.
+    """Forget the oldest files beyond the size of each cache; return how many.
 
-    They are asked for again when they are needed.
+    They are requested again when they are needed.
     """
     gone = 0
     with connection.cursor() as cursor:
@@ -221,8 +222,8 @@ class KeptSession(NamedTuple):
 
 
 def sessions_of(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSession]]:
-    """By the host's id its session and those of other hosts of its domain, or of its address; those
-    sealed with another key are as good as expired.
+    """The sessions of each host, by its id, with those of other hosts of its domain or its address.
+    Sessions sealed with another key count as expired.
     """
     sessions: dict[int, list[KeptSession]] = {}
     with connection.cursor() as cursor:
@@ -233,7 +234,7 @@ def sessions_of(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSessi
             state = unseal(sealed)
         except SealBroken:
             continue
-        if isinstance(state, list):  # an earlier release kept the cookies alone
+        if isinstance(state, list):  # an earlier release stored only the cookies
             is_own, state = False, {"cookies": state}
         sessions.setdefault(host, []).append(KeptSession(is_own, state))
     return sessions
@@ -248,16 +249,16 @@ def keep_sessions(shift: Shift, sessions: Mapping[int, dict[str, Any]]) -> None:
 
 
 class OutageChange(NamedTuple):
-    """The state of a host that a shift has found; outage None: the host answers again."""
+    """The state of a host that a shift has found; outage is None if the host answers again."""
 
     queue_id: int
     name: str
     outage: Outage | None
     #: its URLs fail
     is_given_up: bool
-    #: the outages of its origins that let nothing be fetched while another does
+    #: the outages of its origins, if another origin answers
     origins: Mapping[str, Outage]
-    #: origins of which the queue's row said so before
+    #: origins whose outages the queue's row already had
     known_origins: Collection[str]
 
 
@@ -280,7 +281,7 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
 
 
 def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
-    """Store when the certificates of hosts end that are still leased, by their queues' ids."""
+    """Store when the certificates of hosts that are still leased end, by their queues' ids."""
     if not ends:
         return
     rows = starmap(CertificateEnd, ends.items())
@@ -289,8 +290,8 @@ def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
 
 
 def _retry_at(outage: Outage | None) -> datetime | None:
-    """Until when the queue rests; a host that asks for a rest has a clock, which all crawls obey,
-    but is doubtful to the one crawl whose pages it refuses.
+    """The time until which the queue rests; None for a rest that a host asks for, which is in the
+    host's clock for all crawls, unless only this crawl's pages are refused.
     """
     if outage and (outage.status != FetchStatus.HOST_BUSY or outage.is_doubtful):
         return outage.retry_at
@@ -311,8 +312,8 @@ def _outage_lines(found: OutageChange) -> Iterator[NewLogLine]:
 
 
 def _outage_line(found: OutageChange) -> NewLogLine | None:
-    """The beginning and the end of an outage stand in the log; of a rest that a host asks for, only
-    if it is long.
+    """The log line of an outage's beginning or end; a rest that a host asks for gets one only if it
+    is long.
     """
     outage = found.outage
     if outage is None:

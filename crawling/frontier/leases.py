@@ -32,7 +32,7 @@ from crawling.web.outages import Outage, read_outage, read_outages
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
 #: If the order of visits is exact, only the host of the URL that is first of all hosts may be
-#: leased; while another crawl has that host, or its delay lasts, none is. One that rests for
+#: leased; while another crawl has that host, or its delay lasts, none may be. A host that rests for
 #: longer, as after a failure, is passed over. The first URL of each host is read.
 IS_NEXT = f"""(
     NOT %(exact)s OR q.id = (
@@ -85,8 +85,8 @@ class ClaimLimit(NamedTuple):
 
 
 WANTED = SentRows("wanted", ClaimLimit)
-#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` has it. A suspect is
-#: claimed alone, so any one URL in process says whether the shift has a suspect.
+#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` says. A suspect is claimed
+#: alone, so any single URL in process shows whether the shift has a suspect.
 CLAIM_URLS = f"""
 WITH picked AS (
     SELECT u.id, u.losses FROM {WANTED}
@@ -137,9 +137,8 @@ class QueueTaken(NamedTuple):
 
 
 TAKEN = SentRows("taken", QueueTaken)
-#: a queue that gave less than it was asked for has nothing more that is due: look again when its
-#: next retry is, or, where a suspect was kept back, at once. One that gave all has had its turn,
-#: and stands last in line
+#: a queue that gave less than was wanted has no more due URLs: look again at its next retry, or at
+#: once if a suspect was kept back. A queue that gave all has had its turn and comes last
 COUNT_CLAIMED = f"""
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
@@ -166,14 +165,14 @@ class LeasedHost:
     queue_id: int
     host_id: int
     name: str
-    #: until it may be fetched from
+    #: seconds until it may be fetched from
     wait_seconds: float
     backoffs: int = 0
     #: whether it has ever answered
     has_answered: bool = False
-    #: the outage, if it let nothing be fetched when it was last tried
+    #: the outage, if nothing could be fetched from it when it was last tried
     outage: Outage | None = None
-    #: by origin, where an origin lets nothing be fetched and another does
+    #: outages by origin, if another origin of the host answers
     origin_outages: Mapping[str, Outage] = field(default_factory=dict)
     spent: RequestsSpent = NOTHING_SPENT
 
@@ -219,7 +218,7 @@ class ClaimedUrl:
     hops: int = 0
     lane: int = 0
     nesting: int = 0
-    #: the key of the pattern that it was let in under
+    #: the key of the pattern under which it was let in
     pattern: int | None = None
 
 
@@ -233,12 +232,12 @@ def lease_hosts(
     avoid: Collection[int] = (),
     is_exact: bool = False,
 ) -> list[LeasedHost]:
-    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, those first
-    whose last turn is longest ago.
+    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, the hosts
+    with the longest time since their last turn first.
 
-    Hosts that another transaction is leasing are passed over, never waited for; so are those of the
-    ids in `avoid`, and those that the gate holds back. is_exact: none but the host of the URL that
-    is first in the order of visits.
+    Hosts that another transaction is leasing are passed over, never waited for; so are the hosts in
+    `avoid`, by id, and those that the gate holds back. is_exact: only the host of the URL that is
+    first in the order of visits.
     """
     due = _due_hosts(shift, limit, soon_seconds, avoid) | {"exact": is_exact}
     with connection.cursor() as cursor:
@@ -270,8 +269,8 @@ def _due_hosts(
 
 
 def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
-    """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is
-    never overshot.
+    """Take up to the wanted number of due URLs from each queue, by id, in the run's order; the page
+    limit is never overshot.
 
     A closed shift gets none, since they would never be given back. Without anything queued, as at
     the end of each small crawl, the run is not locked.
@@ -304,7 +303,9 @@ def _not_empty(wanted: Mapping[int, int]) -> dict[int, int]:
 
 
 def _close_and_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    """Close those queues that a limit has exhausted; how many URLs each of the others may give."""
+    """Close the queues that a limit has exhausted. Return how many URLs each of the others may
+    give.
+    """
     left, budget = pages_left(run), run.crawl.order.budget
     if left is None and not limits_hosts(budget):
         return dict(wanted)
@@ -316,16 +317,16 @@ def _close_and_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
 
 
 def _shares(left: int, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]) -> dict[int, int]:
-    """How many of the pages that the run may still fetch each queue may give."""
+    """The share of each queue in the pages that the run may still fetch."""
     limits: dict[int, int] = {}
     for queue, count in wanted.items():
-        if left > 0:  # no queue keeps from the others what it does not have
+        if left > 0:  # a queue does not reserve pages for URLs that it does not have
             limits[queue] = min(count, left, uses[queue].queued)
             left -= limits[queue]
     return limits
 
 
 def renew_hosts(shift_id: int, lease_seconds: float) -> None:
-    """Keep the shift's hosts leased for so many seconds more."""
+    """Keep the shift's hosts leased for `lease_seconds` more."""
     with connection.cursor() as cursor:
         cursor.execute(RENEW, [lease_seconds, shift_id])

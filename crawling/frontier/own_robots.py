@@ -1,4 +1,4 @@
-"""robots.txt files that a run asked for in a way of its own: with its headers, cookies, credentials
+"""robots.txt files that a run requested in a way of its own: with its headers, cookies, credentials
 or proxy. They outlive its shifts, and no other run reads them.
 """
 
@@ -18,7 +18,7 @@ from crawling.frontier.host_state import (
 from crawling.installation.run_log import write_all
 from crawling.web.statuses import is_answer
 
-#: An answer to an order that was edited since may have been fetched in another way.
+#: Only of this revision: before an edit of the order, answers may have been fetched in another way.
 FIND = """
 SELECT origin, status, body, expires_at > clock_timestamp() FROM crawling_ownrobotsfile
 WHERE run_id = %s AND revision = %s AND origin = ANY(%s)
@@ -38,8 +38,8 @@ WHERE run_id = %s AND revision = %s AND origin = %s
 
 
 class OwnRobots(NamedTuple):
-    """Status and body by origin: of files that hold, and of those that remain valid only while no
-    newer ones can be fetched.
+    """Status and body by origin: of valid files, and of files that remain valid only while no newer
+    ones can be fetched.
     """
 
     fresh: dict[str, tuple[int, bytes]]
@@ -47,7 +47,7 @@ class OwnRobots(NamedTuple):
 
 
 def own_robots(run_id: int, revision: int, origins: Collection[str]) -> OwnRobots:
-    """The run's files, as far as the order's revision is that for which they were fetched."""
+    """The run's files that were fetched for this revision of the order."""
     found = OwnRobots({}, {})
     with connection.cursor() as cursor:
         cursor.execute(FIND, [run_id, revision, list(origins), OLDEST_SECONDS])

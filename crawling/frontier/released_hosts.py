@@ -17,8 +17,8 @@ from crawling.models import Shift
 
 
 class ReturnedHost(NamedTuple):
-    """A host that is given back: seconds until the next fetch may begin, the delay that was
-    kept, and how often in a row it has said that it has too much to do.
+    """A host that is given back: seconds until the next fetch may begin, the delay that was kept,
+    and how often in a row the host was overloaded.
     """
 
     host_id: int
@@ -27,7 +27,7 @@ class ReturnedHost(NamedTuple):
     backoffs: int = 0
     #: whether it has answered this shift
     has_answered: bool = False
-    #: which answer made it rest for long
+    #: the answer that made it rest for long
     rest_reason: str = ""
 
 
@@ -80,7 +80,7 @@ WHERE shift_id = %s
 
 
 def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
-    """Give hosts back, each to rest as it has to."""
+    """Give hosts back, each with the rest that it needs."""
     if not hosts:
         return
     with connection.cursor() as cursor:
@@ -96,7 +96,9 @@ def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
 
 
 class AskedHost(NamedTuple):
-    """A host that was asked: the delay that is kept, and seconds until it may be asked again."""
+    """A host that got requests: the delay that is kept, and the seconds until it may get
+    another.
+    """
 
     host_id: int
     spent: RequestsSpent
@@ -105,8 +107,8 @@ class AskedHost(NamedTuple):
 
 
 def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
-    """Note how many requests the shift's hosts have had, and what rest they need: both outlive
-    shifts, even one that is killed.
+    """Note how many requests the shift's hosts have had, and what rest they need, so that both
+    outlive the shift, even if it is killed.
     """
     counts = sorted(
         HostRequests(
@@ -130,13 +132,13 @@ def free_hosts(shift_id: int) -> None:
 
 
 class ReturnedVisit(NamedTuple):
-    """A visit that is over. None: there is nothing new to be stored."""
+    """A visit that is over. A field is None if it has nothing new to store."""
 
     queue_id: int
     host: ReturnedHost
     #: requests that are not counted yet
     asked: AskedHost | None
-    #: seconds for which this run alone asks the host for nothing
+    #: seconds for which only this run leaves the host alone
     own_rest: float | None
     outage: OutageChange | None
     certificate_ends_at: datetime | None

@@ -1,5 +1,5 @@
-"""The counts of runs, in rows that are added to and summed up: of each run, and of all crawls in
-each minute, so that a chart of a day need not read every process's counts.
+"""The counts of runs, in rows that are added to and summed up: the counts of each run, and of all
+crawls in each minute, so that a chart of a day need not read every process's counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ChartCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchCounts(ChartCounts):
-    """Counts of a run, of a minute, or what is added to both.
+    """The counts of a run or of a minute, or an addition to both.
 
     Its fields are the columns of `RunTotal` and `RunCount`. A retry subtracts failures, so counts
     may be negative.
@@ -47,7 +47,7 @@ class FetchCounts(ChartCounts):
     duplicate: int = 0
     #: the answers taken from other crawls
     reused: int = 0
-    #: bytes of archive files that records of payloads stored before would have taken
+    #: bytes of archive files that were saved because payloads were stored before
     saved_bytes: int = 0
 
 
@@ -110,7 +110,7 @@ FROM {ANSWERED} WHERE q.id = had.id
 
 
 class StatusCount(NamedTuple):
-    """How many URLs have a status more than before, or less."""
+    """The change in the number of URLs with a status."""
 
     state: str
     status: int
@@ -132,11 +132,11 @@ def count_outcomes(
     queues: Mapping[int, int],
     admitted: FetchCounts,
 ) -> int:
-    """Count a batch, by minute, by host and by status; returns how many URLs the process has failed
-    at in this minute.
+    """Count a batch, by minute, by host and by status; return how many URLs of the process have
+    failed in this minute.
 
     queues: the host queue of each URL by its id. admitted: the counts of the batch's links and
-    contents beside the outcomes. The caller holds the run's lock.
+    contents besides the outcomes. The caller holds the run's lock.
     """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if ended:
@@ -164,7 +164,7 @@ def count_outcomes(
 def _count_ended(
     cursor: CursorWrapper, run_id: int, ended: Collection[UrlOutcome], queues: Mapping[int, int]
 ) -> None:
-    """Count what is done by host, and by state and status."""
+    """Count done URLs by host, and by state and status."""
     by_queue = Counter(queues[outcome.url_id] for outcome in ended)
     count_done(cursor, by_queue)
     by_status = Counter((str(outcome.state), int(outcome.status)) for outcome in ended)
@@ -183,7 +183,7 @@ def count_statuses(cursor: CursorWrapper, run_id: int, counts: Iterable[StatusCo
 def _count_answers(
     cursor: CursorWrapper, outcomes: Collection[UrlOutcome], queues: Mapping[int, int]
 ) -> None:
-    """Count answers and their bytes by host: what limits on each host go by."""
+    """Count answers and their bytes by host: on which the limits on each host depend."""
     pages: Counter[int] = Counter()
     sizes: Counter[int] = Counter()
     for outcome in outcomes:
@@ -196,10 +196,10 @@ def _count_answers(
 
 
 def add_counts(cursor: CursorWrapper, run_id: int, counts: FetchCounts, *, process: int = 0) -> int:
-    """Add to the counts of a run and of this minute; returns how many URLs the process has failed
-    at in it.
+    """Add to the counts of a run and of this minute; return how many URLs of the process have
+    failed in it.
 
-    process: the number of the run's process that did it. The caller holds the run's lock.
+    process: the number of the run's process. The caller holds the run's lock.
     """
     cursor.execute(ADD_COUNTS, {"run": run_id, "process": process, **asdict(counts)})
     return int(cursor.fetchone()[0])
@@ -253,7 +253,7 @@ def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
 
 
 #: A minute is summed up once it is this long over, and again until the next few are: a batch
-#: commits late where the machine is busy. Charts reach back to a day at most.
+#: commits late if the machine is busy. Charts reach back to a day at most.
 SUM_UP_MINUTES = f"""
 INSERT INTO crawling_minutetotal (minute, {", ".join(CHARTED)})
 SELECT minute, {sums_of(CHARTED)} FROM crawling_runcount

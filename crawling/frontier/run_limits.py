@@ -1,4 +1,4 @@
-"""The limits on a run, on its hosts and on its registrable domains, and what is left of them."""
+"""The limits on a run, on its hosts and on its registrable domains, and what remains of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crawling.web.statuses import FetchStatus
 #: rules by which a limit kept URLs out
 BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
 
-#: the URLs in process of a run; a shift gives its own back in the transaction that ends it
+#: the URLs in process of a run; a shift gives its URLs back in the transaction that ends it
 BY_SHIFTS_OF_RUN = """shift_id IN (
         SELECT s.id FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
         WHERE p.run_id = %(run)s AND s.ended_at IS NULL)"""
@@ -34,7 +34,9 @@ SELECT coalesce((SELECT fetched FROM crawling_runtotal WHERE run_id = %(run)s), 
 
 
 def is_complete(run: Run) -> bool:
-    """Whether it has found all that it could: a page that it does not know is linked no more."""
+    """Whether the run has found all URLs that it could: no page links to an unknown one any
+    more.
+    """
     return (
         run.state == RunState.FINISHED
         and not run.queues.filter(queued__gt=0).exists()
@@ -43,8 +45,8 @@ def is_complete(run: Run) -> bool:
 
 
 def pages_left(run: Run) -> int | None:
-    """How many more pages the run may fetch, those in process counted as fetched; None without a
-    limit.
+    """How many more pages the run may fetch, with those in process counted as fetched; None without
+    a limit.
     """
     if run.crawl.max_pages is None:
         return None
@@ -57,8 +59,9 @@ def pages_left(run: Run) -> int | None:
 def limit_reached(run: Run) -> str:
     """The sentence of the hard limit that the run has reached, or nothing.
 
-    That on pages is exact: no more are claimed than it leaves, and what is in process then comes to
-    its end. The others may be passed by what is being fetched when they are reached."""
+    The limit on pages is exact: no more URLs are claimed than it allows, and those in process then
+    finish. Fetches under way may exceed the other limits.
+    """
     crawl = run.crawl
     reached = _reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds)
     return f"The limit of {reached} is reached; more URLs are queued." if reached else ""
@@ -89,7 +92,7 @@ def _total(run: Run, column: str) -> int:
     return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)
 
 
-#: the statuses of URLs of a host whose limit, or that of whose domain, is reached
+#: the statuses of URLs if the limit of the host, or of its domain, is reached
 CLOSED = (FetchStatus.HOST_BUDGET, FetchStatus.DOMAIN_BUDGET)
 #: URLs of a host that are excluded in one transaction; the others follow with the next claims
 MOST_EXCLUDED = 5_000
@@ -105,8 +108,8 @@ SELECT h.name FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 WHERE q.run_id = %(run)s AND h.name = ANY(%(names)s) AND {SPENT}
 """  # noqa: S608  # constants
 
-#: URLs in process are few, and are read along their index, by shift; by the index of the run's
-#: URLs, which the planner would take before the table is analyzed, all of them were read
+#: URLs in process are few, and are read along their index, by shift; the index of the run's URLs,
+#: which the planner would use before the table is analyzed, would read all of them
 FIND_USES = f"""
 WITH in_process AS MATERIALIZED (
     SELECT queue_id FROM crawling_url
@@ -139,7 +142,7 @@ class QueueUse(NamedTuple):
 
     id: int
     host: str
-    #: empty: a literal address has none
+    #: empty for an IP address
     domain: str
     #: URLs that wait
     queued: int
@@ -149,18 +152,20 @@ class QueueUse(NamedTuple):
     held: int
     #: a limit of the host is reached
     is_spent: bool
-    #: the pages of all the domain's queues, where the crawl limits these
+    #: the pages of all the domain's queues, if the crawl limits them
     domain_pages: int
     domain_held: int
 
 
 def limits_hosts(budget: BudgetPart) -> bool:
-    """Whether a queue may come to its end before it is empty."""
+    """Whether a queue may end before it is empty."""
     return any(budget.host_max) or bool(budget.domain_max_pages)
 
 
 def uses_of(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
-    """The use of each of these queues of the run. It holds while the caller has the run's lock."""
+    """The use of each of these queues of the run. The result holds while the caller has the run's
+    lock.
+    """
     budget = run.crawl.order.budget
     values = {
         "run": run.pk,
@@ -176,12 +181,12 @@ def uses_of(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
 def claimable(
     budget: BudgetPart, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]
 ) -> dict[int, int]:
-    """How many URLs each queue may give; one that is exhausted is left out.
+    """How many URLs each queue may give; exhausted queues are left out.
 
-    The limits on pages are exact: what is in process counts as had.
+    The limits on pages are exact: URLs in process count as fetched.
     """
     limits: dict[int, int] = {}
-    #: pages of each domain that no queue has been given
+    #: pages of each domain that are not yet given to a queue
     left: dict[str, int] = {}
     for queue, count in wanted.items():
         use = uses[queue]
@@ -200,7 +205,7 @@ def claimable(
 
 
 def close_exhausted_queues(run: Run, uses: Iterable[QueueUse]) -> None:
-    """Exclude what waits in those queues that may give no more, some of it at a time.
+    """Exclude the waiting URLs of exhausted queues, some at a time.
 
     The caller holds the run's lock.
     """
@@ -217,8 +222,8 @@ def close_exhausted_queues(run: Run, uses: Iterable[QueueUse]) -> None:
 
 
 def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None:
-    """The status of the URLs of an exhausted queue, and the limit that it has reached; None: it may
-    give more.
+    """The status of the URLs of an exhausted queue, and the limit that it has reached; None if it
+    may give more.
     """
     if use.is_spent:
         return FetchStatus.HOST_BUDGET, f"{use.host}: {use.pages:,} pages, {use.bytes:,} bytes"
@@ -228,7 +233,7 @@ def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None
 
 
 def softly_spent_hosts(run: Run, names: Collection[str]) -> set[str]:
-    """The hosts of these that have reached a soft limit of the run."""
+    """The hosts among these that have reached a soft limit of the run."""
     limits = run.crawl.order.budget.host_soft
     if not any(limits) or not names:
         return set()

@@ -20,16 +20,15 @@ M = TypeVar("M", bound=Model)
 
 
 def _read_as_it_is(model: type[Model], *but: str) -> list[Field[object, object]]:
-    """The columns to read of a row, without those that are long and seldom wanted."""
+    """The columns of a row that are read, without long ones that are seldom wanted."""
     return [field for field in model._meta.concrete_fields if field.name not in but]
 
 
 RUN, CRAWL = _read_as_it_is(Run), _read_as_it_is(CrawlJob, "seeds")
-#: Sent as one, and written out: the ORM takes longer to make these statements than all else that a
-#: small batch costs. The order is read by a statement of its own, after the lock was taken, so that
-#: what was edited while others had the lock counts.
-#: A work process that stands still (SIGSTOP, a frozen machine) must not keep the run from all
-#: others for ever.
+#: Sent as one text, and written out: the ORM takes longer to make these statements than the rest of
+#: a small batch. The order is read by a statement of its own, after the lock was taken, so that
+#: edits made while others had the lock count. A work process that stands still (SIGSTOP, a frozen
+#: machine) must not keep the run from all others for ever.
 LOCK = f"""
 SET LOCAL lock_timeout = %(patience)s; SET LOCAL idle_in_transaction_session_timeout = %(idle)s;
 SELECT {", ".join(str(field.column) for field in RUN)} FROM crawling_run
@@ -41,8 +40,8 @@ FROM crawling_crawljob c JOIN crawling_run r ON r.crawl_id = c.id WHERE r.id = %
 
 @contextmanager
 def locked_run(run_id: int) -> Iterator[Run]:
-    """Hold the run's row until the block ends, which is one transaction; yields it, with its crawl,
-    as it stands under the lock.
+    """Hold the run's row until the block ends, which is one transaction; yield the row, with its
+    crawl, as read under the lock.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:

@@ -1,5 +1,5 @@
-"""Links on their way into a run's frontier, those that a rule kept out of it, and what became of
-one try at a URL, from the fetch through the archive to the rows.
+"""Links on their way into a run's frontier, links that a rule kept out, and the outcome of one try
+at a URL, from the fetch through the archive to the rows.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Digest = bytes
 class Candidate:
     address: Address
     depth: int
-    #: id of the URL row of the page that it was found on; None: a seed
+    #: id of the URL row of the page on which it was found; None for a seed
     via: int | None
-    #: how many there were in a row
+    #: the number of redirects in a row
     redirects: int = 0
     pattern: int | None = None
-    #: the suspicious pattern that it is quarantined for
+    #: the suspicious pattern for which it is quarantined
     trap: Pattern | None = None
-    #: whether it stands on that page, and is no directory above it
+    #: whether it is a link on that page, and not a directory above the page
     is_link: bool = True
-    #: links in a row outside the scope, this one included
+    #: the number of links in a row outside the scope, with this one
     hops: int = 0
-    #: sitemap indexes in a row that led here, a robots.txt that names sitemaps among them; with any
-    #: it is a sitemap, and the depth is that of the pages that it lists
+    #: the number of sitemap indexes in a row that led here, including a robots.txt that names
+    #: sitemaps; if positive, the URL is a sitemap, and the depth is that of the pages that it lists
     nesting: int = 0
     #: the expected similarity to the topic of a focused crawl; 0 to 1
     similarity: float = 0.0
@@ -49,7 +49,7 @@ class Refusal:
     depth: int
     #: the hops of that page
     hops: int
-    #: id of the URL row of the page that it was met on
+    #: id of the URL row of the page on which it was found
     via: int | None
     links: int = 1
 
@@ -67,7 +67,7 @@ class DocumentSummary:
     needs_browser: bool = False
     #: why it was not read
     unread: str = ""
-    #: names and values that the order's rules took out of it
+    #: names and values that the order's rules extracted from it
     extracted: Sequence[tuple[str, str]] = ()
 
 
@@ -76,7 +76,7 @@ NO_SUMMARY = DocumentSummary()
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """The answer of a server; becomes the page's row, whose fields say what each is."""
+    """The answer of a server, which becomes the page's row; its fields are described there."""
 
     status: int
     final_url: str
@@ -86,7 +86,7 @@ class ServerAnswer:
     address: str
     fetch_seconds: float
     fetched_at: datetime
-    #: b"" where the content counts for nothing, as an error's
+    #: b"" if the content does not count, such as that of an error
     digest: Digest = b""
     summary: DocumentSummary = NO_SUMMARY
     last_modified: datetime | None = None
@@ -101,13 +101,13 @@ class ServerAnswer:
 
     @property
     def received_bytes(self) -> int:
-        """The bytes of the document on the wire: nothing of one that is as it was."""
+        """The bytes of the document on the wire: none for an unchanged document."""
         return 0 if self.unchanged_since else self.bytes
 
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The links of a page, also those that are not followed, for
+    """The links of a page, including those that are not followed, for
     `crawling.web.documents.written_links.links_in`.
     """
 
@@ -132,53 +132,54 @@ class UrlOutcome:
     state: UrlState
     status: int
     error: str = ""
-    #: if set, it goes back to the queue, and is not tried again before then
+    #: if set, the URL goes back to the queue and is not tried again before
     retry_seconds: float | None = None
-    #: whether it was not asked for, which counts as no try
+    #: whether it was not requested, which does not count as a try
     is_untried: bool = False
     answer: ServerAnswer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
     refusals: Sequence[Refusal] = ()
     captured: CapturedExchange | None = None
     page_links: PageLinks | None = None
-    #: sentences for the log, of what its site's robots.txt names and cannot be followed
+    #: sentences for the log about sitemaps that its site's robots.txt names and that cannot be
+    #: followed
     bad_maps: Sequence[str] = ()
-    #: where the page leads, of a run with a limited depth
+    #: the page's targets, in a run with a depth limit
     targets: PageTargetMarks | None = None
-    #: when other URLs were changed last, as the page states
+    #: when other URLs last changed, as the page states
     modified: Mapping[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLocation:
-    """Where the archive has it: the record's file, offset and length there."""
+    """The place of the record in the archive: its file, offset and length."""
 
     file_id: int
     offset: int
     length: int
     payload_sha256: bytes
-    #: the payload is in another record
+    #: whether the payload is in another record
     is_revisit: bool
-    #: id of the URL in whose page's record the payload is, if that is another run's
+    #: id of the URL whose page's record has the payload, if it belongs to another run
     payload_from: int | None = None
-    #: bytes that the archive does not hold a second time
+    #: bytes saved because the archive already had the payload
     saved: int = 0
 
 
 @dataclass(eq=False, slots=True)
 class CapturedExchange:
     url: str
-    #: None where it is no link's end
+    #: None if no link led to it
     depth: int | None
     attempts: int
     exchange: Exchange
-    #: id of the earlier page whose document the server says is still right
+    #: id of the earlier page whose document the server confirms
     unchanged_since: int | None = None
-    #: whether a page's row will point at it; at a robots.txt none does
+    #: whether a page's row will point to it, which is not so for a robots.txt
     has_page: bool = True
-    #: all that the document leads to, followed or not
+    #: all links of the document, followed or not
     outlinks: Sequence[str] = ()
-    #: the payload's, where it is known already
+    #: the payload's SHA-256, if it is already known
     sha256: bytes = b""
     #: set once it is kept
     place: ArchiveLocation | None = None

@@ -1,4 +1,4 @@
-"""Which hosts wait for their names, and which names are needed soon."""
+"""The hosts that wait for their names, and the names that are needed soon."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from django.db import connection
 from crawling.models.jobs import WORKING_IN_SQL
 from dnscache.preresolver.gate import IS_KEPT, IS_SETTLED
 
-#: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the
-#: shift may have fetched until then
+#: a host is free at `due_at`, or, if its shift was lost, a whole delay after the lease, until which
+#: the shift may have fetched
 FREE_AT = (
     "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE greatest(h.due_at, h.lease_until + "
     "make_interval(secs => h.delay_seconds)) END"
 )
 
 
-#: hosts read of each process of a run, the longest due first: with fewer, names that are not
-#: settled could hide each other
+#: hosts read of each process of a run, the longest due first: with fewer, unsettled names could
+#: hide each other
 MOST_OF_A_PROCESS, MOST = 2000, 4000
 #: processes in line for resources whose names are resolved ahead of their shifts
 FIRST_IN_LINE = 500
 
-#: true of a host whose name is settled or needs no lookup; of every host while the gate is open
+#: true for a host whose name is settled or needs no look-up; for every host while the gate is open
 PASSES_GATE = f"""(
     NOT %(gate)s OR h.dns_name = '' OR NOT {IS_KEPT}
     OR EXISTS (SELECT FROM dnscache_dnsentry d WHERE d.name = h.dns_name AND {IS_SETTLED})
 )"""
 
-#: until when a host can't pass the gate, because its name rests after a failure; null: unknown
+#: the time until which a host cannot pass the gate, because its name rests after a failure; null if
+#: unknown
 HELD_UNTIL = f"""(
     SELECT d.retry_at FROM dnscache_dnsentry d
     WHERE %(gate)s AND {IS_KEPT} AND d.name = h.dns_name AND d.retry_at > statement_timestamp()
@@ -59,7 +60,7 @@ SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
 """
 
 #: Names that are settled beyond the look-ahead, or rest, are left out before anything is limited: a
-#: thousand dead names must not hide one that is alive. `share` are those of one machine of several.
+#: thousand dead names must not hide a live one. `share` has the names of one machine of several.
 _NAMES_DUE = f"""
 SELECT due.dns_name, extract(epoch FROM min(due.at))::float8, {{rank}}::float8
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
@@ -87,12 +88,13 @@ NAMES_LINKED = _NAMES_DUE.format(rank="-max(due.id)", first="q.id DESC")
 class DueName(NamedTuple):
     name: str
     due: float
-    #: the lowest first: when it is due, or, of those that links were found to last, minus its queue
+    #: lowest first: the time when the host is due, or minus the queue's id for hosts to which links
+    #: were found last
     rank: float
 
 
 def gate_is_wanted() -> bool:
-    """Whether hosts are to be held back until their names are settled."""
+    """Whether hosts are held back until their names are settled."""
     return bool(settings.DNS_AHEAD == "gate")
 
 
@@ -107,7 +109,7 @@ def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[DueNam
     """Return the names of hosts that are due before `until` and need a lookup, in the order in
     which they are resolved.
 
-    `place` is this machine's among `machines` that share the names.
+    `place` is this machine's number among the `machines` that share the names.
     """
     with connection.cursor() as cursor:
         values = {"until": until, "place": place, "machines": machines, "line": FIRST_IN_LINE}

@@ -1,4 +1,4 @@
-"""The rules of a crawl, as its order and the blocklist have them now."""
+"""The present rules of a crawl, from its order and the blocklist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OBEYED = "classic"
 
 
 def current_blocklist(about: Address | None = None) -> Blocklist:
-    """about: of the hosts and domains only those that cover this address."""
+    """about: read only hosts and domains that cover this address."""
     rows = BlocklistEntry.objects.filter(removed_at=None)
     if about:
         names = about.hostname.split(".")
@@ -38,7 +38,7 @@ def current_blocklist(about: Address | None = None) -> Blocklist:
 
 
 class KeptBlocklist:
-    """The blocklist for those who ask for it often: read anew only after an edit.
+    """The blocklist for callers that read it often: read again only after an edit.
 
     Takes some 300 bytes an entry while it is kept, as in a shift.
     """
@@ -54,7 +54,7 @@ class KeptBlocklist:
         return self._blocklist
 
     def forget(self) -> None:
-        """Give the memory back until the next question."""
+        """Free the memory until the next read."""
         self._blocklist = None
 
 
@@ -65,10 +65,10 @@ def filters_of(
     blocklist: Blocklist | None = None,
     seeds: RunSeeds | None = None,
 ) -> UrlFilters:
-    """The rules that hold for a crawl; in a run, where its seeds redirect to on their own sites
-    counts as a seed, too.
+    """The rules that hold for a crawl; in a run, redirect targets of seeds on their own sites count
+    as seeds, too.
 
-    blocklist, seeds: the list and the run's seeds, if they are at hand.
+    blocklist, seeds: the list and the run's seeds, if the caller has them.
     """
     if seeds is None:
         seeds = seeds_of(run.pk) if run else RunSeeds([], [])
@@ -93,12 +93,12 @@ def url_filters(scope: Scope, blocklist: Blocklist, part: FiltersPart) -> UrlFil
 
 
 def rules_key(crawl: CrawlJob) -> str:
-    """Names the rules that hold now: the order's revision and the blocklist's version."""
+    """The name of the present rules: the order's revision and the blocklist's version."""
     return f"{crawl.revision}.{blocklist_version()}"
 
 
 def blocklist_version() -> str:
-    """How many entries were ever put on the blocklist and taken off."""
+    """The number of additions to the blocklist and removals from it so far."""
     listed = BlocklistEntry.objects.aggregate(entries=Count("pk"), removed=Count("removed_at"))
     return f"{listed['entries']}.{listed['removed']}"
 
@@ -110,7 +110,7 @@ def revision_in(key: str) -> int:
 
 
 def robots_in_words(crawl: CrawlJob, now: datetime) -> str:
-    """How a crawl treats robots.txt, as its archive says it."""
+    """How a crawl treats robots.txt, as its archive states."""
     rows = (
         RobotsException.objects.select_related("by")
         .filter(crawl=crawl, expires_at__gt=now)

@@ -23,7 +23,7 @@ class SpentCredit(NamedTuple):
 
 
 SPENT = SentRows("spent", SpentCredit)
-#: A fetched URL has spent all it had; if it is tried again, it begins with nothing.
+#: A fetched URL has spent all its credit; if it is tried again, it begins with nothing.
 KEEP_CREDITS = f"""
 UPDATE crawling_url u SET credit = spent.credit, rank = %(level)s
 FROM {SPENT} WHERE u.id = spent.id
@@ -81,7 +81,7 @@ def _spend(
 ) -> dict[str, float]:
     """Let pages spend their credit.
 
-    Had the Lambda page more than any of them, its turn was before theirs.
+    If the Lambda page had more than any of them, its turn comes before theirs.
     """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if not ended:
@@ -117,7 +117,7 @@ def _unfinished(run: Run) -> int:
 
 
 def return_unspent(run: Run, gains: Mapping[str, float]) -> None:
-    """Give credit that reached no waiting URL to the Lambda page: a page that was fetched before
+    """Give credit that reached no waiting URL to the Lambda page: a page that was already fetched
     will not spend it.
     """
     if gains and run.crawl.visit_order == Order.OPIC:

@@ -1,8 +1,8 @@
-"""The depth of a URL is that of the shortest way to it, whatever the order of visits: where a page
-is found to be nearer after its links were read, so are its targets, and what a limit of the depth
+"""The depth of a URL is that of the shortest way to it, whatever the order of visits: if a page
+turns out to be nearer after its links were read, so are its targets, and URLs that a depth limit
 kept out may come in.
 
-The links of pages are kept for that as fingerprints, in runs with a limited depth only.
+For this, the links of pages are stored as fingerprints, only in runs with a depth limit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from crawling.models import Run, Verdict
 from crawling.orders.scope.filters import Rule, UrlFilters
 from crawling.web.addresses import canonical_address
 
-#: pages whose targets are told at a time: so many, and fewer once they have so many targets, which
-#: are in memory then
+#: the most pages whose targets are updated at a time, and the most targets of these, which are in
+#: memory then
 SLICE, MOST_TARGETS = 100, 100_000
 
 #: another shift may have found a shorter way while the page was in hand
@@ -53,7 +53,7 @@ RETURNING u.id, u.depth, u.redirects, t.links, t.redirect
 
 
 class TargetsRow(NamedTuple):
-    """A page that is nearer than its targets were told, with their fingerprints."""
+    """A page that is now nearer than its targets' depths assume, with their fingerprints."""
 
     id: int
     depth: int
@@ -63,7 +63,7 @@ class TargetsRow(NamedTuple):
 
 
 class LinkPath(NamedTuple):
-    """The shortest path to a URL that was found now."""
+    """The shortest path to a URL that was just found."""
 
     depth: int
     via: int
@@ -71,7 +71,7 @@ class LinkPath(NamedTuple):
 
 
 def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
-    """Keep where the pages of a batch lead. The caller holds the run's lock."""
+    """Store the targets of the pages of a batch. The caller holds the run's lock."""
     rows = [
         {
             "url": outcome.url_id,
@@ -89,10 +89,10 @@ def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
 def bring_targets_nearer(
     cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]
 ) -> PatternAdmission:
-    """Tell the targets of pages that are nearer by now than they were told, and theirs in turn.
+    """Lower the depths of the targets of pages that have come nearer, and of their targets in turn.
 
-    It ends, since each depth only falls. The caller holds the run's lock. URLs that are let in are
-    admitted at once, so that their hosts are made in one order.
+    This ends, since each depth only falls. The caller holds the run's lock. URLs that are let in
+    are admitted at once, so that their hosts are made in one order.
     """
     new = caught = 0
     filters = cache(lambda: filters_of(run.crawl, run))
@@ -122,7 +122,7 @@ def _shorten(ways: dict[int, LinkPath], mark: int, way: LinkPath) -> None:
 
 
 def _pieces(ways: dict[int, LinkPath]) -> Iterator[dict[int, LinkPath]]:
-    """The ways in pieces of as many as a statement looks for."""
+    """The paths in pieces, each for one statement."""
     marks = iter(ways)
     while some := {mark: ways[mark] for mark in islice(marks, MOST_ROWS)}:
         yield some
@@ -144,7 +144,7 @@ def _no_longer_too_deep(
     ways: dict[int, LinkPath],
     filters: Callable[[], UrlFilters],
 ) -> list[Candidate]:
-    """The URLs that only their depth has kept out, and does so no longer."""
+    """The URLs that only their depth kept out, and that are no longer too deep."""
     kept_out = Verdict.objects.filter(run=run, rule=Rule.DEPTH, fingerprint__in=list(ways))
     near = [row for row in kept_out if ways[row.fingerprint].depth < row.depth]
     if not near:

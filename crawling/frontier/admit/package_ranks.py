@@ -17,8 +17,8 @@ from crawling.orders.ranking import is_of_package, rank_by
 
 logger = logging.getLogger(__name__)
 
-#: an order that took longer so often is not asked any more; once may be the fault of a page that
-#: keeps the interpreter
+#: an order that took longer this often is no longer called; a single slow call may be the fault of
+#: a page that keeps the interpreter busy
 CALL_SECONDS, MOST_SLOW = 1.0, 3
 #: seeds are ranked for this long at the beginning of a shift, and the rest at that of the next
 SEEDS_SECONDS = 2.0
@@ -56,7 +56,7 @@ class PackageRanks:
         self.slow: Counter[str] = Counter()
 
     def rank(self, order: str, url: str, depth: int) -> float:
-        """The depth outside of a shift, and where the order took too long before."""
+        """The depth outside of a shift, and if the order took too long before."""
         if not VITALS.in_shift or self.slow[order] >= MOST_SLOW:
             return float(depth)
         began = time.monotonic()
@@ -74,8 +74,8 @@ PACKAGE_RANKS = PackageRanks()
 
 
 def rank_seeds(run: Run) -> None:
-    """Rank by a package's order the seeds that wait, which were queued outside of shifts. They are
-    ranked before the run is locked: a package may take its time.
+    """Rank waiting seeds, which were queued outside of shifts, by a package's order. They are
+    ranked before the run is locked, since a package may be slow.
     """
     order = run.crawl.visit_order
     if not is_of_package(order):

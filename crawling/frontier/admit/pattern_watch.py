@@ -1,4 +1,4 @@
-"""Hold the URLs of patterns whose pages yield too little, and let in those that a rule has kept out
+"""Hold the URLs of patterns whose pages yield too little, and let in URLs that a rule has kept out
 and that pass now.
 """
 
@@ -57,7 +57,7 @@ def watch_yields(
     watch: PatternWatch,
 ) -> int:
     """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little;
-    returns how many those were.
+    return the number of held URLs.
 
     known: links of the batch that the run had before. The caller holds the run's lock, and confirms
     the batch to the watch once it is committed.
@@ -81,7 +81,7 @@ def watch_yields(
             )
             news.append(worth.pattern)
             held += hold(cursor, run.pk, worth.pattern)
-        elif row.state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
+        elif row.state == TrapState.QUARANTINED:  # found just before the shift learned of it
             held += hold(cursor, run.pk, worth.pattern)
     tell_quarantine(run, news)
     watch.has_held |= bool(news)
@@ -96,9 +96,9 @@ class PatternAdmission(NamedTuple):
 def admit_by_pattern(
     cursor: CursorWrapper, run: Run, found: Iterable[Candidate], *, numbers: Sequence[int]
 ) -> PatternAdmission:
-    """Queue them, but for those of patterns that are held or banned; seeds in any case.
+    """Queue the found URLs, except those of held or banned patterns; seeds are always queued.
 
-    The caller holds the run's lock, and counts them.
+    The caller holds the run's lock, and counts the URLs.
     """
     gate = TrapGate(timezone.now().year, states_of(run.pk))
     wanted: list[Candidate] = []
@@ -111,7 +111,7 @@ def admit_by_pattern(
             key = judged.pattern.key if judged.pattern else None
             kept = replace(candidate, pattern=key, trap=judged.trap)
             (trapped if judged.trap else wanted).append(kept)
-    if trapped:  # the queues of both at once, as of the links of pages
+    if trapped:  # the queues of both at once, as for the links of pages
         add_queues(cursor, run.pk, [*wanted, *trapped], numbers=numbers)
     new = schedule_urls(run, wanted, numbers=numbers).new
     caught = catch(cursor, run, trapped, numbers=numbers).new if trapped else 0

@@ -1,4 +1,4 @@
-"""The worth of the pages of each pattern: those of a trap hold nothing new."""
+"""The worth of the pages of each pattern: pages of a trap hold nothing new."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class KnownTexts:
         return is_new
 
     def shows_something_new(self, shown: Collection[str]) -> bool:
-        """Whether no page has shown one of these images; the first page's may be those of all
+        """Whether no page has shown one of these images; the first page's images may be on all
         pages.
         """
         is_first, before = not self._shown, len(self._shown)
@@ -91,8 +91,8 @@ class KnownMarks:
         self._count = 0
 
     def has_new(self, marks: Collection[int]) -> bool:
-        """Whether one of these was not there; they count as known from now on. Of a list with very
-        many words each page does.
+        """Whether one of these marks is new; all of them count as known from now on. In a list with
+        very many words every page has a new one.
         """
         before = self._count
         for mark in marks:
@@ -110,7 +110,7 @@ class PatternWorth:
     #: whether each of the latest pages led to more of its kind, and whether it brought anything new
     leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
     lately: deque[bool] = field(default_factory=lambda: deque(maxlen=PROBE_PAGES))
-    #: pages that its row does not count yet
+    #: pages that the row does not count yet
     fetched: int = 0
     fresh: int = 0
     is_row: bool = False
@@ -119,7 +119,7 @@ class PatternWorth:
 
     @property
     def probe_pages(self) -> int:
-        """So many of its pages are fetched before it is judged."""
+        """The number of pages of the pattern that are fetched before it is judged."""
         is_suspicious = self.pattern.rule and self.pattern.rule not in WIDE_REASONS
         return SUSPICIOUS_PROBE_PAGES if is_suspicious else PROBE_PAGES
 
@@ -129,13 +129,13 @@ class PatternWorth:
 
     @property
     def is_spent(self) -> bool:
-        """Whether its latest pages brought too little, whatever those before them did."""
+        """Whether the latest pages brought too little, whatever earlier pages did."""
         sample = self.lately.maxlen or PROBE_PAGES
         is_sampled = len(self.lately) == sample
         return is_sampled and sum(self.lately) < LEAST_YIELD * sample and self.is_growing
 
     def is_poor(self, fetched: int, fresh: int) -> bool:
-        """Whether so many pages, of which so many were new, show that it yields too little."""
+        """Whether `fetched` pages, `fresh` of them new, show that the pattern yields too little."""
         if self.pattern.rule == FILTER:
             return self.is_vain
         if self.is_spent or self.pattern.rule == ONE_TEXT:
@@ -153,8 +153,8 @@ class PatternWorth:
             self.is_row |= self.fetched >= WATCHED_FROM
 
     def look_again(self, pages: Sequence[ListPage]) -> None:
-        """Let these pages of a parameter be the latest. Others of its list were found to bring
-        nothing, so half of a sample decides.
+        """Set the latest pages of a parameter. Others of its list were found to bring nothing, so
+        half of a sample decides.
         """
         self.lately = deque((page.is_new for page in pages), maxlen=PROBE_PAGES // 2)
         self.leads_on = deque((page.leads_on for page in pages), maxlen=LATEST)
@@ -173,7 +173,8 @@ class ListPage(NamedTuple):
 
 class KnownList:
     """Items, images and words that the pages of a list have shown, whatever their parameters were,
-    and the parameters that bring nothing: the others are judged by the pages without these.
+    and the parameters that bring nothing: the other parameters are judged by the pages without
+    these.
     """
 
     def __init__(self) -> None:
@@ -200,9 +201,9 @@ class KnownList:
         return _latest(self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PARAMETERS)
 
     def _worst(self) -> set[int]:
-        """The parameters whose pages brought least: what narrows a list down brings less than what
-        the list needs. A parameter on all its pages is judged only once it has no others; none: it
-        is too soon.
+        """The parameters whose pages brought least: a parameter that narrows a list down brings
+        less than one that the list needs. A parameter on all pages is judged only once the list has
+        no others. Empty if it is too soon.
         """
         brought: dict[int, list[bool]] = {}
         for page in self._pages:
@@ -245,7 +246,7 @@ class FetchedPage:
 
     @cached_property
     def news(self) -> list[Candidate]:
-        """The URLs that it leads to first, but for those that are held."""
+        """The URLs to which the page is the first to lead, except held ones."""
         links = [link for link in self._outcome.links if link.is_link and not link.trap]
         return [link for link in links if link.address.url not in self._known]
 
@@ -255,14 +256,14 @@ class FetchedPage:
 
     @cached_property
     def leads_to_list(self) -> list[bool]:
-        """Whether each of those URLs is of the page's own list."""
+        """Whether each of these URLs belongs to the page's own list."""
         return [
             bool(self.list_name) and list_of(link.address) == self.list_name for link in self.news
         ]
 
     @cached_property
     def leads_to_others(self) -> bool:
-        """Whether it leads to more of its site which is neither of its pattern nor of its list."""
+        """Whether the page leads to URLs of its site outside its pattern and its list."""
         own, origin = self.answer.pattern, self.address.origin
         return any(
             link.address.origin == origin and not (is_listed or (own and link.pattern == own.key))
@@ -274,7 +275,7 @@ class FetchedPage:
         return any(link.address.url not in self._known for link in links)
 
     def is_new_to(self, texts: KnownTexts) -> bool:
-        """Whether it says or shows what none of the pages did."""
+        """Whether the page has text or images that no other page had."""
         return self.says_new_to(texts) or self.shows_new_to(texts)
 
     def says_new_to(self, texts: KnownTexts) -> bool:
@@ -285,11 +286,11 @@ class FetchedPage:
 
 
 class PatternWatch:
-    """The patterns that a shift has fetched pages of, the latest MOST_PATTERNS of them."""
+    """The latest MOST_PATTERNS patterns of which a shift has fetched pages."""
 
     def __init__(self) -> None:
         self._worths: dict[int, PatternWorth] = {}
-        #: by what the URLs of each have in common
+        #: lists by the common part of their URLs
         self._lists: dict[str, KnownList] = {}
         #: simhashes of the latest pages of the run, whatever their patterns
         self._texts: dict[int, None] = {}
@@ -297,7 +298,7 @@ class PatternWatch:
         self._counted: dict[int, list[PatternWorth]] = {}
         #: rows that a transaction has written and that are not known to be committed
         self._written: list[PatternWorth] = []
-        #: patterns were held whose links the shift may still let in
+        #: whether patterns were held whose links the shift may still let in
         self.has_held = False
 
     def count(
@@ -326,11 +327,13 @@ class PatternWatch:
         return counted
 
     def note_written(self, worths: Collection[PatternWorth]) -> None:
-        """The rows count all pages of these once the transaction is committed."""
+        """Note that the rows count all pages of these patterns once the transaction is
+        committed.
+        """
         self._written = [*worths]
 
     def confirm(self, outcomes: Sequence[UrlOutcome]) -> None:
-        """The batch of these is committed."""
+        """Note that the batch of these outcomes is committed."""
         for worth in self._written:
             worth.fetched = worth.fresh = 0
         self._written = []
@@ -339,8 +342,8 @@ class PatternWatch:
 
     def _of_pattern(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
         worth = self._worth(pattern)
-        # in what is suspicious, a text that any page had is one whose ids alone are others, and
-        # other pages are no sign of worth
+        # for a suspicious pattern, a text that any page had counts as known, even if only its ids
+        # differ, and other pages are no sign of worth
         is_known = bool(pattern.rule) and page.answer.text.simhash in self._texts
         is_new = not is_known and page.is_new_to(worth.texts)
         is_new = is_new or (not pattern.rule and page.leads_to_others)
@@ -353,8 +356,8 @@ class PatternWatch:
         return worth
 
     def _of_list(self, page: FetchedPage) -> list[PatternWorth]:
-        """A list's page brings something new if it leads to an item, shows an image, or has a text
-        with a word or a parameter's value, that none of the list had.
+        """The worths of a list's page. A page brings something new if it leads to an item, shows an
+        image, or has a word or a parameter's value in its text that no page of the list had.
         """
         if not page.list_name:
             return []
@@ -373,7 +376,7 @@ class PatternWatch:
 
 
 def _latest(kept: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
-    """The value kept under a key, or a new one; the latest so many are kept."""
+    """The value kept under a key, or a new one; the latest `most` are kept."""
     value = kept.pop(key, None) or make()
     kept[key] = value
     forget_oldest(kept, most)

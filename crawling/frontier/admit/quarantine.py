@@ -106,7 +106,7 @@ WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNIN
 
 
 def states_of(run_id: int) -> Mapping[int, TrapState]:
-    """The judgements of the run's patterns, of those that matter to new links."""
+    """The judgements of those patterns of the run that matter to new links."""
     rows = (
         TrapPattern.objects.filter(run=run_id)
         .exclude(state=TrapState.WATCHED)
@@ -123,7 +123,7 @@ def catch(
     numbers: Sequence[int],
     gains: Mapping[str, float] | None = None,
 ) -> Scheduled:
-    """Take up URLs of suspicious patterns without queueing them; as new count those that are held.
+    """Take up URLs of suspicious patterns without queueing them; held URLs count as new.
 
     The caller holds the run's lock.
     """
@@ -138,13 +138,13 @@ def catch(
     known = cursor.fetchall()
     tell_quarantine(run, [patterns[key] for key, _, is_new in known if is_new])
     for key, state, is_new in known:
-        if not is_new and state == TrapState.APPROVED:  # in the moment before the shift heard of it
+        if not is_new and state == TrapState.APPROVED:  # just before the shift learned of it
             held -= let_go(cursor, run.pk, key)
     return caught._replace(new=held)
 
 
 def hold(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:
-    """Take what waits of a pattern out of its queues; returns how many URLs that were.
+    """Take the waiting URLs of a pattern out of their queues. Return how many.
 
     The caller holds the run's lock.
     """
@@ -158,7 +158,7 @@ def hold(cursor: CursorWrapper, run_id: int, pattern: Pattern) -> int:
 
 
 def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
-    """Put what is held of a pattern back into its queues; returns how many URLs that were.
+    """Put the held URLs of a pattern back into their queues. Return how many.
 
     The caller holds the run's lock.
     """
@@ -167,8 +167,8 @@ def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
 
 
 def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
-    """Say in the run's log what is held, and why; and to its listeners, once for all of a batch,
-    unless they were told of MOST_TOLD patterns of the run.
+    """Log what is held, and why, and tell the run's listeners, once for each batch, until they were
+    told of MOST_TOLD patterns of the run.
     """
     for pattern in patterns:
         told = (
@@ -194,8 +194,8 @@ def _why(pattern: Pattern) -> str:
 
 
 def keep_decisions(earlier: Run, run: Run) -> None:
-    """Let what operators said of an earlier run's patterns hold in a new one from its beginning,
-    and tell which were held there undecided: their pages are fetched and judged anew.
+    """Carry operators' decisions on an earlier run's patterns over to a new run, and log patterns
+    that were held there undecided: their pages are fetched and judged anew.
     """
     with connection.cursor() as cursor:
         cursor.execute(KEEP_DECISIONS, [run.pk, earlier.pk])
@@ -210,8 +210,7 @@ def keep_decisions(earlier: Run, run: Run) -> None:
 
 
 def approve_pattern(run: Run, pattern: TrapPattern) -> int:
-    """Queue what is held of a pattern, and let its links in from now on; returns how many URLs that
-    were.
+    """Queue the held URLs of a pattern, and let its links in from now on. Return how many.
 
     The caller holds the run's lock.
     """

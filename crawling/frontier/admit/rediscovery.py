@@ -1,4 +1,4 @@
-"""The changes that a link makes to a known URL: it may be nearer, and gain by it."""
+"""The changes that a link makes to a known URL: the URL may come nearer, and gain by it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawling.web.addresses import fingerprint
 
 
 class UrlPath(NamedTuple):
-    """A shorter way to a URL; rank None: it keeps its own."""
+    """A shorter path to a URL; its rank, or None if it keeps its own."""
 
     fingerprint: int
     depth: int
@@ -43,7 +43,7 @@ class RankChange(NamedTuple):
 
 
 GAINS = SentRows("more", RankChange)
-#: in best-first what is gained are links
+#: in best-first, gains are links
 GAIN = f"""
 UPDATE crawling_url u SET rank = u.rank - %(step)s * more.gain,
     backlinks = u.backlinks + CASE WHEN %(are_links)s THEN more.gain ELSE 0 END
@@ -65,7 +65,7 @@ class LinkCount(NamedTuple):
 
 
 MORE_LINKS = SentRows("more", LinkCount)
-#: Of two URLs with one fingerprint, only that at its own place is counted.
+#: If two URLs have one fingerprint, only the one at its own place is counted.
 ADD_LINKS = f"""
 UPDATE crawling_url u SET backlinks = coalesce(u.backlinks, 0) + more.n
 FROM {MORE_LINKS}
@@ -80,7 +80,7 @@ class StatedChange(NamedTuple):
 
 
 STATED = SentRows("stated", StatedChange)
-#: Of two URLs with one fingerprint, only that at its own place is noted.
+#: If two URLs have one fingerprint, only the one at its own place is noted.
 NOTE_MODIFIED = f"""
 UPDATE crawling_url u SET modified_at = stated.at
 FROM {STATED}
@@ -88,8 +88,8 @@ WHERE u.run_id = %(run)s AND u.fingerprint = stated.fingerprint AND u.url = stat
     AND stated.at BETWEEN clock_timestamp() - make_interval(days => %(days)s) AND clock_timestamp()
 """  # noqa: S608  # constants
 
-#: One that was fetched, or is in process, is as near as the shortest way to it; its targets are
-#: told by `crawling.frontier.admit.depths`.
+#: A URL that was fetched, or is in process, gets the depth of the shortest path to it;
+#: `crawling.frontier.admit.depths` updates its targets.
 BRING_NEARER = f"""
 WITH nearer AS (
     UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects
@@ -119,7 +119,7 @@ def update_known_urls(
     met: Sequence[Rediscovery],
     gains: Mapping[str, float],
 ) -> set[str]:
-    """Let the least depth count, and let gains be received; returns the URLs that received one.
+    """Set the least depth and add the gains. Return the URLs that received a gain.
 
     The caller holds the run's lock.
     """
@@ -167,9 +167,8 @@ def add_links(run_id: int, links: Mapping[str, int]) -> None:
 
 
 def note_modified(cursor: CursorWrapper, run_id: int, stated: Mapping[str, datetime]) -> None:
-    """Note when URLs of the run were changed last, as a sitemap states; moments that no visit can
-    depend on, because they are to come or long past, are passed over. The caller holds the run's
-    lock.
+    """Note when URLs of the run were changed last, as a sitemap states; times in the future or long
+    past, on which no visit can depend, are ignored. The caller holds the run's lock.
     """
     marks = {fingerprint(url): url for url in stated}
     rows = [StatedChange(mark, url, stated[url]) for mark, url in marks.items()]

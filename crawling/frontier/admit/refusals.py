@@ -1,4 +1,4 @@
-"""Remember what was kept out of a run, one row a URL, so that `why not?` has an answer."""
+"""Store the URLs that were kept out of a run, one row each, so that `why not?` has an answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crawling.models import Verdict, VerdictCount
 from crawling.orders.scope.filters import Rule, Ruling
 from crawling.web.addresses import Address, fingerprint
 
-#: rows of a run; what is beyond is only counted
+#: the most rows of a run; further refusals are only counted
 MOST_ROWS = 20_000
 #: refused URLs that a shift remembers
 CAPACITY = 50_000
@@ -43,7 +43,7 @@ FROM {MET} WHERE v.run_id = %(run)s AND v.fingerprint = met.fingerprint AND v.ur
 
 
 class RuleCount(NamedTuple):
-    """Rows that a rule has more than before, and what it kept out beside them."""
+    """The new rows of a rule, and the URLs that it kept out beyond them."""
 
     rule: str
     kept: int
@@ -72,8 +72,9 @@ class Refusals:
         self._again: Counter[str] = Counter()
 
     def again(self, url: str) -> bool:
-        """Whether the URL was refused for what it is; then it is counted, and need not be
-        judged."""
+        """Whether the URL itself was refused before; if so, the link is counted and need not be
+        judged.
+        """
         if url not in self._final:
             return False
         with self._lock:
@@ -90,9 +91,10 @@ class Refusals:
         via: int | None,
         is_final: bool,
     ) -> Refusal | None:
-        """The refusal to write down of a link; None: it is known, and no nearer this time.
+        """The refusal of a link that is to be stored; None if the refusal is known and the link no
+        nearer this time.
 
-        is_final: it would be refused wherever it is met.
+        is_final: the URL would be refused wherever it is found.
         """
         with self._lock:
             known = self._known.get(link.url)
@@ -108,7 +110,7 @@ class Refusals:
             return refusal
 
     def forget(self) -> None:
-        """Other rules hold from now on."""
+        """Forget the refusals, since other rules hold from now on."""
         with self._lock:
             self._known.clear()
             self._final.clear()
@@ -123,7 +125,7 @@ class Refusals:
 def keep_refusals(
     cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal], *, revision: str
 ) -> None:
-    """Write refusals down, as far as the run has room. The caller holds the run's lock."""
+    """Store refusals, as far as the run has room. The caller holds the run's lock."""
     once: dict[str, Refusal] = {}
     for refusal in refusals:
         once.setdefault(refusal.url, refusal)
@@ -150,7 +152,7 @@ def keep_refusals(
 
 
 def keep_links(run_id: int, met: Mapping[str, int]) -> None:
-    """Add to the links of rows that are there. The caller holds the run's lock."""
+    """Add to the link counts of stored rows. The caller holds the run's lock."""
     rows = Verdict.objects.filter(run=run_id, fingerprint__in=[fingerprint(url) for url in met])
     known = [
         Refusal(row.url, Rule(row.rule), "", row.depth, row.hops, None, met[row.url])
@@ -163,7 +165,7 @@ def keep_links(run_id: int, met: Mapping[str, int]) -> None:
 
 
 def drop_verdicts(run_id: int, rows: Iterable[Verdict]) -> None:
-    """Remove rows whose rule has gone. The caller holds the run's lock."""
+    """Remove rows whose rule is gone. The caller holds the run's lock."""
     gone = list(rows)
     Verdict.objects.filter(pk__in=[row.pk for row in gone]).delete()
     counted = Counter(row.rule for row in gone)

@@ -36,7 +36,7 @@ class NewQueue(NamedTuple):
 
 
 NEW_QUEUES = SentRows("new", NewQueue)
-#: in the order in which they are placed, so that a later placement by their ids has the same result
+#: in the order of their assignment, so that a later assignment by ids has the same result
 ADD_QUEUES = f"""
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
 SELECT %(run)s, h.id, new.number, new.domain
@@ -101,7 +101,7 @@ class Scheduled(NamedTuple):
     new: int = 0
     #: the URLs that it had before
     known: Collection[str] = ()
-    #: credits that links gave and no URL received, by the URL that they lead to
+    #: credits from links that no URL received, by the links' target
     unspent: Mapping[str, float] = MappingProxyType({})
 
 
@@ -146,7 +146,7 @@ def count_links(candidates: Iterable[Candidate]) -> Counter[str]:
 
 
 def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
-    """Each URL once, in the place where it was found first, by the shortest way to it."""
+    """Each URL once, in the place where it was found first, with the shortest path to it."""
     once: dict[str, Candidate] = {}
     for candidate in candidates:
         if candidate.depth < once.setdefault(candidate.address.url, candidate).depth:
@@ -157,7 +157,7 @@ def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
 def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates that are new to the run.
 
-    Of two URLs with one fingerprint the later counts as known, which is right but for once in 10^19
+    If two URLs have one fingerprint, the later counts as known, which is wrong for one in 10^19
     pairs.
     """
     marks = {fingerprint(candidate.address.url): candidate for candidate in candidates}
@@ -215,11 +215,11 @@ class _Scheduler:
     added: Counter[int] = field(default_factory=Counter)
     #: URLs that the run had
     known: set[str] = field(default_factory=set)
-    #: URLs that have received what links gave
+    #: URLs that have received gains from links
     receivers: set[str] = field(default_factory=set)
 
     def add_all(self, candidates: list[tuple[int, Candidate]]) -> None:
-        """Insert those that are new, and tell the rows of the others of their links."""
+        """Insert the new candidates, and add the links to the rows of the others."""
         known: list[Rediscovery] = []
         left = candidates
         while left:
@@ -242,12 +242,12 @@ class _Scheduler:
     def _add(
         self, candidates: list[tuple[int, Candidate]]
     ) -> tuple[list[tuple[int, Candidate]], list[Rediscovery]]:
-        """Insert those whose fingerprint is free; returns those that must try the next one, and
-        those that were known.
+        """Insert the candidates whose fingerprint is free. Return those that must try the next
+        fingerprint, and those that were known.
 
-        Of two with one fingerprint only the first is inserted; the other then meets it like one of
-        long ago. So every URL walks the same way from its own fingerprint to the first free one,
-        and finds itself on that way if it has been here before.
+        If two candidates have one fingerprint, only the first is inserted; the other then finds it
+        like any stored row. So every URL takes the same way from its own fingerprint to the first
+        free one, and finds itself on that way if it was stored before.
         """
         rows = self._find([mark for mark, _ in candidates]) if self.ranking.counts_links else {}
         new: dict[int, Candidate] = {}
@@ -271,10 +271,10 @@ class _Scheduler:
         return left, met
 
     def _find(self, marks: list[int]) -> dict[int, SeenUrl]:
-        """The URLs of those fingerprints that are taken.
+        """The URLs of the fingerprints that are taken.
 
-        Read before inserting where all links come here, since most are known then; otherwise most
-        are new, and the insertion shows the rest.
+        They are read before the insertion if all links come here, since most are known then;
+        otherwise most are new, and the insertion shows the rest.
         """
         if not marks:
             return {}
@@ -282,7 +282,7 @@ class _Scheduler:
         return {row.fingerprint: row for row in read_rows(self.cursor, SeenUrl)}
 
     def _insert(self, new: dict[int, Candidate]) -> set[int]:
-        """Insert those whose fingerprints are free, and return these."""
+        """Insert the candidates whose fingerprints are free, and return these fingerprints."""
         if not new:
             return set()
         rows = [self._row(mark, candidate) for mark, candidate in new.items()]
@@ -298,7 +298,7 @@ class _Scheduler:
         url, depth, via = candidate.address.url, candidate.depth, candidate.via
         gained = self.gains.get(url, self.ranking.endowment if via is None else 0.0)
         trap = candidate.trap
-        return NewUrl(  # by place, for every link comes here: by names it takes twice as long
+        return NewUrl(  # by position, since every link comes here: keywords take twice as long
             self.queues[candidate.address.host_key],
             mark,
             url,

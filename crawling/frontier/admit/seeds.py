@@ -25,7 +25,7 @@ def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
 
 
 def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
-    """Queue new URLs, and those that rules or operators have excluded; returns how many.
+    """Queue new URLs, and URLs that rules or operators have excluded. Return how many.
 
     A URL that waits already waits as a seed from now on. The caller holds the run's lock.
     """

@@ -29,10 +29,10 @@ class SeenUrls:
     def unseen(
         self, addresses: Iterable[Address], depth: int, *, are_links: bool = True
     ) -> list[Address]:
-        """Return those not added before at this depth or a lesser one; one that is added again
-        counts as fresh.
+        """Return the addresses that were not added before at this depth or a lesser one; an address
+        that is added again counts as fresh.
 
-        are_links: those of a page, of which each other one is a link that `take_links` counts.
+        are_links: the addresses are a page's links, so `take_links` counts those not returned.
         """
         new, known = [], []
         with self._lock:
@@ -53,7 +53,7 @@ class SeenUrls:
         return new
 
     def remember(self, addresses: Iterable[Address], depth: int) -> None:
-        """These go to the frontier now, at this depth."""
+        """Note that these addresses go to the frontier now, at this depth."""
         with self._lock:
             for address in addresses:
                 known = self._depths.pop(address.url, depth)
@@ -61,14 +61,12 @@ class SeenUrls:
             forget_oldest(self._depths, self._capacity)
 
     def take_links(self) -> Counter[str]:
-        """How many links there were since the last time to URLs that the frontier was not told of
-        again.
-        """
+        """The links since the last call to URLs that were not handed to the frontier again."""
         with self._lock:
             taken, self._links = self._links, Counter()
         return taken
 
     def forget(self) -> None:
-        """Other rules hold from now on, so that each URL is to be judged again."""
+        """Forget all URLs: other rules hold from now on, so each URL must be judged again."""
         with self._lock:
             self._depths.clear()

@@ -21,7 +21,7 @@ STAGE = (
     "jsonb) ON COMMIT DROP"
 )
 
-#: the other server's clock may be wrong: no host is kept quiet for longer than this by a checkpoint
+#: the other server's clock may be wrong, so this is the longest rest of a host from a checkpoint
 ADD_HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds, due_at)
 SELECT line->>'name', least(greatest((line->>'delay_seconds')::float8, 0), 3600),
@@ -33,7 +33,8 @@ NAME_HOSTS = f"""
 UPDATE crawling_host h SET dns_name = new.dns_name FROM {NEW_HOSTS} WHERE h.name = new.name
 """  # noqa: S608  # constants
 
-#: a time ahead of ours would win over all that this server fetches; what it has and may use stays
+#: a time ahead of ours would win over everything that this server fetches; valid files of this
+#: server stay
 ADD_ROBOTS = """
 INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
 SELECT r.origin, r.status, r.body, least(r.fetched_at, clock_timestamp()),
@@ -65,9 +66,10 @@ def restore_shared(lines: Lines) -> None:
 def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collection[str]]) -> None:
     """Write all rows of a new run, which no reader sees yet.
 
-    The ids of archive files stand renewed in the table `new_archive`.
+    The table `new_archive` has the new ids of archive files.
 
-    lines, columns: of a part, by its name; columns that the checkpoint lacks get their defaults.
+    lines, columns: the lines and the columns of a part, by its name; columns that the checkpoint
+    lacks get their defaults.
     """
     with connection.cursor() as cursor:
         for part in OWN:
@@ -89,9 +91,9 @@ def stage(cursor: CursorWrapper, lines: Iterable[str]) -> None:
 
 
 def renew_ids(cursor: CursorWrapper, word: str, table: str) -> None:
-    """Keep new ids for what is staged in the table `new_WORD`.
+    """Store new ids for the staged rows in the table `new_WORD`.
 
-    Their order stays, since URLs are visited by it.
+    The ids keep their order, which is the order of visits.
     """
     cursor.execute(f"""
         CREATE TEMP TABLE new_{word} ON COMMIT DROP AS

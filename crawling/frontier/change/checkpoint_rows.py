@@ -33,19 +33,20 @@ from crawling.models import (
 class CheckpointTable:
     name: str
     model: type[Model]
-    #: one JSON object a row; `id` and what refers to an id are those of the server that wrote it
+    #: one JSON object a row; `id` and references to ids are those of the server that wrote the
+    #: checkpoint
     query: str
     #: the rows get new ids under this word, by which other parts refer to them
     renewed: str = ""
     #: column -> the word under which the ids in it were renewed
     references: Mapping[str, str] = field(default_factory=dict)
-    #: column -> what it becomes in SQL, whatever the row that was read, `r`, says of it
+    #: column -> its value as SQL, which replaces that of the row `r` that was read
     given: Mapping[str, str] = field(default_factory=dict)
 
 
 #: the columns of verdicts; version 0.1.0 had another name for the blocklist
 RULE = {"rule": "replace(r.rule, 'black_list', 'blocklist')"}
-#: Hosts and robots.txt are shared: rows that the other server has already stay as they are.
+#: Hosts and robots.txt are shared: rows that the restoring server already has stay as they are.
 SHARED = (
     CheckpointTable(
         "hosts",
@@ -106,13 +107,13 @@ OWN = (
                || CASE WHEN p.payload_from IS NULL THEN '{}' ELSE '{"payload_from": 0}'::jsonb END
            FROM crawling_page p WHERE p.run_id = %(run)s""",
         references={"url_id": "url", "duplicate_of": "url", "archive_file_id": "archive"},
-        # they name rows of the other database: here they would name other pages
+        # they name rows of the other database, and would name other pages here
         given={
             "unchanged_since": "NULL",
             "links_part": "NULL",
             "reused_from": "CASE WHEN r.reused_from IS NOT NULL THEN 0 END",
             "payload_from": "CASE WHEN r.payload_from IS NOT NULL THEN 0 END",
-            # who made the file states them
+            # the maker of the file states them
             "is_imported": "true",
             "fetched_at": "least(r.fetched_at, clock_timestamp())",
         },

@@ -49,7 +49,7 @@ ENTRY = f"""
 SELECT id FROM crawling_url WHERE id = ANY(%s) AND state = '{UrlState.SUCCEEDED}' AND attempts < %s
 ORDER BY redirects, id LIMIT 1
 """  # noqa: S608 - the states are constants
-#: tries of the entry of a loop which a cookie may open
+#: tries of the entry of a loop that a cookie may open
 MOST_LOOP_TRIES = 3
 
 
@@ -67,7 +67,7 @@ class RedirectRow(NamedTuple):
 
 
 def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOutcome]) -> None:
-    """Fail the redirects of a batch that lead into a loop or to nowhere, and those that led to
+    """Fail the redirects of a batch that lead into a loop or nowhere, and the redirects that led to
     them.
 
     To be called when the batch is written and counted. The caller holds the run's lock.
@@ -95,9 +95,9 @@ def _followed(
     run_id: int,
     leading: Mapping[int, str],
 ) -> tuple[dict[int, FetchStatus], list[Loop]]:
-    """Follow all redirects of a batch at once, as far as the run has been.
+    """Follow all redirects of a batch at once, as far as the run has fetched them.
 
-    Returns what each is that leads astray, and the loops.
+    Return what is wrong with each that leads astray, and the loops.
     """
     astray: dict[int, FetchStatus] = {}
     loops: list[Loop] = []
@@ -123,9 +123,10 @@ def _followed(
 
 
 def _opened_again(cursor: CursorWrapper, shift: Shift, loops: Collection[Loop]) -> set[int]:
-    """Queue the entries of loops again, where the run keeps cookies: one of the loop may open it.
+    """Queue the entries of loops again if the run keeps cookies, since a cookie of the loop may
+    open it.
 
-    Returns the ids on the ways there, which have not failed yet.
+    Return the ids on the ways to these entries, which have not failed yet.
     """
     run_id = shift.process.run_id
     if not loops or not _keeps_cookies(run_id):

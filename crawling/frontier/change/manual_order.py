@@ -19,7 +19,7 @@ from crawling.web.statuses import FetchStatus
 #: URLs in one transaction
 SLICE = 10_000
 
-#: their pages go, too: they will be fetched again, and every counted page has a row
+#: the URLs' pages go, too: they will be fetched again, and every counted page has a row
 RETRY = f"""
 WITH slice AS (
     SELECT id FROM crawling_url
@@ -69,8 +69,8 @@ LANES = {UrlAction.FIRST: -1, UrlAction.USUAL: 0, UrlAction.LAST: 1}
 
 
 def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
-    """Apply an operator's action to those of a run's URLs that it fits: queued ones or, for
-    PUT_BACK, those that an operator took out. Returns how many.
+    """Apply an operator's action to the URLs that it fits: queued ones or, for PUT_BACK, those that
+    an operator took out. Return how many.
 
     The caller holds the run's lock. URLs in process are still fetched.
     """

@@ -1,8 +1,8 @@
 """Apply changed rules to the URLs of a run: exclude those that no longer pass, queue those that
-pass again, and draw some of what waits, which stand for all of it. Rank the waiting URLs again
-after the weights were edited.
+pass again, and draw a sample of the waiting URLs. Rank the waiting URLs again after the weights
+were edited.
 
-All of it batch by batch, so that fetching goes on meanwhile.
+All of this is done batch by batch, so that fetching goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from crawling.web.statuses import FetchStatus
 #: rows looked at in one transaction
 BATCH = 2_000
 LEAST = -(1 << 63)
-#: an answer or a count decided these, so a change of the fields is all that can be known
+#: an answer or a count decided these URLs, so only a change of the fields can be known
 COME_BACK_WITH = {
     FetchStatus.WRONG_TYPE: frozenset({"types"}),
     FetchStatus.TOO_LARGE: frozenset({"max_document_bytes"}),
@@ -53,8 +53,8 @@ class RankedUrl(NamedTuple):
     is_unfinished: bool
 
 
-#: in the order of the one index that has all of a run's URLs and never changes; rows that are done
-#: are passed over in time, too
+#: in the order of the one index that has all of a run's URLs and never changes; passing over rows
+#: that are done is also bounded in time
 SOME_RANKED = f"""
 SELECT id, url, depth, coalesce(backlinks, 0) AS links, fingerprint,
     state IN ('{UrlState.QUEUED}', '{UrlState.IN_PROCESS}', '{UrlState.QUARANTINED}')
@@ -74,14 +74,14 @@ RANK = f"""
 UPDATE crawling_url u SET rank = new.rank
 FROM {NEW_RANKS} WHERE u.id = new.id AND u.rank <> new.rank
 """  # noqa: S608  # constants
-#: as many are read and judged in half a second of a core's time
+#: the most URLs of a sample: reading and judging them takes half a second of processor time
 MOST_SAMPLED = 10_000
-#: in a run in which little waits, rows that are read to find those that do
+#: the most rows that are read in search of waiting URLs, if a run has few
 MOST_READ = 100_000
 
 #: Fingerprints are a hash of the address: their order has nothing to do with hosts, depth, or what
 #: an address looks like. So the first ones are a sample, the same at each look, and an operator who
-#: tries on expressions sees what these change.
+#: tries expressions sees only the effects of the expressions.
 SAMPLE = f"""
 SELECT id, queue_id, url, depth, hops, nesting
 FROM (SELECT * FROM crawling_url WHERE run_id = %s ORDER BY fingerprint LIMIT %s) AS u
@@ -97,8 +97,8 @@ WHERE q.run_id = %s AND q.queued > 0 LIMIT %s
 
 
 class RejudgedBatch(NamedTuple):
-    """How many URLs a batch took out and brought back, and the fingerprint to continue behind;
-    None: it was the last.
+    """How many URLs a batch took out and brought back, and the fingerprint after which to continue;
+    None after the last batch.
     """
 
     out: int
@@ -178,8 +178,8 @@ def _next(rows: Sequence[Url] | Sequence[Verdict]) -> int | None:
 
 
 def begin_reranking(run_id: int) -> None:
-    """Have all waiting URLs ranked again by the weights that the caller's transaction writes; URLs
-    that are queued later have them already.
+    """Have all waiting URLs ranked again by the weights that the caller's transaction writes. URLs
+    that are queued later have these weights already.
 
     The caller holds the run's lock.
     """
@@ -210,8 +210,8 @@ def rank_some(run_id: int) -> bool:
 
 
 def sample_of_waiting(run: Run, waiting: int, *, most: int) -> tuple[list[Url], int]:
-    """URLs that wait, and of how many they are a sample: all of them, where that are `most` or
-    fewer. waiting: as the queues count them.
+    """A sample of the waiting URLs, and the number of URLs for which it stands; all of them if
+    there are `most` or fewer. waiting: the number by the queues' counts.
     """
     if waiting <= most:
         urls = list(Url.objects.raw(ALL_WAITING, [run.pk, most]))

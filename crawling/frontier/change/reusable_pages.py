@@ -45,9 +45,9 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
 
     A page that its server lets expire sooner is not fresh.
 
-    A crawl that shows who it is, by cookies, a login or headers of its own, is shown pages of its
-    own: it takes and gives none. Its own pages stay its own, whatever its order says later. Nor is
-    a page given that came in a file: who made the file decided what its server said, and when.
+    A crawl that identifies itself, by cookies, a login or headers of its own, may get pages of its
+    own, so it neither takes pages nor gives any, whatever its order says later. A page that came in
+    a file is not given either, since the maker of the file decided what its server said, and when.
     """
     if not claimed or run.crawl.order.fetching.shows_itself:
         return {}
@@ -84,7 +84,7 @@ FROM crawling_url mine CROSS JOIN LATERAL (
 ) checked
 WHERE mine.id = ANY(%(urls)s) ORDER BY mine.id, checked.fetched_at DESC
 """
-#: older checks make no wait longer that is bounded anyway
+#: older checks are not needed for a wait that is bounded anyway
 MOST_CHECKS = 20
 
 
@@ -120,8 +120,8 @@ def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, P
 
 
 def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
-    """Pages whose next visit is planned for later, by the id of the run's URL; but none that was
-    changed since its latest visit, as a sitemap of the run states.
+    """Pages whose next visit is planned for later, by the id of the run's URL; except pages that
+    changed since their latest visit, according to a sitemap of the run.
     """
     checks, documents = _checks(run, url_ids, most=1)
     now, waiting = timezone.now(), []
@@ -165,9 +165,9 @@ def _stored(wanted: Mapping[int, int]) -> dict[int, Page]:
 
 
 def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:
-    """Count pages by URL; True: another crawl's was taken.
+    """Count pages by URL; True if another crawl's page was taken.
 
-    In a short transaction of its own: all crawls write here.
+    To be called in a short transaction of its own, since all crawls write here.
     """
     marks = {fingerprint(url): url for url in pages}
     at = now.timestamp()

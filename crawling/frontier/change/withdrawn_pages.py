@@ -1,7 +1,7 @@
-"""Moves the rows of pages out of the table of pages, with what was extracted from them, and back.
+"""Moves the rows of pages, with what was extracted from them, out of the table of pages and back.
 
-Every list, search, export, comparison and look-up of payloads reads that table; so a page whose row
-is not there is in none of them.
+Every list, search, export, comparison and look-up of payloads reads that table, so a page without a
+row there is in none of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ JOIN pages ON pages.url_id = row.url_id
 
 
 def take_out(withdrawal_id: int, pages: Sequence[int]) -> None:
-    """Let these pages, by the ids of their URLs, be withdrawn pages of that withdrawal."""
+    """Withdraw these pages, by the ids of their URLs, for this withdrawal."""
     with connection.cursor() as cursor:
         cursor.execute(TAKE_OUT, {"withdrawal": withdrawal_id, "pages": list(pages)})
 
@@ -67,9 +67,9 @@ def put_back(withdrawal_id: int) -> None:
 
 
 def move(file_id: int, places: Mapping[int, tuple[int, int, bool]]) -> int:
-    """Let pages and further records of an archive file, by their offsets, have their answers at
-    these offsets, of these lengths, and whether as revisits of another record of the file; returns
-    how many of them there are.
+    """Set new places of the pages and further records of an archive file, by their old offsets: new
+    offset, length, and whether the record is a revisit of another record of the file. Return how
+    many there are.
     """
     found = 0
     for before, (offset, length, is_revisit) in places.items():

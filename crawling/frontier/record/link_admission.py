@@ -30,8 +30,8 @@ from crawling.web.public_suffixes import domain_of
 
 
 class LinkAdmission(NamedTuple):
-    """How many URLs are new, how many of them a trap caught, which addresses were known, and how
-    many links to those are still to be counted.
+    """The number of new URLs, how many of them a trap caught, the known addresses, and the links to
+    these that are not yet counted.
     """
 
     new: int
@@ -49,7 +49,7 @@ def admit_links(
 ) -> LinkAdmission:
     """Queue the links of the pages, and record links that rules or the budget exclude.
 
-    ranks: of the pages, by the ids of their URLs. The caller holds the run's lock.
+    ranks: the pages' ranks, by the ids of their URLs. The caller holds the run's lock.
     """
     links, refusals = within_budget(run, [link for outcome in outcomes for link in outcome.links])
     refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
@@ -57,7 +57,7 @@ def admit_links(
         keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
     gains = credit_gains(cursor, run, outcomes, ranks)
     if trapped := [link for link in links if link.trap]:
-        # of both at once: new hosts in one order, or two runs may wait for each other
+        # both at once: new hosts in one order, or two runs may wait for each other
         add_queues(cursor, run.pk, links, numbers=numbers)
     wanted = [link for link in links if not link.trap]
     found = schedule_urls(run, wanted, numbers=numbers, gains=gains)
@@ -65,15 +65,15 @@ def admit_links(
     if trapped:
         caught, _, unspent = catch(cursor, run, trapped, numbers=numbers, gains=unspent)
     return_unspent(run, unspent)
-    # best-first has counted those to URLs that wait, and left the others
+    # best-first has counted links to waiting URLs, and left the others
     counted = unspent if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
     met = {url: int(counted[url]) for url in found.known if url in counted}
     return LinkAdmission(found.new + caught, caught, found.known, met)
 
 
 def without_first_links(outcome: UrlOutcome) -> UrlOutcome:
-    """The page with those links and refusals only that `admit_first_links` leaves; itself if it has
-    no more than one transaction may have.
+    """The page with only the links and refusals that `admit_first_links` leaves; unchanged if one
+    transaction may have them all.
     """
     if links_of(outcome) <= MOST_LINKS:
         return outcome
@@ -89,8 +89,8 @@ def admit_first_links(
     shift: Shift, outcome: UrlOutcome, numbers: Sequence[int]
 ) -> LinkAdmission | None:
     """Admit as many links of a page as one transaction may have, before the page itself is
-    recorded. None: its URL is the shift's no more, or the order of visits shares what the page has
-    among all its links at once.
+    recorded. None if the shift no longer has its URL, or if the order of visits divides the page's
+    credit among all its links at once.
     """
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         is_ours = Url.objects.filter(pk=outcome.url_id, shift=shift, state=UrlState.IN_PROCESS)
@@ -145,9 +145,9 @@ def _refusal(link: Candidate, rule: Rule, sentence: str) -> Refusal:
 
 
 def _hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
-    """The links' hosts that the run must not begin with, each with the rule and a sentence.
+    """The links' hosts that the run must not add, each with the rule and a sentence.
 
-    Of new hosts those that were found first are let in. The caller holds the run's lock.
+    New hosts are let in in the order in which they were found. The caller holds the run's lock.
     """
     if not links:
         return {}
@@ -186,9 +186,9 @@ Part = tuple[Sequence[UrlOutcome], Mapping[int, int]]
 
 
 def in_parts(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iterator[Part]:
-    """The outcomes in as many parts as their links need, each with what counts of the archive's
-    files with it, by id: up to the first document of the next part. So each document before a
-    committed length has its page, and no page has a document beyond it.
+    """The outcomes in as many parts as their links need, each with the lengths of the archive's
+    files that are committed with it, by id: up to the first document of the next part. So each
+    document before a committed length has its page, and no page has a document beyond it.
     """
     if sum(map(links_of, outcomes)) <= MOST_LINKS:
         yield outcomes, lengths
@@ -209,7 +209,7 @@ def links_of(outcome: UrlOutcome) -> int:
 
 
 def _place(outcome: UrlOutcome) -> tuple[int, int]:
-    """File and offset of its document; files are begun in the order of their ids."""
+    """The file and offset of the outcome's document; files are begun in the order of their ids."""
     place = outcome.captured.place if outcome.captured else None
     return (place.file_id, place.offset) if place else (0, 0)
 

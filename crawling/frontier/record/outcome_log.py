@@ -10,19 +10,19 @@ from crawling.models import Level, Shift, UrlState
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import OF_THE_HOST, explain
 
-#: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a
-#: shift
+#: a broken site must not fill the disk: the most lines of failed URLs a process and minute, and of
+#: hosts a shift
 MOST_LOG_LINES = 1_000
 
 
 class OutcomeLog:
-    """Every failed URL gets a line; an unreachable host gets one, for all its URLs, and so does a
-    robots.txt that names sitemaps which cannot be requested.
+    """Every failed URL gets a line; an unreachable host gets one line for all its URLs, and so does
+    a robots.txt that names sitemaps which cannot be requested.
     """
 
     def __init__(self) -> None:
         self._hosts: set[str] = set()
-        #: the hosts told of in a batch that is not known to be committed
+        #: hosts with a line in a batch that is not known to be committed
         self._told: set[str] = set()
 
     def tell(
@@ -66,7 +66,7 @@ class OutcomeLog:
         write_all(shift.process.run_id, lines)
 
     def confirm(self) -> None:
-        """The lines of the latest batch are committed."""
+        """Note that the lines of the latest batch are committed."""
         self._hosts |= self._told
         self._told = set()
 
@@ -79,7 +79,9 @@ class OutcomeLog:
         return True
 
     def _sitemap_lines(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
-        """Once for each site, though several pages may bring its sitemaps."""
+        """The lines about wrong sitemaps, once for each site, though several pages may bring
+        them.
+        """
         robots = f"{canonical_address(url).origin}/robots.txt"
         if self._is_new(robots):
             told = f"Sitemaps that it names are not requested: {'; '.join(outcome.bad_maps)}."

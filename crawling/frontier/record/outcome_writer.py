@@ -1,4 +1,4 @@
-"""Write down what became of claimed URLs: verdicts, pages, new links and counts, in one
+"""Record the outcomes of claimed URLs: verdicts, pages, new links and counts, in one
 transaction.
 """
 
@@ -86,7 +86,7 @@ FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) A
 WHERE q.id = back.queue_id
 """
 
-#: the settled ones among those that a shift had in process
+#: the settled ones among the URLs that a shift had in process
 OF_THE_SHIFT = f"""
 SELECT id FROM crawling_url
 WHERE id = ANY(%s) AND shift_id = %s AND state <> '{UrlState.IN_PROCESS}'
@@ -117,19 +117,19 @@ class RecordingState:
     watch: PatternWatch = field(default_factory=PatternWatch)
     #: links to URLs that the run had already, by URL, which no row counts yet
     links: Counter[str] = field(default_factory=Counter)
-    #: monotonic seconds of the last time they were added up
+    #: monotonic seconds of the time when they were last added up
     links_counted_at: float = field(default_factory=time.monotonic)
-    #: id of the part of the links dataset that will have the links of the pages
+    #: id of the part of the links dataset to which the links of the pages go
     links_part: int | None = None
 
     def confirm(self, outcomes: Sequence[UrlOutcome]) -> None:
-        """The batch of these is committed: what its transaction noted is now so."""
+        """Note that the batch of these outcomes is committed, so that its notes are final."""
         self.watch.confirm(outcomes)
         self.outcome_log.confirm()
 
 
 class SettledUrl(NamedTuple):
-    """A URL that was still the shift's."""
+    """A URL that the shift still had."""
 
     id: int
     queue_id: int
@@ -188,8 +188,8 @@ def _admit(
     numbers: Sequence[int],
     watch: PatternWatch,
 ) -> LinkAdmission:
-    """Let in what a batch leads to, and hold what it shows to be a trap; its numbers have what is
-    let in as its pages are nearer than they were.
+    """Let in the links of a batch, and hold the patterns that it shows to be traps. The numbers
+    include URLs that are let in because pages have come nearer.
     """
     found = admit_links(cursor, run, outcomes, ranks, numbers)
     if run.crawl.order.reuse.visits_a_day:
@@ -240,8 +240,8 @@ def record_all(
     memory: RecordingState,
     lengths: Mapping[int, int],
 ) -> Collection[int]:
-    """Write a batch, in parts if it has very many links. Returns the ids that were still this
-    shift's to settle.
+    """Write a batch, in parts if it has very many links. Return the ids that the shift still
+    had.
     """
     settled: set[int] = set()
     for part, its_lengths in in_parts(outcomes, lengths):
@@ -253,8 +253,9 @@ def record_all(
 def _without_first_links(
     shift: Shift, outcome: UrlOutcome, numbers: Sequence[int], memory: RecordingState
 ) -> UrlOutcome:
-    """A page that has more links than a part may have, without those that were admitted in
-    transactions of their own. Should its own one fail, another fetch finds them as known ones.
+    """Admit links of a page with more links than a part may have, in transactions of their own, and
+    return the page without them. If the page's own transaction fails, another fetch finds these
+    links as known.
     """
     while (rest := without_first_links(outcome)) is not outcome:
         try:
@@ -263,7 +264,7 @@ def _without_first_links(
                 attempts=ATTEMPTS,
                 through_breaks=True,
             )
-        except DataError:  # the page's own transaction tells which, and does without it
+        except DataError:  # the page's own transaction finds the refused data, and leaves it out
             break
         if found is None:
             break
@@ -279,10 +280,10 @@ def _record_part(
     memory: RecordingState,
     lengths: Mapping[int, int],
 ) -> Collection[int]:
-    """Write it even if one of it holds what the database refuses: that one fails alone, and the
-    crawl goes on, also with its links.
+    """Write a part even if the database refuses the data of one outcome: only that one fails, and
+    the crawl goes on, also with its links.
 
-    Where others are in the way, or the connection breaks, it is tried again.
+    If others hold the locks, or the connection breaks, the part is tried again.
     """
     settled: set[int] = set()
     tries = 0
@@ -352,7 +353,7 @@ def _settle(
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
-    """Put claimed URLs back into their queues untried: those named, or all that the shift still
+    """Put claimed URLs back into their queues untried: the named ones, or all that the shift still
     has.
 
     The caller holds the run's lock. Safe to repeat.

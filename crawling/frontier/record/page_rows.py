@@ -24,8 +24,8 @@ SELECT url_id FROM crawling_page
 WHERE run_id = %s AND fingerprint = %s AND digest = %s AND duplicate_of IS NULL
 """
 
-#: The run is behind a subquery: of a new one PostgreSQL expects no pages, and looks through all of
-#: them instead of for these fingerprints.
+#: The run is in a subquery: for a new run PostgreSQL expects no pages, and would read all of them
+#: instead of looking for these fingerprints.
 FIND_ORIGINALS = """
 SELECT fingerprint, digest, url_id FROM crawling_page
 WHERE run_id = (SELECT %s::bigint) AND fingerprint = ANY(%s) AND duplicate_of IS NULL
@@ -59,10 +59,10 @@ def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
 
 
 def replace_extracted(run_id: int, extracted: Mapping[int, Sequence[tuple[str, str]]]) -> int:
-    """Let pages, by their ids, have these rows, (name, value), instead of those that they have;
-    those that were withdrawn meanwhile have none. Returns how many rows there are.
+    """Replace the extracted rows, (name, value), of pages, by their ids; pages that were withdrawn
+    meanwhile get none. Return how many rows there are.
 
-    The caller's transaction is to be short. Raises Run.DoesNotExist if the run was deleted.
+    The caller's transaction must be short. Raises Run.DoesNotExist if the run was deleted.
     """
     with locked_run(run_id):
         stored = Page.objects.filter(run=run_id, pk__in=list(extracted))
@@ -147,9 +147,9 @@ FROM {WRITTEN} WHERE f.id = written.id
 
 
 def commit_lengths(lengths: Mapping[int, int]) -> None:
-    """Let so much of each file count, by its id.
+    """Commit the length of each file, by its id.
 
-    The caller's transaction has the rows of all that is in it.
+    The caller's transaction writes the rows of everything up to that length.
     """
     if lengths:
         with connection.cursor() as cursor:
@@ -157,7 +157,7 @@ def commit_lengths(lengths: Mapping[int, int]) -> None:
 
 
 def commit_lengths_alone(shift: Shift, lengths: Mapping[int, int]) -> None:
-    """The same of records without rows, like those of robots.txt.
+    """Commit the lengths of files with records without rows, such as robots.txt.
 
     For a closed shift nothing is written; its further records in the file have no row.
     """
@@ -187,7 +187,7 @@ class KnownContents:
         return self._urls.get(digest)
 
     def learn(self, originals: Mapping[bytes, int]) -> None:
-        """Remember what a transaction that was committed found or made."""
+        """Remember what a committed transaction found or made."""
         self._urls.update(originals)
         forget_oldest(self._urls, self._capacity)
 

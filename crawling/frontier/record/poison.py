@@ -1,4 +1,4 @@
-"""Find the page that kills its worker, so that it does not do so for ever."""
+"""Find the page that kills its worker, so that it does not kill one after the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RETURNING id, losses
 
 
 def mark_poison_suspects(shift: Shift, blame: PoisonSuspects) -> None:
-    """Count a shift's loss against URLs that it had in process; one that has lost too many shifts
+    """Count a shift's loss against URLs that it had in process; a URL that has cost too many shifts
     fails.
 
     `crawling.frontier.rules.poison_suspects` says how the others are tried. The caller holds the

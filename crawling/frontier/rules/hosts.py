@@ -1,6 +1,6 @@
 """The rules of hosts: which of a run's processes serves one (SEEDS W5, W14), by rendezvous hashing,
 so that a host stays where it is, with bounded loads (Mirrokni, Thorup and Zadimoghaddam 2018), so
-that of two processes with two hosts none is idle; and how many requests a host may get in a minute
+that with two processes and two hosts none is idle; and how many requests a host may get in a minute
 and in a day, from all crawls together.
 """
 
@@ -16,10 +16,10 @@ from xxhash import xxh3_64_intdigest
 
 from crawling.orders.sections.politeness import PolitenessPart
 
-#: with so many hosts a process chance has shared them out evenly enough, and each goes where its
-#: hash says
+#: with this many hosts a process, chance distributes them evenly enough, and each host goes where
+#: its hash says
 EVEN_FROM = 64
-#: until then no process has more than so much of the mean, rounded up to a host
+#: with fewer hosts, no process has more than this multiple of the mean, rounded up to a host
 SLACK = 1.25
 
 
@@ -62,11 +62,11 @@ def _by_preference(host_key: str, processes: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class RequestsSpent:
-    #: the last of them; None: there were none
+    #: the time of the last request; None if there was none
     at: datetime | None = None
-    #: in the minute of the last, by UTC
+    #: requests in the minute of the last one, by UTC
     in_minute: int = 0
-    #: in the day of the last, by UTC
+    #: requests on the day of the last one, by UTC
     in_day: int = 0
 
     def plus_one(self, now: datetime) -> RequestsSpent:

@@ -1,9 +1,9 @@
-"""Which pages are popular now: counts that halve every hour, kept so that they need not be touched
-while nothing happens.
+"""Which pages are popular now: counts that halve every hour, kept so that they need no update while
+nothing happens.
 
 Instead of a count, its heat is kept: the binary logarithm of the count plus the half-lives since
-the epoch. It stays right as time goes on, and the order of heats is at every moment the order of
-the decayed counts.
+the epoch. The heat stays right as time goes on, and the order of heats is at every moment the order
+of the decayed counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import log2
 from typing import NamedTuple
 
 HALF_LIFE_SECONDS = 3600.0
-#: a page counted less than this is no longer kept count of
+#: a page with a lower count is no longer counted
 LEAST_COUNT = 0.05
 
 
@@ -28,7 +28,7 @@ def heat_of(count: float, now: float) -> float:
 
 
 def heated(heat: float | None, now: float, by: int = 1) -> float:
-    """The heat after so many more; None: it had none."""
+    """The heat after `by` more requests; heat is None if there were none before."""
     return heat_of(by if heat is None else count_at(heat, now) + by, now)
 
 
@@ -40,12 +40,12 @@ class RevisitCheck(NamedTuple):
 
 
 def due_again(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
-    """When the page is to be fetched again.
+    """When the page must be fetched again.
 
     checks: of all earlier runs that asked, the latest first, at least one.
 
     A page that was the same for a week is left alone for another, and so for twice as long each
-    time; one that was another at the last check, or was asked for once only, is due at once.
+    time; a page that had changed at the last check, or was requested only once, is due at once.
     """
     latest = checks[0]
     same_since = latest.at

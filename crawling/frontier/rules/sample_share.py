@@ -1,4 +1,4 @@
-"""Inference from a sample to the whole, and how sure that is."""
+"""Inference from a sample to the whole, and its certainty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SURE = 1.96
 class SampleShare:
     #: how many have it
     hits: int
-    #: drawn from all without regard to the property, or all of them
+    #: the size of the sample, drawn without regard to the property; it may be the whole
     looked_at: int
     total: int
 
@@ -27,8 +27,8 @@ class SampleShare:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Between which the number lies, but for one sample in twenty (E. B. Wilson, 1927); no hit
-        at all gives a bound, too.
+        """The bounds of the number, which hold for 19 samples in 20 (E. B. Wilson, 1927), even if
+        there is no hit.
         """
         if not self.is_estimate or not self.looked_at:
             return self.about, self.about

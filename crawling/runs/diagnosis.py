@@ -1,4 +1,4 @@
-"""Why a run is not fetching: the verdict over what is known of it at one moment."""
+"""Why a run is not fetching: a verdict from what is known about it at one moment."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import StrEnum
 
 from crawling.web.statuses import OUTAGES, THROTTLES, explain, may_pass
 
-#: a shift that has written nothing for this long, though a host is free, is stuck
+#: a shift that has written nothing for this time although a host is free is stuck
 QUIET_SECONDS = 300.0
 #: a step that normally takes a second or two is stuck after this long
 OVERDUE_SECONDS = 60.0
-#: a rest shorter than this is none
+#: a shorter rest does not count
 NO_REST_SECONDS = 1.0
 
 
@@ -19,7 +19,9 @@ STARTING_SOON = "Starting …"
 
 
 class StallCause(StrEnum):
-    """The cause that keeps a run from fetching; `FETCHING` and `STARTING`: there is none."""
+    """The cause that keeps a run from fetching; `FETCHING` and `STARTING` mean that there is
+    none.
+    """
 
     FETCHING = "fetching"
     STARTING = "starting"
@@ -42,19 +44,21 @@ class StallCause(StrEnum):
 
 @dataclass(frozen=True)
 class NextHost:
-    """The host that is free first, in so many seconds (negative: since so many)."""
+    """The host that is free first, and the seconds until then; negative if it has been free for
+    that time.
+    """
 
     name: str
     seconds: float
     #: another crawl that is fetching from it
     taken_by: str | None = None
-    #: how the URL that waits there for another try ended last
+    #: the last status of the URL that waits there for another try
     status: int | None = None
     #: its name is not known yet
     is_held: bool = False
     #: the answer that makes it rest for all crawls, a sentence
     rest_reason: str = ""
-    #: the outage of the host, in a sentence, if it lets nothing be fetched
+    #: the outage of the host, in a sentence, if it has one
     outage: str = ""
 
 
@@ -65,14 +69,14 @@ class RunFacts:
     state: str
     #: the cause of its pause, in a sentence
     paused: str = ""
-    #: why its request for resources waits, and what ends that
+    #: why its request for resources waits, and what ends the wait
     wait: str = ""
     wait_ends: str = ""
-    #: for how long a grant has not been taken up
+    #: the seconds since a grant that has not been taken up
     granted_seconds: float | None = None
-    #: since a live shift wrote last
+    #: the seconds since a live shift last wrote
     quiet_seconds: float | None = None
-    #: until a live shift's lease runs out
+    #: the seconds until a live shift's lease runs out
     lease_seconds: float | None = None
     queued: int = 0
     quarantined: int = 0
@@ -86,7 +90,7 @@ class RunFacts:
 class Stall:
     cause: StallCause
     sentence: str
-    #: the remedy of an operator; empty where there is none
+    #: what an operator can do; empty if nothing
     remedy: str = ""
     seconds: float | None = None
 

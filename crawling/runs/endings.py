@@ -13,19 +13,19 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import ONE_TEXT
 from crawling.runs.failure_causes import FailureCause, causes_without_samples
 
-#: the least number and share of a site's pages that say what others say; of a site whose pages are
-#: what they seem some may do so, too
+#: the least number of a site's pages that repeat the text of others, and the divisor for their
+#: least share; some pages of an honest site may do so, too
 LEAST_ALIKE, LEAST_SHARE = 10, 2
-#: such sites that are shown, and told at the end of a run
+#: the most such sites that are shown, and that the end of a run names
 MOST_SITES, MOST_TOLD = 10, 3
-#: the end of a run that no limit kept anything from
+#: the end of a run if no limit kept any URL out
 ALL_DONE = "Every URL in scope is done."
-#: words of ours that begin the sentence of a cause, and may stand in the middle of one
+#: our words that begin a cause's sentence and may be written in lower case inside another
 OPENING = frozenset({"A", "An", "More", "No", "Reading", "The", "Unpacking"})
 
 
 def in_vain(run: Run) -> str:
-    """The sentence for a run that has nothing to show for itself; empty for one that has."""
+    """The sentence for a run without any result; empty for other runs."""
     total = RunTotal.objects.filter(run=run).first()
     if total is None or total.succeeded:
         return ""
@@ -39,9 +39,7 @@ def in_vain(run: Run) -> str:
 
 
 def _commonest(causes: list[FailureCause]) -> str:
-    """The sentence of the cause that most URLs have, in the middle of one; of several causes with
-    the share that it has.
-    """
+    """The commonest cause, as a part of a sentence; with its share if there are several causes."""
     first = max(causes, key=lambda cause: cause.urls)
     word, space, rest = first.sentence.rstrip(".").partition(" ")
     told = f"{word.lower() if word in OPENING else word}{space}{rest}"
@@ -87,7 +85,9 @@ def ending_of(run: Run) -> str:
 
 
 def sites_of_one_text(run: Run) -> list[TrapPattern]:
-    """The sites of which many pages say what others say, without those that are held for it."""
+    """The sites on which many pages repeat the text of others, without those that are held for
+    it.
+    """
     alike = F("fetched") - F("fresh")
     return list(
         TrapPattern.objects.filter(run=run, rule=ONE_TEXT, fetched__lte=LEAST_SHARE * alike)

@@ -20,7 +20,7 @@ def installed_extensions() -> list[Extension]:
 
 
 def missing_parts(visit_order: str, seeds: Iterable[str]) -> str:
-    """Why a crawl of such an order cannot run in this process, with the remedy; empty: it can.
+    """Why a crawl with this order cannot run in this process, with the remedy; empty if it can.
 
     seeds: in canonical form.
     """

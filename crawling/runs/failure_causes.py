@@ -62,7 +62,7 @@ class FailureCause:
 
     @property
     def is_closed_address(self) -> bool:
-        """Whether an administrator may end it by allowing an address."""
+        """Whether an administrator can remove the cause by allowing an address."""
         return self.status == FetchStatus.ADDRESS_REFUSED
 
     @property
@@ -76,7 +76,7 @@ class FailureCause:
 
 
 def causes_without_samples(run: Run, *, most: int | None = None) -> list[FailureCause]:
-    """The commonest causes, all or so many; failures before exclusions."""
+    """The `most` commonest causes, or all; failures before exclusions."""
     counts = RunStatusCount.objects.filter(run=run, state__in=NOT_FETCHED, urls__gt=0)
     rows = counts.order_by("state", "-urls", "status")[:most]
     return [FailureCause(row.state, row.status, row.urls) for row in rows]

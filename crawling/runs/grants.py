@@ -1,7 +1,7 @@
-"""Which pool a crawl runs in, which share of it its team has, and a run's dealings with the pool.
-No transaction here touches both the pool's rows and the crawl's.
+"""The pool of a crawl, its team's share of the pool, and a run's requests to the pool. No
+transaction here touches both the pool's rows and the crawl's.
 
-So each step may be repeated after a crash between two of them; the scheduler does
+So each step may be repeated after a crash between two steps; the scheduler does so
 (`crawling.scheduler`).
 """
 
@@ -45,7 +45,7 @@ from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts
 
-#: the beginning of the name of a team's share in a pool
+#: the prefix of the name of a team's share in a pool
 TEAM_REF = "team/"
 logger = logging.getLogger(__name__)
 
@@ -56,8 +56,7 @@ RUN_REF = "run/"
 SOON_SECONDS = 1.0
 
 
-#: a process of a run that is not, or no longer, in the pool: a run that had ended goes on
-#: (`retrying`)
+#: a process of a run that is not, or no longer, in the pool, as when an ended run continues
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
 
 
@@ -80,7 +79,7 @@ def enroll(run: Run) -> None:
 
     A claim that the pool can no longer serve fails the run.
 
-    One that has finished is not used again: another comes in its place, whose shifts count on.
+    A finished process is not used again: another takes its place and continues the count of shifts.
     """
     pool = pool_of(run.crawl)
     for process in run.processes.filter(UNREGISTERED, is_retired=False):
@@ -166,8 +165,7 @@ def request_start(process: RunProcess) -> None:
             kind=RequestKind.START,
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
-        # another was faster, and made the request; a pool that is busy is asked again by the
-        # scheduler
+        # another process was faster; the scheduler asks a busy pool again
         return
     if run.crawl.idle_only and not outcome.granted:
         cancel_request(request_id=outcome.request_id)
@@ -178,9 +176,9 @@ def request_start(process: RunProcess) -> None:
 
 
 def _goes_on_with_what_it_kept(bank_process: int) -> bool:
-    """Begin a shift with reserved units, if there are any.
+    """Begin a shift with reserved units. Return whether there were any.
 
-    A reservation that stands in its own way is given up.
+    A reservation that blocks its own request is given up.
     """
     if not Process.objects.filter(pk=bank_process, kept_until__isnull=False).exists():
         return False
@@ -218,7 +216,7 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
                 f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: "
                 f"{listed(format_amounts(pool, kept.amounts))}.",
             )
-            # Another process of the run may have settled it before.
+            # Another process may have settled the run before.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return
     release_resources(
@@ -235,7 +233,7 @@ PAUSED_BY_SOMEBODY = "Paused by an operator; "
 
 
 def paused_sentence(run: Run) -> str:
-    """Say why it is paused, if no operator did it, or what has become of its holdings."""
+    """Why the run is paused, if no operator paused it, or what has become of its holdings."""
     if run.trouble:
         return run.trouble
     if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))[
@@ -262,7 +260,7 @@ def cancel_waiting(run: Run) -> None:
 
 
 def leave_bank(run: Run) -> None:
-    """End the run's processes in the pool; whatever they still hold goes back."""
+    """End the run's processes in the pool; all that they still hold goes back."""
     for process_id in run.processes.exclude(bank_process=None).values_list(
         "bank_process", flat=True
     ):

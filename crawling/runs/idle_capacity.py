@@ -2,7 +2,7 @@
 ICDL).
 
 A request of such a crawl never stays in the pool's line: it is granted at once or withdrawn. So it
-has no turn, and no wait of another process depends on it.
+has no turn in the line, and no other process waits for it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts
 from crawling.runs.grants import request_start
 
-#: how long a request that was refused and withdrawn is not made again: the ledger keeps each one
+#: how long a refused and withdrawn request is not repeated, since the ledger keeps each one
 REFUSED_SECONDS = 30.0
 
 
 def lack_of_idle_capacity(crawl: CrawlJob) -> str:
-    """Why no process of the crawl could begin a shift now without taking units from a wait; empty
-    if one could, as far as the pool's free units show.
+    """Why no process of the crawl could begin a shift now without taking units for which others
+    wait; empty if one could, by the pool's free units.
     """
     pool = pool_of(crawl)
     waits = Request.objects.filter(pool=pool, state=RequestState.WAITING)
@@ -48,10 +48,10 @@ def lack_of_idle_capacity(crawl: CrawlJob) -> str:
 
 
 def start_while_idle(processes: Iterable[RunProcess]) -> list[int]:
-    """Request the starts of these processes in turn, each where its pool has idle capacity; return
-    the ids of those for which it had.
+    """Request the starts of these processes in turn, each if its pool has idle capacity, and return
+    the ids of the processes that found some.
 
-    Of processes that claim the same of the same pool none is tried after one that finds no room.
+    Of processes with the same claim on the same pool, none is tried after one that found no room.
     """
     refused, asked = set(), list[int]()
     for process in processes:

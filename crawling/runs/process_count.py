@@ -22,7 +22,7 @@ from crawling.orders.order import MOST_PROCESSES
 from crawling.runs.grants import ask_for_shift, enroll, request_start
 from crawling.runs.idle_capacity import REFUSED_SECONDS, lack_of_idle_capacity
 
-#: hosts with something due that make a process worth its worker
+#: due hosts that make a process worth its worker
 HOSTS_EACH = 4
 
 #: runs that have a shift, or an extra process
@@ -38,11 +38,11 @@ SELECT run_id FROM crawling_runprocess WHERE is_extra AND NOT is_retired
 class ExtraProcesses:
     """Brings each run at work to the number of processes that it should have."""
 
-    #: until when a run gets no extra process, by run; monotonic seconds
+    #: the time until which a run gets no extra process, by run; monotonic seconds
     _paused: dict[int, float] = field(default_factory=dict)
 
     def fit_processes(self) -> None:
-        """Take processes out that are too many, and add those that are missing."""
+        """Retire surplus processes, and add missing ones."""
         now = time.monotonic()
         self._paused = {run: until for run, until in self._paused.items() if until > now}
         with connection.cursor() as cursor:
@@ -79,7 +79,7 @@ class ExtraProcesses:
         if bank and bank.is_waiting:
             self._paused[run.pk] = time.monotonic() + REFUSED_SECONDS
         if bank and not finish_process(process=bank.pk, epoch=bank.epoch):
-            return  # it was granted a start since its row was read
+            return  # the process was granted a start after its row was read
         with locked_run(run.pk) as locked:
             _leave(locked, process)
 
@@ -96,7 +96,7 @@ def _has_shift(process: RunProcess) -> bool:
 
 def _leave(run: Run, process: RunProcess) -> None:
     rest = [number for number in serving_numbers(run.pk) if number != process.number]
-    if not rest:  # the first had no worker for a while; it waits for one
+    if not rest:  # the first process had no worker for a while, and waits for one
         rest = [0]
         run.processes.filter(number=0).update(serving=True)
     RunProcess.objects.filter(pk=process.pk).update(is_retired=True, serving=False)
@@ -110,8 +110,8 @@ def _numbers(run: Run) -> set[int]:
 
 
 def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
-    """A process of the run with this number, new or back, in the pool. Hosts come to it with its
-    first shift.
+    """Add a process with this number to the run, new or back, and to the pool. Hosts come to it
+    with its first shift.
     """
     wanted = {"is_retired": False, "serving": False, "is_extra": is_extra}
     process, _ = RunProcess.objects.update_or_create(run=run, number=number, defaults=wanted)

@@ -18,8 +18,8 @@ MEASURED = tuple(new.key for new in default_classes(1))
 
 
 def use_by_pool() -> dict[int, dict[str, int]]:
-    """Units in use in each pool of crawls, by class, as the live shifts wrote them down a second
-    ago at most.
+    """Units in use in each pool of crawls, by class, as the live shifts wrote them at most a second
+    ago.
     """
     sums = {
         pool: Counter(dict.fromkeys(MEASURED, 0))

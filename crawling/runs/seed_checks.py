@@ -1,4 +1,4 @@
-"""Whether seeds can be crawled at all, before anything is made of them."""
+"""Checks whether seeds can be crawled at all, before a crawl is made."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ NO_CONTACT = (
     "a page about the crawl (https://…) or an e-mail address. "
     "On the command line: python manage.py identify PRODUCT CONTACT-URL"
 )
-#: names of seeds whose addresses are told beforehand
+#: the most names of seeds whose addresses are shown beforehand
 MOST_NAMES = 100
-#: seconds for which what a name server has said is good enough for a warning
+#: seconds for which a name server's answer is good enough for a warning
 KNOWN_FOR = 3600.0
-#: the note of a rule of access that was made beside the seeds
+#: the note of a rule of access that was made on the form with the seeds
 ALLOWED_HERE = "allowed on the form of a new crawl"
 
 
@@ -73,10 +73,10 @@ def lacks_contact(addresses: Iterable[Address]) -> bool:
 
 
 def without_mistakes(seeds: Iterable[str]) -> list[Address]:
-    """The addresses of those of which something could be fetched."""
+    """The addresses of the seeds that could be fetched."""
     found = []
     for seed in seeds:
-        with suppress(BadUrl):  # its scheme is that of a package that is gone
+        with suppress(BadUrl):  # its scheme belongs to a package that is gone
             found.append(read_address(seed))
     return [each for each in found if not seed_mistakes([each])]
 
@@ -106,15 +106,15 @@ class ClosedAddress:
     port: int
     #: why crawls may not use it
     sentence: str
-    #: which resolves to it; empty: a seed has the address itself
+    #: the name that resolves to the address; empty if a seed has the address itself
     name: str = ""
 
 
 def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
     """The addresses that an administrator would have to allow before the seeds can be fetched.
 
-    Of names only those are considered whose addresses are known: see `unknown_names`. seeds: in
-    canonical form.
+    Names are considered only if their addresses are known: see `unknown_names`. seeds: in canonical
+    form.
     """
     policy, found = dial_policy(), dict[tuple[str, int], ClosedAddress]()
     known = known_addresses(names_of(seeds))
@@ -136,7 +136,7 @@ def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
 
 
 def unknown_names(seeds: Sequence[str]) -> list[str]:
-    """Names of the seeds that no name server was asked for of late. seeds: in canonical form."""
+    """Names of the seeds that were not looked up lately. seeds: in canonical form."""
     names = names_of(seeds)
     known = known_addresses(names)
     return [name for name in names if name not in known]
@@ -149,7 +149,7 @@ def names_of(seeds: Sequence[str]) -> list[str]:
 
 
 def _host_of(address: Address) -> HostName | None:
-    """None: a file, or a name that no name server is asked for."""
+    """The name of a seed's host; None for a file, or a name that is never looked up."""
     try:
         return read_host(address.hostname) if address.scheme != "file" else None
     except DnsCacheError:
@@ -157,7 +157,7 @@ def _host_of(address: Address) -> HostName | None:
 
 
 def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """The addresses of names as name servers have said; a name without an address has none."""
+    """The known addresses of names; a name without an address has none."""
     since = time.time() - KNOWN_FOR
     known = store.read(names)
     return {
@@ -166,14 +166,14 @@ def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
 
 
 def may_be_allowed(address: str, port: int) -> bool:
-    """Whether a rule of access would open it, which no crawl may fetch from yet."""
+    """Whether a rule of access could open this address, from which no crawl may fetch yet."""
     policy, rule = dial_policy(), AllowedRange(ip_network(address), port, port)
     is_closed = not policy.vet([address], port).permitted
     return is_closed and bool(policy.plus([rule]).vet([address], port).permitted)
 
 
 def allow_port(asked: str, *, by: User) -> str:
-    """Let crawls fetch from an address and a port, like `127.0.0.1 80`; returns what is allowed.
+    """Let crawls fetch from an address and a port, like `127.0.0.1 80`; return the rule's text.
     Raises ValidationError.
     """
     address, _, port = asked.rpartition(" ")

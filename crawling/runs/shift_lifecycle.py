@@ -1,5 +1,5 @@
-"""The beginning and the end of a shift, however it ends, also of one that did not close itself; and
-what a run becomes when no shift is left.
+"""The beginning and the end of a shift, even of one that did not close itself, and the state of a
+run when no shift is left.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ LONGEST_SLICES = 10
 logger = logging.getLogger(__name__)
 
 
-#: the worker of a granted shift that no worker has taken up
+#: the `worker` of a granted shift that no worker has taken up
 UNTAKEN = ""
 
 
 class FetchThreadLine(NamedTuple):
-    """The step of a fetch thread, and since when, in seconds of the epoch."""
+    """The step of a fetch thread, and its beginning, in seconds of the epoch."""
 
     number: int
     step: str
@@ -58,7 +58,7 @@ class FetchThreadLine(NamedTuple):
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
     """Open the shift of an epoch whose lease was taken.
 
-    None: the run needs none, or this epoch had one already.
+    Return None if the run needs none, or this epoch already had one.
 
     URLs that an earlier shift of the process left in process go back to its queues first.
     """
@@ -93,7 +93,7 @@ def end_shift(shift: Shift, ending: str) -> None:
 
 
 def note_work(shift: Shift, threads: Sequence[FetchThreadLine], used: Mapping[str, int]) -> None:
-    """Show what each fetch thread does, and what is used of each resource class; while the shift
+    """Store what each fetch thread does, and the use of each resource class, while the shift
     lives.
     """
     Shift.objects.filter(pk=shift.pk, ended_at=None).update(
@@ -114,7 +114,8 @@ def lose_shift(
 
     is_dead: its operating-system process is known to have ended, so its hosts are free after one
     delay. Otherwise they stay leased until the lease has run out and the delay after it. worker:
-    only if it was that one's. blame: against what it counts; None: all it had in process.
+    only if that worker had it. blame: the URLs against which the loss counts; None for all in
+    process.
     """
     shifts = Shift.objects.filter(process=process, epoch=epoch, ended_at=None)
     if worker is not None:
@@ -174,7 +175,7 @@ def _settle(run: Run) -> None:
     if new is None:
         return
     run.state, run.reason = new
-    # A trouble stands in the log already, and begins with what the run does about it.
+    # A trouble is already in the log, and begins with what the run does about it.
     write(
         run.pk,
         f"{run.state.capitalize()}."
@@ -188,7 +189,7 @@ def _settle(run: Run) -> None:
 
 
 def _what_follows(run: Run) -> tuple[RunState, str] | None:
-    """The state that a run without shifts goes to, and why; None: it stays."""
+    """The next state of a run without shifts, and why; None if it stays."""
     if wound_down := WOUND_DOWN.get(RunState(run.state)):
         return wound_down, _why_wound_down(run)
     if run.state not in WORKING_STATES:
@@ -207,7 +208,7 @@ def _why_wound_down(run: Run) -> str:
 
 
 def _ended(run: Run, limit: str) -> tuple[RunState, str]:
-    """A run that fetched nothing with success has failed.
+    """The end of a run, and why: one that fetched nothing with success has failed.
 
     limit: the sentence of the limit that ended it, or empty.
     """
@@ -217,8 +218,7 @@ def _ended(run: Run, limit: str) -> tuple[RunState, str]:
 
 
 def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
-    """After a shift was closed: settle the run, release the shift's units, and request the next
-    one.
+    """Settle the run after a shift was closed, release the shift's units, and request the next one.
 
     The processes of an ended run leave the pool with all their units, in one step.
     """
@@ -233,7 +233,7 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
 
 
 def continue_shift(process: RunProcess) -> None:
-    """After a shift has left the pool: settle the run, say what became of its units, and ask for
+    """Settle the run after a shift has left the pool, note what became of its units, and request
     the next shift if work is due.
     """
     _go_on(settle_run(process.run_id), process)
@@ -248,8 +248,8 @@ def _go_on(run: Run, process: RunProcess) -> None:
 
 
 def lost_a_server(error: BaseException | None) -> bool:
-    """Whether a shift ended by this because PostgreSQL or Redis went away or others kept rows
-    locked, which no page can bring about.
+    """Whether this error ended a shift because PostgreSQL or Redis went away or others kept rows
+    locked, which no page can cause.
     """
     return isinstance(error, RedisGone) or was_cut_off(error) or was_in_the_way(error)
 
@@ -257,12 +257,12 @@ def lost_a_server(error: BaseException | None) -> bool:
 def shift_was_lost(
     process_id: int, epoch: int, ending: str, *, worker: str, blame: PoisonSuspects | None = None
 ) -> None:
-    """The shift's operating-system process has ended: close the shift, release its units, and go
-    on.
+    """Close a shift whose operating-system process has ended, release its units, and continue the
+    run.
 
-    worker: who had the shift, or was about to take it up; another one's shift of the same epoch,
-    as there is after a failover that lost commits, is left alone.
-    blame: which of its URLs may have done it; None: any that it had in process.
+    worker: the one that had the shift, or was about to take it up. Another worker's shift of the
+    same epoch, which exists after a failover that lost commits, is left alone. blame: the URLs that
+    may be the cause; None for all in process.
     """
     process = _process_of(process_id)
     if process is None:
@@ -281,7 +281,7 @@ def shift_was_lost(
 def close_shifts_lost_here(but: str = "") -> None:
     """Close the shifts of this machine whose process was killed together with the worker above it.
 
-    but: a worker that lives, and that closes its own shift, since it has the cause.
+    but: a live worker, which closes its own shift, since it knows the cause.
     """
     for lost in abandoned(but):
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
@@ -290,14 +290,14 @@ def close_shifts_lost_here(but: str = "") -> None:
 
 
 def _process_of(bank_process: int) -> RunProcess | None:
-    """None: it is none of a run, or the run is being removed."""
+    """The process of a run; None if it belongs to no run, or the run is being removed."""
     processes = RunProcess.objects.select_related("run__crawl")
     return processes.filter(bank_process=bank_process, run__removal_asked_at=None).first()
 
 
 def shift_was_reaped(process_id: int, epoch: int) -> None:
-    """The pool took a shift's units back because its lease ran out: close the shift; its hosts rest
-    until their own leases end.
+    """Close a shift whose units the pool took back because its lease ran out. Its hosts rest until
+    their own leases end.
     """
     process = _process_of(process_id)
     if process is None:

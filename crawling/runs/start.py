@@ -23,11 +23,10 @@ from crawling.web.addresses import canonical_address
 
 
 def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """Start a run: its seeds stand in the frontier and its processes have asked for their first
-    shifts.
+    """Start a run: queue its seeds, and request the first shifts of its processes.
 
-    Raises WrongState if a run of this crawl has not ended yet, or if a public site is to be crawled
-    and no contact is set, as it may be after an import; TooManyWait.
+    Raises WrongState if a run of this crawl has not ended yet, or if a seed is a public site and no
+    contact is set, as can happen after an import; TooManyWait.
     """
     if lacks_contact(without_mistakes(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
@@ -38,9 +37,9 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def check_room() -> None:
-    """Raise TooManyWait where no further run may be started.
+    """Raise TooManyWait if no further run may be started.
 
-    Of starts that come at the same moment a few may pass: the limit is there for the database.
+    A few simultaneous starts may exceed the limit, which only protects the database.
     """
     latest = Run.objects.filter(is_latest=True)
     queued = latest.filter(state=RunState.QUEUED).count()
@@ -57,7 +56,7 @@ def check_room() -> None:
 def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
     """The crawl's part of a start; the pool's follows when this is committed.
 
-    `by_schedule`: `by` has only set the schedule. Raises WrongState, TooManyWait.
+    by_schedule: `by` only set the schedule. Raises WrongState, TooManyWait.
     """
     check_room()
     if missing := missing_parts(crawl.visit_order, crawl.seeds):

@@ -1,5 +1,5 @@
-"""Pause, resume, stop and abort a crawl's run; and the pauses and ends that no operator asked for,
-with the thresholds of an order that cause them.
+"""Pause, resume, stop and abort a crawl's run; and the automatic pauses and ends, with the
+thresholds of an order that cause them.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ MINUTE = timedelta(minutes=1)
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
     """Pause the crawl after the fetches under way; its frontier stays, and its units are released.
 
-    With `keep_seconds` its units stay reserved this long, if the state is safe then when its shift
-    ends; otherwise it is released after all, and the run's log says why. Raises WrongState,
-    BadKeepTime.
+    With `keep_seconds` its units stay reserved for that time, if the state is safe when its shift
+    ends; otherwise they are released, and the run's log says why. Raises WrongState, BadKeepTime.
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)
@@ -69,7 +68,7 @@ def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def abort(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """End the run and cut its fetches off; what is not written down counts for nothing.
+    """End the run and cut its fetches off; what is not yet recorded is lost.
 
     Raises WrongState.
     """
@@ -98,8 +97,8 @@ def reopen(run: Run, reason: str) -> None:
 
 
 def consequence(crawl: CrawlJob, word: str) -> str:
-    """The sentence by which one of CONFIRMED is confirmed: what is kept, and what is lost; empty:
-    there is nothing to confirm. Raises WrongState.
+    """The question that confirms one of CONFIRMED: what is kept, and what is lost; empty if there
+    is nothing to confirm. Raises WrongState.
     """
     run = crawl.runs.first()
     if run is None:
@@ -140,7 +139,7 @@ def _move(
         if to == RunState.QUEUED:
             run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
-            # it was about to pause, and its shift may not even have noticed
+            # the run was about to pause, and its shift may not have noticed
             to, reason = RunState.RUNNING, FETCHING
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
         run.aborted_at = timezone.now() if word == "abort" else None
@@ -160,7 +159,7 @@ def _check(crawl: CrawlJob, run: Run, action: RunAction) -> None:
 
 
 def _check_rest(run: Run) -> None:
-    """A run that has ended is resumed if it has anything to do and may do it."""
+    """Raise WrongState unless an ended run has anything left to do and may do it."""
     if not run.queues.filter(queued__gt=0).exists():
         raise WrongState(
             f"{run.crawl.name} is {run.state} with an empty queue, so there is nothing to resume; "
@@ -171,12 +170,12 @@ def _check_rest(run: Run) -> None:
 
 
 def pause_by_itself(run_id: int, trouble: str) -> None:
-    """Let a run rest that cannot go on, and say why until it is resumed. Safe to repeat."""
+    """Pause a run that cannot go on, and show why until it is resumed. Safe to repeat."""
     _wind_down_by_itself(run_id, RunState.PAUSING, trouble)
 
 
 def stop_by_itself(run_id: int, trouble: str) -> None:
-    """End a run that is not to go on, and say why. Safe to repeat."""
+    """End a run that must not go on, and show why. Safe to repeat."""
     _wind_down_by_itself(run_id, RunState.STOPPING, trouble)
 
 
@@ -190,10 +189,10 @@ def _wind_down_by_itself(run_id: int, to: RunState, trouble: str) -> None:
 
 
 def enforce_thresholds(run: Run, now: datetime) -> str:
-    """Pause or stop the run if it has reached a threshold, and return the sentence that says so;
-    empty: it goes on.
+    """Pause or stop the run if it has reached a threshold, and return the reason as a sentence;
+    empty if the run goes on.
 
-    The disk is that of the worker that asks, where the run's answers are kept.
+    The disk is that of the calling worker, which stores the run's answers.
     """
     part = run.crawl.order.thresholds
     sentence = _errors(run, part, now) or _room(part)
@@ -208,13 +207,13 @@ def _errors(run: Run, part: ThresholdsPart, now: datetime) -> str:
         return ""
     since = now - part.error_minutes * MINUTE
     if run.resumed_at:
-        # Counts are by the minute: that in which it continued may hold the errors for which it
-        # rested.
+        # Counts are by minute, and the minute in which the run continued may hold the errors for
+        # which it was paused.
         since = max(since, run.resumed_at.replace(second=0, microsecond=0) + MINUTE)
     sums = RunCount.objects.filter(run=run, minute__gte=since).aggregate(
         failed=Sum("failed", default=0), succeeded=Sum("succeeded", default=0)
     )
-    failed = max(0, sums["failed"])  # what is tried again is taken off
+    failed = max(0, sums["failed"])  # retries subtract failures
     return too_many_errors(part, ended=failed + max(0, sums["succeeded"]), failed=failed)
 
 

@@ -1,5 +1,5 @@
-"""The hosts of a process that finds no worker go to the others of its run, and come back with its
-next shift (SEEDS W14).
+"""Gives the hosts of a process that finds no worker to the others of its run, until its next shift
+(SEEDS W14).
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from crawling.installation.run_log import write
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_IN_SQL, WORKING_STATES
 
-#: a process whose hosts could have been fetched from for this long, but that had no shift, is given
-#: up on for now
+#: a process without a shift whose hosts have been due for this long counts as absent
 ABSENT_SECONDS = 15.0
 
-#: processes that have had something due for long and no shift, while another process of the run has
-#: one
+#: processes without a shift whose hosts have been due for long, while another process of the run
+#: has a shift
 ABSENT = f"""
 SELECT DISTINCT p.id FROM crawling_shift live JOIN crawling_runprocess o ON o.id = live.process_id
 JOIN crawling_runprocess p ON p.run_id = o.run_id AND p.id <> o.id
@@ -35,7 +34,9 @@ ORDER BY p.id
 
 
 def take_over_hosts() -> None:
-    """Share the hosts of absent processes out among the rest; the others stay where they are."""
+    """Distribute the hosts of absent processes among the others; all other hosts stay where they
+    are.
+    """
     with connection.cursor() as cursor:
         cursor.execute(ABSENT, {"absent": ABSENT_SECONDS})
         absent = [row[0] for row in cursor.fetchall()]
@@ -54,7 +55,7 @@ def _take_over(run: Run, number: int) -> None:
 
 
 def rejoin(run: Run, process: RunProcess) -> None:
-    """A process has a shift again: its hosts come back.
+    """Give a process its hosts back, since it has a shift again.
 
     The caller holds the run's lock.
     """

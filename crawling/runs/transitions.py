@@ -24,7 +24,7 @@ ACTIONS = {
 }
 #: the words that end a run
 ENDING = frozenset({"stop", "abort"})
-#: actions that need a confirmation where something would be lost
+#: actions that need a confirmation if something would be lost
 CONFIRMED = ENDING | {"start"}
 #: the state of a run that winds down, once no shift of it is alive
 WOUND_DOWN = {RunState.PAUSING: RunState.PAUSED, RunState.STOPPING: RunState.STOPPED}
@@ -37,7 +37,8 @@ AT_REST = frozenset({"draft", *ENDED_STATES})
 def possible(state: str, *, queued: int, is_aborting: bool = False) -> list[str]:
     """The actions for a state as pages show it (`start` begins a new run), the likeliest first.
 
-    queued: URLs in the run's queue. A run that has ended is resumed only for what is left in it.
+    queued: URLs in the run's queue. An ended run is resumed only for URLs that are left in its
+    queue.
     """
     stored = RunState.QUEUED if state == "waiting" else state
     if stored in AT_REST:
@@ -48,7 +49,7 @@ def possible(state: str, *, queued: int, is_aborting: bool = False) -> list[str]
 
 
 def after(word: str, state: RunState) -> RunState | None:
-    """The state that an action leads to while no shift is alive; None: it is not allowed."""
+    """The state that an action leads to while no shift is alive; None if it is not allowed."""
     action = ACTIONS[word]
     return WOUND_DOWN.get(action.to, action.to) if state in action.allowed_from else None
 
@@ -67,7 +68,7 @@ def told_before(word: str, *, queued: int, in_hand: int) -> str:
 
 
 def told_before_start(*, number: int, queued: int) -> str:
-    """The losses of a run that was stopped by a new run."""
+    """The parts of a stopped run that a new run loses."""
     return (
         f"A new run begins with the start URLs. All pages of run {number} are kept, but it "
         "cannot be resumed any more, "

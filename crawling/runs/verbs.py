@@ -1,5 +1,5 @@
-"""The acts of an operator on a crawl, by one word each. Buttons, endpoints, the actions on many
-crawls and commands are made of this; `crawling.runs.transitions` has the states that allow it.
+"""The acts of an operator on a crawl, each named by one word. Buttons, endpoints, actions on many
+crawls and commands are made from these; `crawling.runs.transitions` has the states that allow it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Verb:
     #: the effect of its endpoint, in a line and in full
     summary: str
     description: str = ""
-    #: the label of its button, if it is not the word
+    #: the label of its button, if it differs from the word
     label: str = ""
     #: the title of its button, beside the label
     title: str = ""
@@ -73,5 +73,5 @@ AGAIN = replace(VERBS["start"], label="Run again", icon="i-rotate-cw")
 
 
 def offered(words: Iterable[str], *, has_run: bool) -> dict[str, Verb]:
-    """The verbs of these words, for a crawl that has a run or none yet."""
+    """The verbs of these words, for a crawl with or without a run."""
     return {word: AGAIN if has_run and word == "start" else VERBS[word] for word in words}

@@ -39,7 +39,7 @@ WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
 ORDER BY q.run_id, seconds
 """  # noqa: S608  # constants
 
-#: a host of the run that is free now, if there is one: found without a look at all others
+#: a host of the run that is free now, if any: found without reading all others
 FREE_HOST = f"""
 SELECT run.id AS run, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
     SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, ''::text,
@@ -122,7 +122,7 @@ def wait_reasons(
     hosts: Sequence[NextHostQueue] | None = None,
     explains: bool = True,
 ) -> dict[int, WaitReason]:
-    """Return, by run id, why those of the runs have no shift at the moment.
+    """Return, by run id, why runs have no shift at the moment.
 
     Each is a run that may work, read with its crawl.
 
@@ -166,7 +166,9 @@ def wait_reasons(
 
 
 def _without_shift(runs: Sequence[Run]) -> list[IdleProcess]:
-    """The processes of these runs: of ten times as many as runs, so no objects are made of them."""
+    """The processes without a shift of these runs. There may be ten times as many as runs, so no
+    objects are made of them.
+    """
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
     processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).order_by("pk")
     rows = processes.values_list("run_id", "bank_process_id", "bank_process__lease_until")
@@ -179,8 +181,8 @@ def _idle_process(process: RunProcess) -> IdleProcess:
 
 
 def waiting_runs() -> dict[int, str]:
-    """The runs that `wait_reasons` calls waiting, by id, each with its state; without the reasons,
-    which cost more: a look at the whole pool.
+    """The runs that `wait_reasons` calls waiting, by id, each with its state. The reasons are left
+    out, since they need a look at the whole pool.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")

@@ -69,11 +69,10 @@ def _hash_of_login(context: FetchContext) -> str:
 
 
 def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
-    """Fetch the form, fill it in, send it; or say why that did not go.
+    """Fetch the form, fill it in and send it, or report why that failed.
 
-    These are fetches, each followed by the host's delay.
-
-    A fault of a moment lets the host wait. Any other pauses the run.
+    Each step is a fetch, followed by the host's delay. After a temporary fault the host waits; any
+    other fault pauses the run.
     """
     visit.repeats.login_status = 0
     start = read_address(context.client.fetching.login_url or "")

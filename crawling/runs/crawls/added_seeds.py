@@ -38,13 +38,13 @@ from crawling.web.addresses import Address
 class AddedSeedsResult:
     #: new seeds of the order
     added: list[str]
-    #: how many of the run's addresses wait because of it; None: no run is at work or resumed, and
-    #: they wait for the next
+    #: how many addresses were queued in the run; None if no run is at work or resumed, so that they
+    #: wait for the next run
     queued: int | None
-    #: addresses that are seeds already, or known URLs of the run, with their state
+    #: addresses that already were seeds or URLs of the run, with their state
     known: dict[str, str]
     revision: int
-    #: origins of added seeds that get no secret headers, which were given for other sites
+    #: origins of added seeds that get no secret headers, since these were given for other sites
     without_secrets: list[str] = field(default_factory=list)
 
 
@@ -58,12 +58,12 @@ def add_to_seeds(
 ) -> AddedSeedsResult:
     """Make these seeds of the crawl, and queue them in its run if that is at work.
 
-    resume: a latest run that has ended continues with those that it did not know, unless it has
-    reached a limit. Asking twice changes nothing the second time.
+    resume: the latest run, if it has ended, continues with the seeds that it did not know, unless
+    it has reached a limit. Asking twice changes nothing the second time.
 
-    Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the
-    scope does not reach is refused, too, unless `widen`: as a seed it takes all of its host,
-    directory or domain into the scope.
+    Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address outside
+    the scope is refused, too, unless `widen`: as a seed it takes all of its host, directory or
+    domain into the scope.
     """
     addresses, mistakes = read_seeds(texts)
     mistakes += seed_mistakes(addresses)
@@ -139,7 +139,7 @@ def _record(
     queued: int | None,
     by: User | None,
 ) -> AddedSeedsResult:
-    """Keep the new seeds as a revision of the order, if there are any; the caller's transaction
+    """Store the new seeds as a revision of the order, if there are any; the caller's transaction
     holds the crawl.
     """
     added = [address.url for address in new]
@@ -167,7 +167,7 @@ def _record(
         },
     )
     if run is not None:
-        if not is_wider:  # then what waits need not be judged again
+        if not is_wider:  # then the waiting URLs need not be judged again
             Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
         count = f"{len(added):,} start URL{'s' if len(added) > 1 else ''}"
         write(

@@ -66,7 +66,7 @@ def remove_entry(number: int, *, by: User | None = None) -> DeletedItem:
 
 
 def reason_errors(reason: str) -> dict[str, str]:
-    """The mistakes of a reason: others will read it who were not there."""
+    """The mistakes of a reason, which must be clear to later readers."""
     text = reason.strip()
     if not text:
         return {"reason": "is required: the log of activity shows it"}
@@ -76,9 +76,9 @@ def reason_errors(reason: str) -> dict[str, str]:
 
 
 def block_host(host: Host, reason: str, *, by: User | None = None) -> BlocklistEntry:
-    """From now on no crawl fetches from the host; shifts at work obey within a second.
+    """Forbid all crawls to fetch from the host, running shifts within a second.
 
-    Raises BadOrder for a reason that is none.
+    Raises BadOrder for an invalid reason.
     """
     return _entries(host).first() or add_entry(BlocklistKind.HOST, host.name, reason, by=by)
 

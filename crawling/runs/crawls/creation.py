@@ -1,4 +1,4 @@
-"""Make crawls, also like another one, and once however often a program sends its request."""
+"""Make crawls, also as clones, and only once however often a program sends its request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from crawling.runs.seed_checks import (
 from crawling.web.addresses import BadUrl, read_address
 
 LONGEST_NAME = 100
-#: the characters that are kept of a name that gets a suffix
+#: the longest part of a name that is kept before a suffix
 STEM = 90
 
 
@@ -52,11 +52,11 @@ def check_order(
     is_restored: bool = False,
     has_ended: bool = False,
 ) -> tuple[CrawlOrder, dict[str, int]]:
-    """The order and its whole claim, if a crawl could be made of them now by this user.
+    """The order and its whole claim, if this user could now make a crawl from them.
 
-    own_pool: instead of the pool that the order names; is_restored: of a checkpoint, so that its
-    example pages may be stored in files that come with it; has_ended: with its run, so that nothing
-    is asked of its seeds. Raises BadOrder with a sentence for every wrong field.
+    own_pool: used instead of the pool that the order names. is_restored: the order comes from a
+    checkpoint, so its example pages may be stored in files that come with it. has_ended: its run
+    has ended, so its seeds are not checked. Raises BadOrder with a sentence for every wrong field.
     """
     order, errors = read_order(fields)
     wanted = order.claim if order else read_claim(fields.get("claim"))
@@ -97,7 +97,7 @@ def create_crawl(
 
     own_pool: the pool of an experiment, which no order can name. is_restored: the order comes from
     a checkpoint. has_ended: the run of that checkpoint has ended. given_for: the origins for which
-    the order's secrets were given; None: for the origins of its seeds.
+    the order's secrets were given; None for the origins of its seeds.
 
     Raises BadOrder as `check_order` does; then nothing is made.
     """
@@ -120,7 +120,7 @@ def create_crawl(
 
 
 def row_of(order: CrawlOrder, claim: dict[str, int], given_for: Granted | None = None) -> CrawlJob:
-    """The row of an order, not saved. given_for: as of `create_crawl`."""
+    """The row of an order, not saved. given_for: see `create_crawl`."""
     if given_for is None:
         given_for = granted_to_seeds(order, order.seeds)
     own = {name: getattr(order, name) for name in COLUMNS}
@@ -135,9 +135,7 @@ def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
 
 
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
-    """An archive needs its writer; without one the crawl claims none, unless its order does, so
-    that the pool counts on none.
-    """
+    """The mistakes in the claim of an archive writer, which an archive needs."""
     if not order.archive:
         claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
         return {}
@@ -149,16 +147,19 @@ def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
 
 
 def example_errors(order: CrawlOrder, crawl_id: int | None = None) -> dict[str, str]:
-    """A topic's example pages are stored. crawl_id: of the crawl, if there is one."""
+    """The mistake of a topic whose example pages are not stored. crawl_id: the crawl's, if there is
+    one.
+    """
     missing = missing_examples(order.topic, crawl_id=crawl_id)
     told = "no HTML page is stored at {}; crawl it first, or give its text"
     return {"topic": told.format(", ".join(missing))} if missing else {}
 
 
 def team_errors(name: str, by: User | None) -> dict[str, str]:
-    """A crawl belongs to a team of the user who makes it; administrators of pools may name any.
+    """The mistake of a team that the user may not name: only administrators of pools may name a
+    team without being a member.
 
-    `by`: None is the command line, which may do anything.
+    by: None for the command line, which may do anything.
     """
     if not name:
         return {}
@@ -174,7 +175,7 @@ def team_errors(name: str, by: User | None) -> dict[str, str]:
 def is_taken(name: str) -> bool:
     """Whether a crawl has this name, which must be a valid one.
 
-    No promise: if two users take it at once, the table decides.
+    The answer may be outdated: if two users take it at once, the table decides.
     """
     return CrawlJob.objects.filter(name=name.strip()).exists()
 
@@ -184,8 +185,8 @@ def name_is_taken(name: str) -> dict[str, str]:
 
 
 def free_name(wanted: str, suffix: str = "") -> str:
-    """The name with this suffix, and with the first number that makes it free; cut where it would
-    be too long.
+    """The name with this suffix, and with the first number that makes it free; cut if it would be
+    too long.
     """
     wanted = (wanted[:STEM].strip() or "crawl") + suffix
     taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
@@ -211,7 +212,9 @@ def digest_of(fields: Mapping[str, Any]) -> str:
 
 
 def login_errors(order: CrawlOrder) -> dict[str, str]:
-    """A login is done before the first page of its own host, and what it brings is that host's."""
+    """The mistakes of a login, which takes place before the first page of its own host and is valid
+    only there.
+    """
     hosts = {read_address(seed).origin for seed in order.seeds}
     if order.login_url is None or read_address(order.login_url).origin in hosts:
         return {}
@@ -249,8 +252,8 @@ def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = N
 
 
 def withheld_from(user: User | None, crawl: CrawlJob) -> list[str]:
-    """The fields of an order that a clone by this user lacks: its secrets were given to
-    the owner's crawl alone.
+    """The fields of an order that a clone by this user lacks: its secrets were given only to the
+    owner's crawl.
     """
     return [] if user is None or user == crawl.created_by else sorted(masked_in(shown(crawl)))
 

@@ -1,4 +1,4 @@
-"""Keep what is deleted, so that it can be restored for a while."""
+"""Keep deleted items, so that they can be restored for a while."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def keep_deleted(
 
 
 def forget_deleted() -> None:
-    """Delete for good what can be restored no longer."""
+    """Delete permanently the items that can no longer be restored."""
     DeletedItem.objects.filter(deleted_at__lte=timezone.now() - RESTORABLE).delete()

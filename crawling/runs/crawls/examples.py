@@ -1,4 +1,4 @@
-"""Examples: crawls of the demo web of this machine, which show a newcomer the product at work."""
+"""Examples: crawls of the demo web of this machine, which show new users the product at work."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ DEMO_ADDRESS = "127.0.0.1"
 
 
 def demo_web() -> str:
-    """The beginning of each address of the demo web; "" where it is switched off."""
+    """The common prefix of the demo web's addresses; "" if it is switched off."""
     return f"http://{DEMO_ADDRESS}:{settings.DEMO_PORT}/" if settings.DEMO else ""
 
 
 def is_example(crawl: CrawlJob) -> bool:
-    """Whether the crawl has no seed but on the demo web."""
+    """Whether all of the crawl's seeds are on the demo web."""
     web = demo_web()
     return bool(web and crawl.seeds) and all(seed.startswith(web) for seed in crawl.seeds)
 

@@ -35,7 +35,9 @@ def column_of(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
 
 
 def granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, frozenset[str]]:
-    """The origins that are given now: the log-in's own site, and otherwise those of the seeds."""
+    """The origins for which secrets are given now: the log-in's own site, and otherwise those of
+    the seeds.
+    """
     if not any(part.secrets()):
         return {}
     of_seeds = origins_of(canonical_address(seed) for seed in seeds)
@@ -54,7 +56,7 @@ def granted(crawl: CrawlJob) -> dict[Secret, frozenset[str]]:
 
 
 def _stored(given_for: Granted) -> list[dict[str, Any]]:
-    """The secrets as the column keeps them: those that were given together share the list of
+    """The secrets as the column stores them: secrets that were given together share a list of
     origins.
     """
     together: dict[frozenset[str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -93,7 +95,7 @@ def _secrets(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of an edit, in which a value as it is shown stands for the secret that is kept.
+    """The fields of an edit, in which a masked value stands for the stored secret.
 
     Raises SealBroken.
     """
@@ -112,8 +114,8 @@ def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]:
-    """Entries of the tables of secrets that an edit leaves as they are: it names their table not at
-    all, or gives them as they are shown.
+    """Entries in the tables of secrets that an edit leaves unchanged: it does not name their table,
+    or gives them masked.
     """
     found = set()
     for name, seen in shown(crawl).items():
@@ -127,10 +129,10 @@ def kept(crawl: CrawlJob, fields: Mapping[str, Any]) -> set[Secret]:
 def change_asking(
     crawl: CrawlJob, values: Mapping[str, Any], kept_as_shown: Set[Secret] = frozenset()
 ) -> dict[str, tuple[Any, Any]]:
-    """Change checked fields, unsaved; returns those that differ, old and new as they may be shown,
-    and those whose secrets were given anew, so that other origins get them.
+    """Change checked fields, unsaved; return the fields that differ, old and new as they may be
+    shown, and those whose secrets were given again, so that other origins get them.
 
-    kept_as_shown: was not given anew. Raises SealBroken.
+    kept_as_shown: secrets that were not given again. Raises SealBroken.
     """
     before, seen, had = fetching_of(crawl), shown(crawl), granted(crawl)
     part = before.model_copy(update=dict(values))
@@ -148,7 +150,7 @@ def change_asking(
 
 
 def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | None, str | None]]:
-    """The secrets that other origins get than before, for the audit."""
+    """The secrets that go to other origins than before, for the audit log."""
     return {
         f"{field} {key} for": (_told(before.get((field, key))), _told(after.get((field, key))))
         for field, key in sorted({*before, *after})
@@ -163,7 +165,7 @@ def _told(origins: frozenset[str] | None) -> str | None:
 
 
 def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
-    """Origins of these seeds to which a secret of the crawl is not sent, for it was given for
+    """Origins of these seeds to which a secret of the crawl is not sent, since it was given for
     others.
     """
     secrets = [origins for (field, _), origins in granted(crawl).items() if field == "headers"]
@@ -172,8 +174,8 @@ def origins_without(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
 
 
 def kept_errors(crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets that an edit may not lead elsewhere without being given anew: a log-in to another
-    site, and all secrets to another proxy, which reads what is not encrypted.
+    """The secrets that an edit may not send elsewhere unless they are given again: a log-in to
+    another site, and all secrets to another proxy, which reads what is not encrypted.
     """
     had, same, errors = granted(crawl), kept(crawl, fields), {}
     if part.login_url and "login_url" in fields:

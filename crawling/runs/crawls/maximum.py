@@ -1,4 +1,4 @@
-"""Change a crawl's Max and priority, also while it runs: first in the pool, which may refuse, then
+"""Change a crawl's Max and priority, even while it runs: first in the pool, which may refuse, then
 in the order, which shifts follow.
 """
 
@@ -21,7 +21,7 @@ AT_THE_BANK = ("claim", "priority")
 
 
 def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
-    """The whole new Max, where `claim` names what changes.
+    """The whole new Max. claim: the classes that change.
 
     Raises BadOrder with a sentence by class.
     """
@@ -52,8 +52,8 @@ def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
 
 
 def tell_bank(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Change Max and priority of the processes of the live run, where the fields of the order
-    differ from the old ones, all or none.
+    """Change Max and priority of the processes of the live run, if the fields of the order differ
+    from the old ones, all or none.
 
     A process that holds more than its new Max is left to its shift, which gives back first; a start
     that waits takes the turn of its new priority. Raises BadOrder with the pool's own sentence.

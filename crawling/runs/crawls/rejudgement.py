@@ -1,4 +1,4 @@
-"""Hold live runs against rules that were edited, a little at a time."""
+"""Check live runs against edited rules, a little at a time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from crawling.runs.shift_lifecycle import settle_run
 
 #: the scheduler has other duties, too
 BUDGET_SECONDS = 0.5
-#: Edits are counted with each turn; so often the runs themselves are looked at, since one may have
-#: been made by rules that were edited just then.
+#: Each turn counts edits. The runs themselves are read this often, since one may have been made
+#: while its rules were edited.
 ANYHOW_SECONDS = 30.0
 
 EDITS = """
@@ -42,8 +42,8 @@ ORDER BY r.id
 
 
 class Rejudger:
-    """Remembers which edits were seen, so that a turn without new ones looks at no run; and the
-    blocklist, until all runs were held against it.
+    """Remembers which edits were seen, so that a turn without new edits reads no run. Also keeps
+    the blocklist until all runs were checked against it.
     """
 
     def __init__(self) -> None:
@@ -52,8 +52,8 @@ class Rejudger:
         self._blocklist = KeptBlocklist()
 
     def rejudge_after_edits(self) -> bool:
-        """Continue with the runs whose rules have changed, if any were edited since; whether all
-        are done.
+        """Continue with the runs whose rules have changed, if any were edited since. Return whether
+        all are done.
         """
         now, edits = time.monotonic(), _fetched(EDITS)
         if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
@@ -66,9 +66,10 @@ class Rejudger:
 
 
 def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:
-    """Continue with every live run whose rules have changed; whether all are done. Safe to repeat.
+    """Continue with every live run whose rules have changed. Return whether all are done. Safe to
+    repeat.
 
-    blocklist: what earlier calls have read.
+    blocklist: the one that earlier calls have read.
     """
     until, blocklist = time.monotonic() + BUDGET_SECONDS, blocklist or KeptBlocklist()
     return all(_caught_up(run_id, blocklist, until=until) for (run_id,) in _fetched(BEHIND))
@@ -81,21 +82,19 @@ def _fetched(query: str) -> list[tuple[int, ...]]:
 
 
 def _caught_up(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
-    """Whether there was time to hold all of the run against the rules."""
+    """Check the run against the rules until a time. Return whether all of it is checked."""
     run = Run.objects.select_related("crawl").get(pk=run_id)
     while run.judged_by != rules_key(run.crawl):
         run = rejudge(run.pk, blocklist)
         if time.monotonic() > until:
             return False
     if run.state in WORKING_STATES and not run.queues.filter(queued__gt=0).exists():
-        settle_run(run_id)  # it may be waiting for resources for a shift that has nothing to do
+        settle_run(run_id)  # the run may wait for resources for a shift that has nothing to do
     return True
 
 
 def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
-    """Hold the next batch of a run's URLs, and then of its verdicts, against the rules as they are
-    now.
-    """
+    """Check the next batch of a run's URLs, and then of its verdicts, against the present rules."""
     with locked_run(run_id) as run:
         key = rules_key(run.crawl)
         at = run.judged_to or {}
@@ -114,7 +113,7 @@ def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
 
 
 def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> None:
-    """Note how far the run has been judged; `judged_by` once it is all of it."""
+    """Note how far the run has been judged; `judged_by` once all of it is."""
     out, back = int(at["out"]) + step.out, int(at["back"]) + step.back
     run.judged_to = {**at, "out": out, "back": back, "after": step.after}
     if step.after is not None:

@@ -27,7 +27,9 @@ Content = Mapping[str, Any]
 
 
 def find_item(kind: str, item_id: int, *, by: User | None) -> DeletedItem:
-    """Raises NotFound for what was not deleted, can be restored no longer, or is another's."""
+    """The deleted item. Raises NotFound if it was not deleted, can no longer be restored, or
+    belongs to another user.
+    """
     since = timezone.now() - RESTORABLE
     found = DeletedItem.objects.select_for_update(of=("self",)).filter(
         kind=kind, pk=item_id, deleted_at__gt=since
@@ -40,7 +42,7 @@ def find_item(kind: str, item_id: int, *, by: User | None) -> DeletedItem:
 
 @transaction.atomic
 def restore_item(kind: str, item_id: int, *, by: User | None) -> str:
-    """Make it again, and return its name. Raises NotFound, and WrongState where something else has
+    """Restore the item, and return its name. Raises NotFound, and WrongState if something else has
     taken its place.
     """
     item = find_item(kind, item_id, by=by)
@@ -59,7 +61,7 @@ def restore_item(kind: str, item_id: int, *, by: User | None) -> str:
 
 @transaction.atomic
 def remove_item(kind: str, item_id: int, *, name: str, by: User | None) -> None:
-    """Delete it for good. Raises NotFound, and WrongState unless its name is given."""
+    """Delete the item permanently. Raises NotFound, and WrongState unless its name is given."""
     item = find_item(kind, item_id, by=by)
     if name != item.name:
         raise WrongState(f"To delete it permanently, give its name: {item.name}")

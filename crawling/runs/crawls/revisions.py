@@ -44,8 +44,8 @@ from crawling.runs.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 
-#: a live run obeys these within a second; the others have shaped its frontier and its place in the
-#: pool
+#: a live run obeys these within a second; other fields have already shaped its frontier and its
+#: place in the pool
 OF_THE_CRAWL = (
     "name",
     "purpose",
@@ -63,17 +63,17 @@ OF_THE_CRAWL = (
     "extractor",
     "extract",
 )
-#: the fields about reuse; the archive of a live run is written by the others
+#: the fields about reuse; other fields decide how a live run writes its archive
 REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
 #: fields that may be edited of the order's parts, by column
 EDITED_PARTS = {
     column: REVISITS if column == "reuse" else tuple(part.model_fields)
     for column, part in PARTS.items()
 }
-#: how it asks; what is posted goes to seeds, and these are sown already
+#: fields about requests, without `posts`, which go only to seeds, and these are already queued
 ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
 EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
-#: without a change of these, what waits need not be judged again
+#: unless one of these changes, the waiting URLs need not be judged again
 RULING = frozenset(
     {
         "scope",
@@ -87,7 +87,7 @@ RULING = frozenset(
 )
 #: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
-#: Queued URLs of a best-first crawl are ranked again by these.
+#: After a change of these, the queued URLs of a best-first crawl are ranked again.
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 
@@ -101,7 +101,8 @@ def edit_crawl(
     """Change the fields named, checked like an order's.
 
     Raises BadOrder with a sentence by field, or WrongState if `revision`, on which the changes were
-    based, is not the latest any more; then nothing has changed. Among the fields it may stand, too.
+    based, is no longer the latest; then nothing has changed. The fields may also contain the
+    revision.
     """
     fields = dict(fields)
     if (stated := fields.pop("revision", None)) is not None:
@@ -150,7 +151,7 @@ def _edit_by_bank_and_order(
         raise BadOrder(name_is_taken(order.name)) from error
     if edited.idle_only and not crawl.idle_only:
         for run in edited.runs.filter(state__in=WORKING_STATES):
-            cancel_waiting(run)  # it waits in no line any more
+            cancel_waiting(run)  # the run waits in no line any more
     for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
         # a small frontier is ranked at once; the scheduler continues with a large one
         rank_some(place.run_id)
@@ -194,10 +195,11 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -
 def revert_edit(
     crawl: CrawlJob, number: int, *, by: User | None = None, revision: int | None = None
 ) -> CrawlJob:
-    """Give what an edit has changed the values from before it, by another edit.
+    """Restore the values from before an edit, by another edit.
 
-    Raises NotThere, WrongState where secrets were changed, which no revision keeps, and what
-    `edit_crawl` raises."""
+    Raises NotThere, WrongState if secrets were changed, which no revision stores, and the errors of
+    `edit_crawl`.
+    """
     edit = crawl.revisions.filter(number=number).first()
     if edit is None:
         raise NotFound(f"{crawl.name} has no revision {number} that an edit has made.")
@@ -222,7 +224,8 @@ def revert_edit(
 def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The order with these fields changed.
 
-    Secrets are unsealed only where it is they that change; seeds take long to check.
+    Secrets are unsealed only if they change; seeds are included only if they change, since checking
+    them takes long.
     """
     order = {
         name: value
@@ -304,13 +307,15 @@ def _apply_to_run(
     *,
     judged_by: str,
 ) -> None:
-    """Let the latest run follow an edit, in its transaction. judged_by: the rules' key before."""
+    """Let the latest run follow an edit, in its transaction. judged_by: the key of the rules before
+    the edit.
+    """
     if RULING.isdisjoint(changes):
         Run.objects.filter(pk=run.pk, judged_by=judged_by).update(judged_by=rules_key(crawl))
     if run.state in ENDED_STATES:
         return
     if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
-        # to this transaction's end: URLs that are queued after it get the new weights
+        # locked until this transaction ends: URLs that are queued later get the new weights
         with locked_run(run.pk):
             begin_reranking(run.pk)
     edits = "; ".join(

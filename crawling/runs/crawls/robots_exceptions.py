@@ -1,4 +1,4 @@
-"""Exceptions from robots.txt: by administrators only, for a reason, for a time."""
+"""Exceptions from robots.txt: only by administrators, with a reason, for a limited time."""
 
 from __future__ import annotations
 

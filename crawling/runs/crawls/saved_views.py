@@ -14,7 +14,7 @@ from crawling.models import DeletedItem, DeletedKind, SavedView
 from crawling.runs.crawls.deleted_items import keep_deleted
 
 MOST_VIEWS = 30
-#: the parameters of the list's address that make a view; the page of the list is none
+#: the parameters of the list's address that make a view; the page number is not among them
 PARTS = ("state", "q", "tag", "owner", "team", "sort")
 
 
@@ -23,14 +23,14 @@ class BadView(CrawlError):
 
 
 def visible_views(user: User) -> Sequence[SavedView]:
-    """One's own, then those that others share, each by name."""
+    """The user's own views, then those that others share, each by name."""
     seen = SavedView.objects.filter(Q(user=user) | Q(is_shared=True)).select_related("user")
     return sorted(seen, key=lambda view: (view.user_id != user.pk, view.name))
 
 
 def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> SavedView:
-    """Save the list's address under a name, instead of what the user had under it; shared: for all
-    users.
+    """Save the list's address under a name, and replace the user's view of that name. is_shared:
+    for all users.
 
     Raises BadView.
     """
@@ -53,8 +53,8 @@ def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> 
 
 @transaction.atomic
 def forget_view(user: User, pk: int) -> DeletedItem | None:
-    """Delete one of the user's views, who can restore it for a while; of others' nothing
-    happens.
+    """Delete one of the user's views, which can be restored for a while. Views of others are left
+    alone.
     """
     view = SavedView.objects.select_for_update().filter(user=user, pk=pk).first()
     if view is None:

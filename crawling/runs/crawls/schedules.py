@@ -1,4 +1,5 @@
-"""Set a crawl's schedule, and start what is due: each time once, with any number of schedulers.
+"""Set a crawl's schedule, and start what is due: each start exactly once, with any number of
+schedulers.
 
 Writing a schedule locks the crawl's row, as starting and deleting do.
 """
@@ -95,7 +96,7 @@ def _checked(fields: Mapping[str, Any]) -> ScheduleTiming:
 
 
 def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | None) -> Schedule:
-    """delay: by how much the first interval is longer."""
+    """Set a schedule. delay: added to the first interval."""
     now = timezone.now()
     with transaction.atomic():
         CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
@@ -125,7 +126,8 @@ def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | N
 
 
 def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem | None:
-    """Delete the schedule of a crawl; an active run continues. It can be restored for a while.
+    """Delete the schedule of a crawl; an active run continues. The schedule can be restored for a
+    while.
 
     Without a schedule nothing happens.
     """
@@ -142,8 +144,8 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> DeletedItem |
 
 
 def start_scheduled() -> None:
-    """Settle every time that has come; a run that a crash cuts off behind its commit is taken to
-    the pool by the scheduler.
+    """Settle every start that is due. The scheduler enrols a run that a crash cuts off after its
+    commit.
     """
     now = timezone.now()
     for schedule_id in (
@@ -157,8 +159,8 @@ def start_scheduled() -> None:
 
 @transaction.atomic
 def start_due(schedule_id: int, now: datetime) -> Run | None:
-    """Settle a schedule's times up to now, and return the run that is to be taken to the pool, if
-    one was made.
+    """Settle a schedule's starts up to now, and return the run to be enrolled in the pool, if one
+    was made.
     """
     CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(
         schedule=schedule_id
@@ -169,7 +171,7 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
         .first()
     )
     if schedule is None or schedule.next_at is None:
-        return None  # another scheduler was faster, or it was switched off meanwhile
+        return None  # another scheduler was faster, or the schedule was switched off
     timing, errors = read_timing(schedule.timing)
     if timing is None:
         _switch_off(schedule, schedule.next_at, errors)
@@ -190,7 +192,7 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
     return run
 
 
-#: pages of a run that are compared
+#: the most pages of a run that are compared
 COMPARED_AT_MOST = 20_000
 #: a page without a digest was not read whole, so that it cannot be compared
 CHANGES = """
@@ -245,7 +247,7 @@ def _follow_changes(schedule_id: int) -> None:
 
 
 def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
-    """A schedule that was right when it was set may be so no longer: time zones come and go."""
+    """Switch off a schedule that is no longer valid: time zones come and go."""
     told = "; ".join(f"{field} {sentence}" for field, sentence in errors.items())
     ScheduledStart.objects.create(
         schedule=schedule, due_at=due_at, outcome=f"Disabled: {told}."[:300]
@@ -256,7 +258,7 @@ def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str])
 
 
 def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | None, str]:
-    """The run, and a sentence for the schedule's list."""
+    """Start a run. Return it, and a sentence for the schedule's list."""
     by_how_much = f", {_minutes(late)} late" if late >= timedelta(minutes=1) else ""
     if not due.starts:
         return (

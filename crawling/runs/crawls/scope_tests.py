@@ -34,10 +34,10 @@ HOSTS, EXAMPLES = 10, 10
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    #: in canonical form, where it has one
+    #: in canonical form, if it has one
     url: str
     admits: bool
-    #: the one that decides, "" for what is no URL
+    #: the deciding rule; "" if the text is no URL
     rule: str
     number: int
     sentence: str
@@ -50,7 +50,7 @@ def filters_of_order(order: CrawlOrder) -> UrlFilters:
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:
-    """The verdict of a crawl's present rules on addresses that a page of the scope links to,
+    """The verdict of a crawl's present rules on addresses to which a page of the scope links,
     `depth` links from a seed.
     """
     return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
@@ -70,7 +70,7 @@ def changed_filters(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[UrlFilters | None, dict[str, str]]:
     """The rules that would hold for a crawl and its run if these fields were saved; or None, and
-    what is wrong with them by field.
+    the mistakes by field.
     """
     order, mistakes = read_changed(crawl, fields)
     if order is None:
@@ -85,8 +85,8 @@ def changed_filters(
 def read_changed(
     crawl: CrawlJob, fields: Mapping[str, Any]
 ) -> tuple[CrawlOrder | None, dict[str, str]]:
-    """The crawl's order with these fields changed, how it asks left out, which may be secret; or
-    None and a sentence by field.
+    """The crawl's order with these fields changed, without the section on requests, which may be
+    secret; or None and a sentence by field.
     """
     return read_order(
         {
@@ -136,9 +136,9 @@ def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleC
 @dataclass(frozen=True)
 class HostLoss:
     host: str
-    #: how many of those looked at would go
+    #: how many of the examined URLs would be excluded
     removed: int
-    #: how many of the waiting: all of them, or a sample
+    #: how many waiting URLs were examined: all of them, or a sample
     looked_at: int
     waiting: int
 
@@ -147,7 +147,7 @@ class HostLoss:
 class RulesPreview:
     share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
     hosts: list[HostLoss] = field(default_factory=list)
-    #: addresses with the rule that keeps each out
+    #: addresses, each with the rule that keeps it out
     examples: list[tuple[str, str]] = field(default_factory=list)
 
     @property

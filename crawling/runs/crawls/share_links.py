@@ -1,8 +1,8 @@
 """Create, find, hand over and revoke the links that show one crawl's report without a log-in. A
 link opens nothing once the user who created it may not act on the crawl any more.
 
-The feeds, mailboxes and other ways that uses of crawls open to people without an account live as
-long: each stops with the account of its user, unless another user takes it over.
+Feeds, mailboxes and other access that uses of crawls offer without an account last equally long:
+each stops with the account of its user, unless another user takes it over.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ L = TypeVar("L", bound=SecretLink)
 USUAL_DAYS, MOST_DAYS = 7, 90
 #: the links of a crawl, or another subject, that have not expired
 MOST_LINKS = 20
-#: the time of use is kept no finer than this, so that a page that is reloaded does not write
+#: the time of use is stored no more often than this, so that a reloaded page does not write
 OPENED_EVERY = timedelta(minutes=1)
 
 
@@ -41,7 +41,7 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
     Raises BadOrder and WrongState.
     """
     with transaction.atomic():
-        # The lock of the crawl: of two at once neither exceeds the limit.
+        # The lock of the crawl, so that two requests at once do not exceed the limit.
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
         if locked is None:
             raise WrongState(f"{crawl.name} is being deleted.")
@@ -52,7 +52,7 @@ def create_share_link(crawl: CrawlJob, *, days: int, by: User | None) -> tuple[S
 def make_secret_link(
     others: QuerySet[L], link: L, subject: Model, *, days: int, by: User | None
 ) -> tuple[L, str]:
-    """Store a new link beside the others of its subject, which is locked, and return it with its
+    """Store a new link besides the others of its subject, which is locked, and return it with its
     token. Raises BadOrder and WrongState.
     """
     if not 1 <= days <= MOST_DAYS:
@@ -87,14 +87,14 @@ def share_links_by(user: User) -> Sequence[ShareLink]:
 
 
 def hand_link_over(link: ShareLink, receiver: User, *, by: User | None) -> None:
-    """Let a link be another user's, so that it stays open. To be called in a transaction."""
+    """Give a link to another user, so that it stays open. To be called in a transaction."""
     note(by, link.crawl, "handed a share link over", {"owner": (link.created_by, receiver)})
     ShareLink.objects.filter(pk=link.pk).update(created_by=receiver)
 
 
 def shared_crawl(token: str) -> ShareLink | None:
-    """The link of a token, with its crawl; None: unknown, expired, revoked, of a deleted crawl, or
-    of a user who may not share it any more.
+    """The link of a token, with its crawl; None if it is unknown, expired or revoked, of a deleted
+    crawl, or of a user who may no longer share it.
     """
     links = ShareLink.objects.select_related("crawl", "created_by")
     link = link_of(links.filter(crawl__removal_asked_at=None), token)
@@ -105,7 +105,7 @@ def shared_crawl(token: str) -> ShareLink | None:
 
 
 def link_of(links: QuerySet[L], token: str) -> L | None:
-    """The link of these that a token opens; None: unknown, expired or revoked."""
+    """The link among these that a token opens; None if it is unknown, expired or revoked."""
     return links.filter(digest=_digest(token), expires_at__gt=timezone.now()).first()
 
 
@@ -122,14 +122,16 @@ def _digest(token: str) -> str:
 
 @dataclass(frozen=True)
 class SharedKind:
-    """One kind of it; a use of crawls offers others as `SHARED` in its module `pages`."""
+    """A kind of access without an account; a use of crawls offers others as `SHARED` in its module
+    `pages`.
+    """
 
     name: str
-    #: the address of the page that has a row
+    #: the address of a row's page
     page: Callable[[Any], str]
     #: rows that a user has made, or that go to the user
     by: Callable[[User], Iterable[Any]]
-    #: lets a row be another user's: row, receiver, who does so; raises BadOrder
+    #: gives a row to another user: row, receiver, acting user; raises BadOrder
     hand_over: Callable[[Any, User, User], None]
     #: what a row shows
     subject: Callable[[Any], Any] = attrgetter("crawl")

@@ -21,9 +21,9 @@ def tag_crawls(
     remove: Sequence[str] = (),
     by: User | None = None,
 ) -> int:
-    """Add and remove tags of the crawls with these ids; returns how many have changed.
+    """Add and remove tags of the crawls with these ids; return how many have changed.
 
-    Raises BadOrder if one would have too many.
+    Raises BadOrder if a crawl would have too many.
     """
     changed = 0
     for crawl in (
@@ -35,7 +35,7 @@ def tag_crawls(
 
 @transaction.atomic
 def set_tags(crawl: CrawlJob, tags: Collection[str], *, by: User | None = None) -> CrawlJob:
-    """Let these be the crawl's tags. Raises BadOrder."""
+    """Set the crawl's tags. Raises BadOrder."""
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
     _set(crawl, tags, by)
     return crawl

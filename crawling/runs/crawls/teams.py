@@ -1,5 +1,5 @@
-"""Teams, on which crawls their members act, and whose a crawl is: the only writer of these beside
-the admin site.
+"""Teams, the crawls on which their members act, and the owners of crawls. Only this module and the
+admin site write these.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crawling.runs.crawls.creation import team_errors
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.grants import TEAM_REF
 
-#: no text of the database has it, and a query for one that has is refused
+#: no text in the database has it, and a query with it is refused
 NUL = "\0"
 
 
@@ -36,8 +36,8 @@ def create_team(name: str, members: Sequence[str] = (), *, by: User | None = Non
 
 
 def rename_team(team: Team, name: str, *, by: User | None = None) -> None:
-    """Give a team another name. Crawls and shares of pools go by the name, so that a team which
-    either has keeps it. Raises BadOrder, WrongState.
+    """Give a team another name. Crawls and shares of pools refer to a team by its name, so a team
+    that has either keeps its name. Raises BadOrder, WrongState.
     """
     if uses := uses_of(team):
         raise WrongState(
@@ -60,7 +60,7 @@ def set_members(team: Team, names: Sequence[str], *, by: User | None = None) -> 
 
 
 def delete_team(team: Team, *, by: User | None = None) -> None:
-    """Delete a team that nothing uses. Raises WrongState, which names what does."""
+    """Delete a team that nothing uses. Raises WrongState, which names the uses."""
     if uses := uses_of(team):
         raise WrongState(f"{team.name} cannot be deleted. It is used: {'; '.join(uses)}.")
     with transaction.atomic():
@@ -69,8 +69,8 @@ def delete_team(team: Team, *, by: User | None = None) -> None:
 
 
 def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
-    """Say whether operators act on crawls of their own and of their teams only. It holds from the
-    next request on.
+    """Set whether operators act only on crawls of their own and of their teams. The setting holds
+    from the next request on.
     """
     with transaction.atomic():
         before = acts_on_own_only()
@@ -81,7 +81,7 @@ def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
 
 
 def uses_of(team: Team) -> list[str]:
-    """The crawls and shares of pools that go by the name of a team, as sentences."""
+    """The crawls and shares of pools that refer to a team, as sentences."""
     crawls = list(CrawlJob.objects.filter(team=team.name).values_list("name", flat=True))
     used = [f"crawls {some(crawls)}"] if crawls else []
     for share in shares_of(team):
@@ -92,7 +92,7 @@ def uses_of(team: Team) -> list[str]:
 
 
 def shares_of(team: Team) -> list[Share]:
-    """The team's shares of pools; it has one of a pool once a crawl of it has run there."""
+    """The team's shares of pools; it has one in a pool once one of its crawls has run there."""
     shares = Share.objects.filter(ref=f"{TEAM_REF}{team.name}")
     return list(shares.select_related("pool").order_by("pool"))
 
@@ -100,11 +100,11 @@ def shares_of(team: Team) -> list[Share]:
 def hand_over(
     crawl: CrawlJob, owner: str, team: str | None = None, *, by: User | None = None
 ) -> CrawlJob:
-    """Give a crawl to another owner, and to another team if one is named ("": none).
+    """Give a crawl to another owner, and to another team if one is named ("" for none).
 
-    Its owner may do so, an administrator, and the command line (None); a crawl without an owner any
-    operator may take. Raises PermissionDenied, and BadOrder with a sentence by field; then nothing
-    has changed.
+    The crawl's owner, administrators and the command line (None) may do so; any operator may take a
+    crawl without an owner. Raises PermissionDenied, and BadOrder with a sentence by field; then
+    nothing has changed.
     """
     is_administrator = by is None or by.has_perm(ADMINISTER)
     if not may_hand_over(crawl, by):
@@ -129,7 +129,7 @@ def hand_over(
 
 
 def steering_user(name: str) -> User | None:
-    """The active user of that name who may steer crawls; None: there is none."""
+    """The active user of that name who may steer crawls; None if there is none."""
     user = None if NUL in name else User.objects.filter(username=name, is_active=True).first()
     return user if user and user.has_perm(STEER) else None
 

@@ -21,7 +21,7 @@ from crawling.runs.crawls.creation import create_crawl, order_of, row_of
 from crawling.runs.crawls.deleted_items import keep_deleted
 from crawling.runs.crawls.tags import set_tags
 
-#: a login is nothing without what is filled in there
+#: without its fields, which are secret, a login is useless
 LEFT_OUT = {"name", "login_url", *SECRET_FIELDS}
 
 
@@ -50,9 +50,9 @@ def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> Orde
 
 @transaction.atomic
 def remove_template(template: OrderTemplate, *, by: User | None = None) -> DeletedItem:
-    """Delete it; crawls made from it stay. It can be restored for a while.
+    """Delete a template, which can be restored for a while; crawls made from it stay.
 
-    Its maker may do so, and administrators. Raises PermissionDenied.
+    Its maker and administrators may do so. Raises PermissionDenied.
     """
     if not may_remove(template, by):
         raise PermissionDenied(
@@ -85,17 +85,17 @@ def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
 def crawl_from(
     template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None
 ) -> CrawlJob:
-    """Make a crawl of the template's order, with these fields of it otherwise; a name is among
-    them. Raises BadOrder.
+    """Make a crawl from the template's order, with these fields changed, including the name. Raises
+    BadOrder.
     """
     with transaction.atomic():
         return set_tags(create_crawl({**template.order, **fields}, by=by), template.tags, by=by)
 
 
 def as_crawl(template: OrderTemplate) -> CrawlJob:
-    """A crawl like those made from it, not saved.
+    """A crawl like those made from the template, not saved.
 
-    Raises BadOrder if the template says what no order says any more.
+    Raises BadOrder if the template is no longer a valid order.
     """
     order, errors = read_order({**template.order, "name": "template"})
     if order is None:

@@ -18,7 +18,7 @@ from crawling.runs.grants import ask_for_shifts, enroll
 
 
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Fetch what is held of a pattern after all; returns how many URLs that are.
+    """Queue the held URLs of a pattern after all. Return how many.
 
     A run that had ended continues with them.
 
@@ -29,7 +29,7 @@ def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
 
 
 def ban_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Exclude all of a pattern that was not fetched yet; returns how many URLs those are.
+    """Exclude all URLs of a pattern that were not yet fetched. Return how many.
 
     Raises WrongState as `approve_trap` does.
     """

@@ -1,6 +1,6 @@
-"""Delete a crawl with everything that its runs left behind: hidden at once, its rows removed as
+"""Delete a crawl with everything that its runs left behind: hidden at once, its rows removed like
 those of single runs, unless it is restored before. Deleted crawls and runs can be restored while
-their rows are kept, or let go before their time.
+their rows are kept, or removed before their time.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from crawling.runs.housekeeping.run_removal import remove_rows
 
 
 def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
-    """Delete a draft or a crawl whose runs have ended. Its rows go after RESTORABLE; for good they
-    go at once, or as soon as the scheduler gets to what is left. Raises WrongState.
+    """Delete a draft or a crawl whose runs have ended. Its rows go after RESTORABLE; with
+    `for_good` they go at once, and what is left as soon as the scheduler gets to it. Raises
+    WrongState.
 
     Its processes stay in the pool, finished: the ledger of what was granted outlives the crawl.
-    Archive files on other machines go when a shift begins its archive there.
+    Archive files on other machines are removed when a shift begins its archive there.
     """
     request_deletion(crawl, by=by, for_good=for_good)
     if for_good:
@@ -76,7 +77,7 @@ def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False
 def restore_crawl(crawl_id: int, *, by: User | None) -> CrawlJob:
     """Take back the deletion of a crawl, with the runs and the schedule that it had then.
 
-    Raises NotFound, and WrongState where another crawl has its name.
+    Raises NotFound, and WrongState if another crawl has its name.
     """
     crawl = _deleted_crawl(crawl_id)
     runs = Run.all_objects.filter(crawl=crawl, removal_asked_at=crawl.removal_asked_at)
@@ -97,8 +98,8 @@ def restore_crawl(crawl_id: int, *, by: User | None) -> CrawlJob:
 
 @transaction.atomic
 def restore_run(run_id: int, *, by: User | None) -> Run:
-    """Take back the deletion of a run. Raises NotFound, and WrongState where it needs another that
-    is still deleted.
+    """Take back the deletion of a run. Raises NotFound, and WrongState if the run needs another
+    that is still deleted.
     """
     run = _deleted_run(run_id)
     needed = [
@@ -118,7 +119,9 @@ def restore_run(run_id: int, *, by: User | None) -> Run:
 
 
 def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
-    """Delete a deleted crawl for good. Raises NotFound, and WrongState unless its name is given."""
+    """Delete a deleted crawl permanently. Raises NotFound, and WrongState unless its name is
+    given.
+    """
     with transaction.atomic():
         crawl = _deleted_crawl(crawl_id)
         _check_name(name, crawl.name)
@@ -129,8 +132,8 @@ def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
 
 
 def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
-    """Delete a deleted run for good. Raises NotFound, and WrongState unless its name is given, or
-    while another that could be restored needs it.
+    """Delete a deleted run permanently. Raises NotFound, and WrongState unless its name is given,
+    or while another that could be restored needs it.
     """
     with transaction.atomic():
         run = _deleted_run(run_id)

@@ -1,4 +1,4 @@
-"""The disk that the archive is on: how full it is, what grows, and when it will be full.
+"""The disk with the archive: how full it is, what grows, and when it will be full.
 
 Writes `DiskSample`.
 """

@@ -1,4 +1,4 @@
-"""When a disk will be full if all goes on as it has. Pure arithmetic on measurements."""
+"""When a disk will be full if it fills at the present rate. Pure arithmetic on measurements."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Forecast:
     archive_a_day: float
     database_a_day: float
     used_a_day: float
-    #: None if at this rate it never is, or not in ten years
+    #: None if at this rate it is not full within ten years
     full_at: datetime | None
 
 
 def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
-    """From measurements in their order; None if they span too little time.
+    """The forecast from ordered measurements; None if they span too little time.
 
-    The forecast goes by how free space shrinks, for any reason: by the line that fits all
-    measurements best, so that one large or deleted run does not decide.
+    The forecast follows free space, whatever fills it, along the line that fits all measurements
+    best, so that one large or deleted run does not decide.
     """
     if not history or history[-1].at - history[0].at < LEAST_HISTORY:
         return None

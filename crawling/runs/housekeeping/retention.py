@@ -1,4 +1,4 @@
-"""Set which runs of a crawl are kept, and delete the others as these rules say."""
+"""Set which runs of a crawl are kept, and delete the others by these rules."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None
 
 
 class RunRetention:
-    """Deletes the runs whose time has come, of crawls that rest: a run at work may come to need
-    earlier ones.
+    """Deletes runs whose time has come, of crawls without a run at work, which may come to need
+    earlier runs.
 
-    The needs of runs are read from all pages of a crawl. Where all stay for it, they are not read
-    again until the crawl stands otherwise.
+    The needs of runs are read from all pages of a crawl. If all runs stay because of them, they are
+    not read again until the crawl has changed.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class RunRetention:
 
 
 def _delete(crawl: CrawlJob, now: datetime) -> bool:
-    """Remove runs by the rules; whether anything does."""
+    """Remove runs by the rules. Return whether any were removed."""
     going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_by(now)}
     # The latest first: an earlier one may be needed by nothing but what goes before it.
     for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):

@@ -15,9 +15,9 @@ from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
 
-#: pages of runs of a crawl whose payload is in another of its runs: nothing had changed, or the
-#: same payload came again. By the URL: the page that has it may be withdrawn, and its record is
-#: needed until others have the payload.
+#: pages of a crawl's runs whose payload is in another of its runs: nothing had changed, or the same
+#: payload came again. Found by the URL: the page with the payload may be withdrawn, and its record
+#: is needed until others have the payload.
 REFERENCES = """
 SELECT theirs.number, mine.number, count(*) FROM crawling_page p
 JOIN crawling_run mine ON mine.id = p.run_id
@@ -27,7 +27,7 @@ WHERE p.run_id = ANY(%s) AND p.payload_from IS NOT NULL AND theirs.id <> mine.id
     AND theirs.crawl_id = mine.crawl_id
 GROUP BY 1, 2
 """
-#: the same of other crawls' runs, as long as these may be looked at or restored
+#: the same for other crawls' runs, as long as these may be read or restored
 OF_OTHERS = """
 SELECT c.name, r.number, count(*) FROM crawling_page p
 JOIN crawling_url o ON o.id = p.payload_from
@@ -71,11 +71,11 @@ def loss_of(runs: Collection[int]) -> DeletionLoss:
 def references(
     crawl: CrawlJob, *, restorable: bool = True, only: Collection[int] | None = None
 ) -> Mapping[int, Mapping[int, int]]:
-    """Which runs of a crawl others need: by the number of the needed, those of the needing and how
-    many pages they have there.
+    """Which runs of a crawl others need: by the number of the needed run, the numbers of the runs
+    that need it, with how many of their pages.
 
-    restorable: also what runs need that are deleted and may be restored. only: what the runs with
-    these ids need.
+    restorable: count runs, too, that are deleted and may be restored. only: the needs of the runs
+    with these ids.
     """
     needed: dict[int, dict[int, int]] = {}
     if only is None:
@@ -91,8 +91,8 @@ def references(
 
 
 def needed_by_others(runs: Collection[int]) -> str:
-    """The other crawls that have payloads in the archives of these runs, and the remedy; empty: no
-    crawl.
+    """The other crawls that have payloads in the archives of these runs, and the remedy; empty if
+    there are none.
     """
     with connection.cursor() as cursor:
         cursor.execute(OF_OTHERS, {"runs": list(runs)})
@@ -122,7 +122,7 @@ def _fates(
     told = fates(rules, kept, now)
     going = {fate.number for fate in told if fate.goes_by(now)}
     if not going:
-        # nothing is removed now, so references between runs, which need a read of pages, are not
+        # nothing is removed now, so references between runs, for which pages are read, are not
         # looked up
         return told
     needed = references(crawl)
@@ -147,7 +147,7 @@ def _fates(
 def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
     """The crawl's runs, their ends, and whether each would go if no other needed it.
 
-    While this is the same, so is what becomes of them: who needs whom is in pages of runs that have
+    While this is the same, so are their fates: the needs of runs are in pages of runs that have
     ended.
     """
     kept = _kept(_sizes(crawl))
@@ -158,7 +158,7 @@ def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
 
 
 def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFate]:
-    """The crawl's runs, the latest first, with what becomes of each."""
+    """The crawl's runs, the latest first, with the fate of each."""
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
     told = _fates(crawl, timezone.now(), rules or rules_of(crawl), _kept(runs))

@@ -1,5 +1,5 @@
-"""Delete runs: hidden at once; their rows slice by slice, so that no request takes long, after the
-time in which they can be restored; and crawls that have none left.
+"""Delete runs: they are hidden at once, and their rows are removed slice by slice, so that no
+request takes long, after the time in which they can be restored. Crawls without runs go last.
 
 A crash in between loses nothing: the run's own row has the progress, and the scheduler continues.
 """
@@ -32,8 +32,8 @@ SLICE = 5_000
 #: seconds at a time, since other duties wait meanwhile
 SECONDS = 0.5
 
-#: In the order of the references between them. Hosts are shared and stay; one that a lost shift had
-#: leased stays quiet for as long.
+#: In the order of the references between them. Hosts are shared and stay; a host that a lost shift
+#: had leased rests until its lease ends.
 BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
@@ -53,8 +53,8 @@ BY_SLICES = (
 DUE = Q(removal_asked_at__isnull=False) & (
     Q(restorable_until=None) | Q(restorable_until__lte=Now())
 )
-#: Of two crawls that refer to each other's payloads: a shift that began before the deletion may
-#: still refer to what it saw then. The minute is for a deletion that was not committed yet.
+#: A shift of another crawl that began before the deletion may still refer to payloads that it saw
+#: then. The minute is for a deletion that was not committed yet.
 MAY_BE_NEEDED = """
 SELECT EXISTS (
     SELECT FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
@@ -76,9 +76,9 @@ DROP_SHIFTS = (
 
 
 def why_not(run: Run, *, restorable: bool = False) -> str:
-    """Why a run may not be deleted, and what to do about it; empty: it may.
+    """Why a run may not be deleted, and what to do about it; empty if it may.
 
-    restorable: for the sake of runs, too, that are deleted and may be restored.
+    restorable: also for the sake of runs that are deleted and may be restored.
     """
     alive = run.crawl.runs.exclude(state__in=ENDED_STATES).first()
     if alive and alive.pk == run.pk:
@@ -100,8 +100,9 @@ def why_not(run: Run, *, restorable: bool = False) -> str:
 
 
 def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
-    """Delete a run that has ended and that no other needs. Its rows go after RESTORABLE; for good
-    they go at once, or as soon as the scheduler gets to what is left. Raises WrongState.
+    """Delete a run that has ended and that no other needs. Its rows go after RESTORABLE; with
+    `for_good` they go at once, and what is left as soon as the scheduler gets to it. Raises
+    WrongState.
     """
     request_removal(run, by=by, for_good=for_good)
     if for_good:
@@ -144,7 +145,7 @@ def request_removal(
 
 
 def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
-    """Let the run before this one be the latest, and no later one get its number."""
+    """Hide the run: the one before it is then the latest, and no later run gets its number."""
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(
         removal_asked_at=now,
@@ -165,7 +166,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 
     Safe to repeat, and side by side.
     """
-    # Crawls first: one that is asked to go after this has its runs to be seen next time.
+    # Crawls first: if a crawl is deleted after this line, its runs are seen next time.
     crawls = list(CrawlJob.all_objects.filter(DUE).values_list("pk", flat=True))
     until, is_all = time.monotonic() + seconds, True
     for run_id in (
@@ -184,11 +185,11 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 
 @transaction.atomic
 def _step(run_id: int) -> bool | None:
-    """Remove a slice of a deleted run, or at last the run itself: whether there is more; None:
-    another process does it, or another crawl may need it.
+    """Remove a slice of a deleted run, or at last the run itself. Return whether there is more;
+    None if another process removes it, or another crawl may need it.
 
-    It locks the run's row: of two concurrent removals each would take the other's slice for the
-    last.
+    The run's row is locked: otherwise two concurrent removals would each take the other's slice for
+    the last.
     """
     runs = Run.all_objects.select_for_update(skip_locked=True, of=("self",))
     run = runs.select_related("crawl").filter(pk=run_id).first()
@@ -197,7 +198,7 @@ def _step(run_id: int) -> bool | None:
     if remove_slice(run_id):
         return True
     drop_shifts([run_id])
-    # files go after the run's row, and until then their rows say which
+    # files go after the run's row, and until then their own rows name them
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
     forget_jobs(JobEvent.DELETED, [run_id])
@@ -226,7 +227,7 @@ def _drop_crawl(crawl_id: int) -> None:
 
 
 def remove_slice(run: int) -> int:
-    """Remove some rows of the run from the first table that has any; returns how many."""
+    """Remove some rows of the run from the first table that has any. Return how many."""
     with connection.cursor() as cursor:
         for table, key in BY_SLICES:
             # constants

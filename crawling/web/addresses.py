@@ -15,13 +15,13 @@ from dnscache.protocol.names import DnsCacheError, read_host
 
 #: schemes with a robots.txt, and to which alone a redirect or a page from the web may lead unasked
 WEB = frozenset(WEB_PORTS)
-#: schemes of which the URL Standard says how names and paths are written
+#: schemes for which the URL Standard defines how names and paths are written
 SPECIAL = WEB | {"ftp", "file"}
 #: longer ones are traps or mistakes, and known servers refuse them
 MAX_URL_LENGTH = 4096
 #: the longest URL that another program fetched; a request with it is not made here
 MAX_ARCHIVED_LENGTH = 65_536
-#: longer names cannot be asked for (RFC 1035, section 2.3.4)
+#: longer names cannot be looked up (RFC 1035, section 2.3.4)
 MAX_NAME_LENGTH = 253
 #: the machine that fetches; no host name has a colon
 LOCAL_FILES = "file:"
@@ -31,8 +31,8 @@ PORT = re.compile(r":[0-9]+\Z")
 class BadUrl(ValueError):
     """The text is not a URL that can be crawled; the message says why.
 
-    fault: what is wrong with a link that is written so; empty: it may be right, but nothing here
-    fetches what it leads to.
+    fault: the mistake in the spelling of such a link; empty if it may be right, but nothing here
+    can fetch its target.
     """
 
     fault = ""
@@ -69,7 +69,7 @@ class WithPassword(BadUrl):
 
 
 class Address(NamedTuple):
-    """A URL in canonical form and the parts that the crawler asks for."""
+    """A URL in canonical form and the parts that the crawler needs."""
 
     url: str
     scheme: str
@@ -78,8 +78,8 @@ class Address(NamedTuple):
 
     @property
     def host_key(self) -> str:
-        """The name, with the port where it is not the scheme's own: the key of a politeness clock.
-        A name that is written with the root's dot is the same host.
+        """The name, with the port if it is not the scheme's own: the key of a politeness clock. A
+        name that is written with the root's dot is the same host.
         """
         return (
             LOCAL_FILES if self.scheme == "file" else self.hostname.removesuffix(".") + self._port
@@ -87,7 +87,7 @@ class Address(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Scheme, name and port: what one robots.txt holds for (RFC 9309, section 2.3)."""
+        """Scheme, name and port, to which one robots.txt applies (RFC 9309, section 2.3)."""
         return f"{self.scheme}://{self.hostname}{self._port}"
 
     @property
@@ -104,8 +104,8 @@ class Address(NamedTuple):
 def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENGTH) -> Address:
     """Return the canonical address of `text`, joined to `base` if given; the fragment is dropped.
 
-    Raises BadUrl for what is no URL, has a scheme without a fetcher, carries a password, names port
-    0, or has more than `most` characters.
+    Raises BadUrl if the text is no URL, has a scheme without a fetcher, carries a password, names
+    port 0, or has more than `most` characters.
     """
     try:
         url = URL(text, base) if base else URL(text)
@@ -117,7 +117,7 @@ def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENG
     usual_port = default_port(scheme)
     if usual_port is None:
         raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; {_remedy(scheme)}")
-    # each is read once: reading is what costs here
+    # each is read once, since reading takes most of the time
     hostname, port, href = (
         (url.hostname, url.port, url.href) if scheme in SPECIAL else _spelt(text, url, usual_port)
     )
@@ -150,7 +150,7 @@ def _remedy(scheme: str) -> str:
 def _spelt(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
     """Name, port and URL of a scheme that the URL Standard has no spelling for: spelt like https.
 
-    Raises BadUrl for what names no host.
+    Raises BadUrl if the URL names no host.
     """
     rest = url.href.removeprefix(url.protocol)
     if not (rest.startswith("//") and url.hostname):
@@ -167,7 +167,7 @@ def _spelt(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
 def canonical_address(url: str) -> Address:
     """The address of a URL that `read_address` has made canonical before, in a tenth of the time.
 
-    The port is 0 where the scheme has no fetcher any more.
+    The port is 0 if the scheme no longer has a fetcher.
     """
     scheme, _, rest = url.partition("://")
     host = rest[: rest.index("/")]
@@ -180,14 +180,16 @@ def canonical_address(url: str) -> Address:
 
 
 def may_lead(scheme: str, to: str) -> bool:
-    """Whether a document of one scheme may lead to one of another: what strangers write never
-    reaches this machine's files.
+    """Whether a document of one scheme may lead to one of another: links from the web never lead to
+    this machine's files.
     """
     return to != "file" or scheme == "file"
 
 
 def dns_name(host_key: str) -> str:
-    """Return the name to look up before a fetch from the host; empty: none is needed or allowed."""
+    """Return the name to look up before a fetch from the host; empty if none is needed or
+    allowed.
+    """
     hostname = host_key if host_key.endswith("]") else PORT.sub("", host_key)
     try:
         host = read_host(hostname)
@@ -202,17 +204,18 @@ def fingerprint(url: str) -> int:
 
 
 def fingerprints(url: str) -> list[int]:
-    """Those under which a run may know a URL: its own, or, where another has that, the next that
-    was free. A third of one fingerprint has never been seen."""
+    """The fingerprints under which a run may know a URL: its own, or, if another URL has that, the
+    next free one. Three URLs with one fingerprint have never been seen.
+    """
     first = fingerprint(url)
     return [signed((first + step) % (1 << 64)) for step in range(4)]
 
 
 def signed(number: int) -> int:
-    """An unsigned 64-bit number as the signed one with the same bits."""
+    """The signed number with the same bits as an unsigned 64-bit number."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def bracketed(host: str) -> str:
-    """A host as URLs have it: an IPv6 address in brackets."""
+    """A host as URLs write it: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host

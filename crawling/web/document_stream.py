@@ -11,26 +11,26 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 #: A body is in memory up to this size, and in a file beyond it. A document's digests, encoding,
-#: parser and record read it in turn, and each look into a file gives the interpreter away. Its tree
+#: parser and record read it in turn, and each read of a file releases the interpreter. Its tree
 #: takes ten times more.
 SPOOL_BYTES = 256 * 1024
 PIECE_BYTES = 64 * 1024
 
 
 def new_spool() -> IO[bytes]:
-    """A place for bytes that come: memory first, then a file without a name."""
+    """A place for incoming bytes: first memory, then a file without a name."""
     return SpooledTemporaryFile(SPOOL_BYTES)
 
 
 class DocumentStream:
-    """The bytes of a document. Its length is theirs. Each holder closes its own, any number of
-    times, and with the last one the bytes go.
+    """The bytes of a document. Its length is their number. Each holder closes its own share, any
+    number of times; the last one frees the bytes.
     """
 
     def __init__(self, content: IO[bytes], size: int, holders: list[None] | None = None) -> None:
         self.content, self._size = content, size
-        #: an entry for each that has not closed its own; threads may do so at the same time, for
-        #: the ends of a list change at once
+        #: an entry for each holder that has not closed its own; threads may do so at the same time,
+        #: since changes at the ends of a list are atomic
         self._holders = [] if holders is None else holders
         self._holders.append(None)
         #: this one's own, as long as it is not closed
@@ -41,7 +41,7 @@ class DocumentStream:
         return cls(BytesIO(document), len(document))
 
     def share(self) -> DocumentStream:
-        """The same bytes for one holder more. Holders do not read at the same time."""
+        """The same bytes for another holder. Holders do not read at the same time."""
         return DocumentStream(self.content, self._size, self._holders)
 
     def __len__(self) -> int:
@@ -54,11 +54,11 @@ class DocumentStream:
         return self.content.read(min(most, self._size))
 
     def read(self) -> bytes:
-        """All of it: for what is known to be small."""
+        """The whole document; for documents that are known to be small."""
         return self.start(self._size)
 
     def pieces(self, most: int | None = None, size: int = PIECE_BYTES) -> Iterator[bytes]:
-        """All of it, or the first `most` bytes, in pieces of `size` at the most."""
+        """The document, or its first `most` bytes, in pieces of at most `size`."""
         at, end = 0, self._size if most is None else min(most, self._size)
         while at < end:
             self.content.seek(at)
@@ -69,8 +69,8 @@ class DocumentStream:
             yield piece
 
     def at_hand(self) -> DocumentStream:
-        """The document to be read several times at once: in memory, unless it is large. This one
-        stays to be closed.
+        """A copy for several readers at once: in memory, unless it is large. The original must
+        still be closed.
         """
         return DocumentStream.of(self.read()) if self._size <= SPOOL_BYTES else self
 

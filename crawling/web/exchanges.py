@@ -12,15 +12,15 @@ class Exchange:
     """The bytes on the wire: the request and the answer's status line and headers as they were, and
     the payload as it was encoded.
 
-    Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its
-    header line stays. A header that was folded is on one line. Of a document that came by another
-    protocol, request and head are empty.
+    Only the transfer coding (chunked) is removed from the payload, as readers of WARC expect; its
+    header line stays. A folded header is on one line. For a document that came by another protocol,
+    request and head are empty.
     """
 
     request: bytes
     head: bytes
     payload: DocumentStream
-    #: the payload is the document, with no encoding to be taken off
+    #: whether the payload is the document, without any encoding to remove
     is_plain: bool = False
     #: the compressed body breaks off
     is_cut_short: bool = False
@@ -30,7 +30,7 @@ class Exchange:
         return len(self.request) + len(self.head) + len(self.payload)
 
     def share(self) -> Exchange:
-        """The same exchange for one holder more, which closes it, too."""
+        """The same exchange for another holder, which must also close it."""
         return replace(self, payload=self.payload.share())
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""Regular expressions that operators type, and the text that everything has that one of them finds,
-which an index looks for first.
+"""Regular expressions that operators type, and the text that all matches of an expression contain,
+for which an index looks first.
 
-RE2 takes linear time whatever they type, so no expression can hold a worker up.
+RE2 takes linear time for any expression, so none can block a worker.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read_expression(text: str) -> Expression:
 
 
 def check_expressions(texts: Iterable[str]) -> None:
-    """Raises ValueError that names up to three that are none."""
+    """Raises ValueError that names up to three invalid expressions."""
     wrong = []
     for text in texts:
         try:
@@ -61,7 +61,7 @@ class Expressions:
         return bool(self._each)
 
     def find(self, url: str) -> str:
-        """The first expression that a URL holds, with its number; "" if there is none."""
+        """The first expression that matches a URL, with its number; "" if there is none."""
         if self._any is not None and not self._any.search(url):
             return ""
         return next(
@@ -75,7 +75,7 @@ class Expressions:
 
 
 def _joined(texts: Sequence[str]) -> Expression | None:
-    """One expression for all of them; None: together they are too large, or one needs to stand
+    """One expression for all of them; None if together they are too large, or one must be used
     alone.
     """
     try:
@@ -94,10 +94,10 @@ QUANTIFIERS = ("*", "?", "{")
 
 
 def required_text(expression: str) -> str:
-    """The longest text that stands in each string that a valid expression finds, in any case;
-    empty: none of three characters is known.
+    """The longest text that is in each string that a valid expression matches, ignoring case; empty
+    if none of three characters is known.
 
-    Only what stands outside of groups and classes is looked at. Linear.
+    Only text outside of groups and classes is used. Linear.
     """
     if "|" in expression and _has_choice(expression):
         return ""
@@ -118,8 +118,8 @@ def required_text(expression: str) -> str:
 
 
 def _piece(expression: str, at: int) -> tuple[str | None, int]:
-    """The character that the piece at this place stands for and where the next begins; empty: it
-    stands for others or none, None: it is too unusual.
+    """The character for which the piece at this place stands, and the place of the next piece. The
+    character is empty if the piece stands for others or none, None if it is too unusual.
     """
     sign = expression[at]
     if sign == "\\":
@@ -144,7 +144,7 @@ def _behind(expression: str, end: str, at: int) -> int:
 def _behind_class(expression: str, at: int) -> tuple[str | None, int]:
     begin = at
     at += 2 if expression[at + 1 : at + 2] == "^" else 1
-    at += expression[at : at + 1] == "]"  # the first is one of the characters
+    at += expression[at : at + 1] == "]"  # a bracket at the beginning is one of the characters
     while at < len(expression) and expression[at] != "]":
         if expression[at : at + 2] == "[:":
             return None, at
@@ -174,7 +174,7 @@ def _behind_group(expression: str, at: int) -> tuple[str | None, int]:
 
 
 def _has_choice(expression: str) -> bool:
-    """Whether it consists of several, outside of all groups."""
+    """Whether the expression has alternatives outside of all groups."""
     at = 0
     while at < len(expression):
         if expression[at] == "|":

@@ -1,6 +1,6 @@
-"""Places of the crawler that installed packages can add to, found by their entry points.
+"""Points at which installed packages extend the crawler by entry points.
 
-The crawler's own parts are written down as entry points, too, and go the same way.
+The crawler's own parts are also entry points, and are loaded in the same way.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Extension:
     name: str
     package: str
     version: str
-    #: why it is not available; empty: it is
+    #: why it is not available; empty if it is
     fault: str = ""
 
     @property
     def kind(self) -> str:
-        """The kind of part that it adds: the group's last word."""
+        """The kind of the part: the group's last word."""
         return self.group.rpartition(".")[2].removesuffix("s").replace("_", " ")
 
     @property
@@ -49,9 +49,9 @@ class Extension:
 class ExtensionPoint(Generic[Part]):
     """Parts of one kind by name: those of the crawler, and those of packages.
 
-    Packages are looked for once in the life of a process, when first needed.
+    Packages are looked up once in the life of a process, when first needed.
 
-    adopt: makes a part of a name, the object that an entry point names, and the parts so far.
+    adopt: makes a part from a name, the object that an entry point names, and the parts so far.
     Raises BadExtension.
     """
 
@@ -68,7 +68,7 @@ class ExtensionPoint(Generic[Part]):
 
     @property
     def parts(self) -> Mapping[str, Part]:
-        """All that are available, by name, the crawler's own first."""
+        """All available parts, by name, the crawler's own first."""
         return self._found[0]
 
     @property
@@ -77,7 +77,7 @@ class ExtensionPoint(Generic[Part]):
         return self._found[1]
 
     def fault_of(self, name: str) -> str:
-        """Why a part is not available though a package has it; empty: no package has it."""
+        """Why a part is not available although a package has it; empty if no package has it."""
         faulty = (one for one in self.extensions if one.name == name and one.fault)
         return next((one.sentence for one in faulty), "")
 
@@ -90,7 +90,7 @@ class ExtensionPoint(Generic[Part]):
         return parts, sorted(found, key=lambda one: (one.name, one.package))
 
     def _add(self, parts: dict[str, Part], point: EntryPoint) -> Extension:
-        """Add the part of a package. Nothing that its code raises gets any further."""
+        """Add the part of a package. All errors of its code are caught here."""
         package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
         try:
             if point.name in parts:

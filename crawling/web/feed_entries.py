@@ -1,5 +1,5 @@
-"""Entries of feeds as data: what RSS, RDF, Atom and JSON Feeds say of each, in one form; and the
-links in the HTML that they have of it.
+"""Entries of feeds as data: the fields of RSS, RDF, Atom and JSON Feeds in one form, and the links
+in the HTML of entries.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crawling.web.documents.sitemap import read_moment
 from crawling.web.http_caching import read_date
 from crawling.web.links import Links
 
-#: the entries of a feed; those behind them are left out
+#: the most entries of a feed; further ones are left out
 MOST_ENTRIES = 5_000
-#: characters of a summary, and of the markup that it is taken from
+#: the most characters of a summary, and of the markup from which it is taken
 MOST_SUMMARY, MOST_MARKUP = 1_000, 8_000
 MOST_NAME, MOST_DATE = 200, 60
 #: elements of HTML between which there is a blank
@@ -34,7 +34,7 @@ BLOCKS = frozenset(
 )
 UNSEEN = frozenset({"script", "style"})
 ENTRIES = frozenset({"item", "entry"})
-#: elements in which a link is not the entry's own: the feed that it was taken from, an image
+#: elements in which a link is not the entry's own: the entry's source feed, an image
 ASIDE = frozenset({"source", "image", "textinput", "channel"})
 #: the relations of links that lead to the page of their entry
 PAGE_RELATIONS = frozenset({"", "alternate"})
@@ -48,21 +48,21 @@ FIELDS = {
     **dict.fromkeys(("content", "content:encoded"), "content"),
 }
 ANCHORS = frozenset({"a", "area"})
-#: the texts of RSS, where no attribute says which kind of text it is: HTML, as all readers take it
+#: the texts of RSS, for which no attribute states the kind of text: HTML, as all readers assume
 RSS_TEXTS = frozenset({"description", "encoded"})
-#: the texts that state their type (RFC 4287, sections 3.1 and 4.1.3); without it the texts of Atom
-#: are plain
+#: the texts that state their type (RFC 4287, sections 3.1 and 4.1.3); without a type the texts of
+#: Atom are plain
 TYPED_TEXTS = RSS_TEXTS | {"content", "summary", "title", "subtitle", "tagline", "rights"}
 HTML_TYPES = frozenset({"html", "text/html"})
 
 
 class FeedEntry(NamedTuple):
-    """One entry; what it does not say is empty."""
+    """One entry; fields that it does not have are empty."""
 
     title: str = ""
     #: the URL of its page
     url: str = ""
-    #: dates as ISO 8601 has them, or as they are written if they are none that is known
+    #: dates by ISO 8601, or as written if their form is unknown
     published: str = ""
     updated: str = ""
     author: str = ""
@@ -87,8 +87,8 @@ def xml_entries(document: turbohtml.Document, bases: XmlBases, links: Links) -> 
 def stated_changes(
     document: turbohtml.Document, bases: XmlBases, links: Links, *, site: str
 ) -> dict[str, datetime]:
-    """When pages of a site were changed last, or published, as entries of its feed state. site: how
-    its addresses begin.
+    """When pages of a site last changed, or were published, by the entries of its feed. site: the
+    prefix of its addresses.
     """
     stated = {}
     for said in islice(written_entries(document, bases), MOST_ENTRIES):
@@ -107,8 +107,8 @@ def page_of(said: Mapping[str, str]) -> str:
 
 
 def written_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
-    """The fields of each entry, as they are written, the first of each; links such that they start
-    from the document's base.
+    """The fields of each entry as written, the first of each; links are relative to the document's
+    base.
     """
     said: dict[str, str] | None = None
     for element in elements(document):
@@ -133,7 +133,7 @@ def _take(said: dict[str, str], name: str, element: turbohtml.Element, bases: Xm
         parent = element.parent
         if field in said or not isinstance(parent, turbohtml.Element):
             return
-        # what the feed that an entry was taken from, or its image, is called is not the entry's
+        # the names of an entry's source feed, or of its image, are not the entry's
         is_own = name_of(parent) in ENTRIES
         text = (plain_text if field == "title" else _text_in)(element) if is_own else ""
     else:
@@ -143,14 +143,14 @@ def _take(said: dict[str, str], name: str, element: turbohtml.Element, bases: Xm
 
 
 def permanent_link(guid: turbohtml.Element) -> str:
-    """The address that an identifier is; "" if it is none."""
+    """The address in an identifier; "" if it has none."""
     text = "" if attribute(guid, "isPermaLink") == "false" else leaf_text(guid).strip()
     return text if text.startswith("http") else ""
 
 
 def plain_text(element: turbohtml.Element) -> str:
-    """The text of a title: Atom says whether it is markup (RFC 4287, section 3.1), and of RSS it is
-    text in which references are written twice.
+    """The text of a title: Atom states whether it is markup (RFC 4287, section 3.1); in RSS it is
+    text with references that are escaped twice.
     """
     written = text_of(element)[:MOST_MARKUP]
     if "&" not in written and "<" not in written:
@@ -162,7 +162,7 @@ def plain_text(element: turbohtml.Element) -> str:
 
 
 def _text_in(element: turbohtml.Element) -> str:
-    """The text of the element as it is written; of a person the name."""
+    """The text of the element as written; for a person, the name."""
     children = (child for child in element.children if isinstance(child, turbohtml.Element))
     names = (child for child in children if name_of(child) == "name")
     return text_of(next(names, element))[:MOST_MARKUP]
@@ -201,7 +201,7 @@ def _text(holder: Mapping[str, Any], name: str) -> str:
 
 
 def moment_of(text: str) -> datetime | None:
-    """A date as feeds write them, by RFC 3339 or RFC 822; None for any other."""
+    """A date of a feed, by RFC 3339 or RFC 822; None for any other text."""
     return read_moment(text) or read_date(text.strip())
 
 
@@ -212,7 +212,7 @@ def _date(text: str | None) -> str:
 
 
 def text_of_markup(markup: str) -> str:
-    """The text of some HTML, whose tree is not built: that could be large."""
+    """The text of some HTML, without building its tree, which could be large."""
     parts: list[str] = []
     is_seen = True
     for token in turbohtml.tokenize(markup[:MOST_MARKUP]):
@@ -226,8 +226,8 @@ def text_of_markup(markup: str) -> str:
 
 
 def links_within(element: turbohtml.Element, name: str, reading: ReadingRules) -> Iterator[str]:
-    """Where an element of a feed leads to by markup: an anchor of XHTML that stands in the feed
-    itself, or those of HTML that stands there as text.
+    """The links of an element's markup in a feed: an anchor of XHTML in the feed itself, or the
+    links of HTML that is there as text.
     """
     if name in ANCHORS:
         yield from _followed(attribute(element, "href"), attribute(element, "rel"), reading)
@@ -237,7 +237,7 @@ def links_within(element: turbohtml.Element, name: str, reading: ReadingRules) -
 
 
 def links_in_markup(markup: str, reading: ReadingRules) -> Iterator[str]:
-    """The links of some HTML, whose tree is not built: that could be large."""
+    """The links of some HTML, without building its tree, which could be large."""
     if "<" not in markup:
         return
     for token in turbohtml.tokenize(markup):

@@ -1,4 +1,4 @@
-"""The name of the file that a document is saved as, from its address and its type (SEEDS B1)."""
+"""The name of the file for a document, from its address and its type (SEEDS B1)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from crawling.web.addresses import Address
 
 #: the tables of Python itself: those of the machine differ from one to the next
 TYPES = MimeTypes(filenames=())
-#: a document without a type says nothing of its name
+#: types that say nothing about a name
 UNTYPED = ("", "application/octet-stream")
-#: Python's tables know it of style sheets alone
+#: Python's tables know this type only for style sheets
 XML = "application/xml"
 INDEX = "index"
 #: file systems take 255 bytes, and a character has at most 4
 LONGEST_STEM, LONGEST_SUFFIX = 50, 10
-#: characters that are no letter, digit or mark that every file system takes
+#: characters other than letters, digits and marks that every file system accepts
 UNSAFE = re.compile(r"[^\w.,=@~+-]+")
 #: names of devices, which Windows opens whatever their suffix
 DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
@@ -27,8 +27,8 @@ DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
 def file_name(address: Address, content_type: str) -> str:
     """The last part of the path, with the query, and a suffix that belongs to the type.
 
-    A suffix of the path stays if it belongs to the type, or the type says nothing; else that of the
-    type is put behind it.
+    A suffix of the path stays if it belongs to the type, or the type says nothing; else the type's
+    suffix is appended.
     """
     path, _, query = address.target.partition("?")
     last = PurePosixPath(_safe(unquote(path.rpartition("/")[2])) or INDEX)
@@ -39,7 +39,7 @@ def file_name(address: Address, content_type: str) -> str:
 
 
 def folder_name(step: str) -> str:
-    """A name for a step of a path; empty if nothing of it can be in a name."""
+    """A folder name for a step of a path; empty if no character of it is allowed."""
     return _no_device(_safe(step))[:LONGEST_STEM].rstrip(".-")
 
 

@@ -1,5 +1,5 @@
 """HTTP's rules on how long an answer may be used again (RFC 9111): its age and use by its headers;
-how to ask whether a document has changed, and to make an answer of "it has not" (RFC 9110,
+how to ask whether a document has changed, and to make an answer from "it has not" (RFC 9110,
 section 13; RFC 9111, section 4.3); and which fields of a head have one value.
 """
 
@@ -12,7 +12,7 @@ from email.utils import format_datetime, parsedate_to_datetime
 from functools import lru_cache
 
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
-#: nothing is promised for longer (RFC 9111, section 1.2.2, allows as much)
+#: the longest time for which an answer is fresh (RFC 9111, section 1.2.2, allows this)
 LONGEST_SECONDS = 366 * 24 * 3600
 #: directives of Cache-Control: private, or not without asking the server first
 FORBIDDING = frozenset({"no-store", "no-cache", "private", "must-revalidate"})
@@ -23,10 +23,10 @@ SENT_ALIKE = frozenset({"accept", "accept-encoding"})
 PERSONAL = re.compile(
     rb"^(?:cookie|authorization|proxy-authorization)[ \t]*:", re.IGNORECASE | re.MULTILINE
 )
-#: headers that may be sent back as they came; longer ones are no validators but a way to follow
+#: headers that may be sent back as they came; longer ones are no validators but a means of tracking
 #: readers
 ETAG = re.compile(r"[\x21-\x7e\x80-\xff][\x20-\x7e\x80-\xff]{0,500}")
-#: fields about the one answer that had them, not about the document
+#: fields about a single answer, not about the document
 OF_THE_ANSWER = frozenset(
     {"content-length", "content-encoding", "content-range", "transfer-encoding", "connection"}
 )
@@ -34,7 +34,7 @@ OF_THE_ANSWER = frozenset(
 
 @lru_cache(maxsize=1024)  # a site's pages were often changed together
 def read_date(text: str) -> datetime | None:
-    """An HTTP date; None for what is none."""
+    """An HTTP date; None if the text is none."""
     if not text or len(text) > 60:
         return None
     try:
@@ -79,14 +79,14 @@ def may_be_reused(answer: Mapping[str, str], request: bytes) -> bool:
 
 
 def read_etag(text: str) -> str:
-    """An entity tag as it is to be sent back; "" for none."""
+    """An entity tag that may be sent back; "" if there is none."""
     tag = text.strip()
     return tag if ETAG.fullmatch(tag) else ""
 
 
 def condition_headers(etag: str, last_modified: datetime | None) -> dict[str, str]:
-    """The headers that ask for a document only if it is another than this one; empty if the
-    document has no validator.
+    """The headers that request a document only if it differs from this one; empty if the document
+    has no validator.
     """
     headers = {"If-None-Match": etag} if etag else {}
     if last_modified:
@@ -117,9 +117,9 @@ def renewed(stored: Mapping[str, str], said: Iterable[tuple[str, str]]) -> dict[
     }
 
 
-#: Each has one value. Of several lines the first that says something counts, as in browsers and
-#: curl, which take the first Location that is not empty; all others are lists. Content-Type has a
-#: rule of its own (`crawling.web.content.media_types`).
+#: Fields with one value. If there are several lines, the first that is not empty counts, as
+#: browsers and curl do for Location; all other fields are lists. Content-Type has a rule of its own
+#: (`crawling.web.content.media_types`).
 SINGLE = frozenset(
     {
         *("age", "content-disposition", "content-length", "content-location", "content-range"),

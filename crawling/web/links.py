@@ -1,4 +1,4 @@
-"""Addresses of the links in a document of any kind (SEEDS B5, W9), and keys to sort URLs by."""
+"""Addresses of the links in a document of any kind (SEEDS B5, W9), and keys for sorting URLs."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ from crawling.web.protocols import default_port
 BLANKS = "".join(map(chr, range(33)))
 #: the end of an address in front of a fragment
 UNSEEN_ENDS = frozenset(BLANKS)
-#: characters that count for nothing wherever they stand in a URL
+#: characters that are ignored anywhere in a URL
 NEWLINES = str.maketrans("", "", "\t\n\r")
 #: the scheme of documents within a link, which have no bound
 EMBEDDED = "data:"
-#: most links: paths that are joined to a base as they are, since no part is `.` or `..`
+#: most links: paths that are joined to a base unchanged, since no part is `.` or `..`
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
-#: links of all pages whose addresses are remembered, and the characters of such a link at the most
+#: the most links whose addresses are remembered, and the most characters of such a link
 MOST_SHARED = 16_384
 LONGEST_SHARED = 300
 #: a link that is empty or only a query leads to the document itself, whatever its directory
 BY_DOCUMENT = ("", "?")
-#: a document with more is a trap or a dump; what is behind them is left out
+#: a document with more is a trap or a dump; further links are left out
 MOST_LINKS = 50_000
-#: the links of a document that cannot be followed and are told one by one, the characters of each,
-#: and the text for the others; it sorts behind each of these
+#: the most faulty links of a document that are shown one by one, the most characters of each, and
+#: the text for the others, which sorts last
 MOST_BAD_LINKS, MOST_OF_A_LINK, OTHERS = 20, 200, "… and others"
-#: the rejected links that are kept to be told
+#: the most rejected links that are kept to be shown
 MOST_REJECTED = 100
 #: stands for the address of a link that is longer than a URL may be
 TOO_LONG = Address("", "", "", 0)
-#: characters of all of them, which have to stay in memory
+#: the most characters of all links, which stay in memory
 MOST_CHARACTERS = 8 * 1024 * 1024
 
 
 class Links:
-    """The addresses that a document leads to, in its order, each once and without its own.
+    """The addresses to which a document links, in order, each once and without its own.
 
-    url: the document's, canonical. base: what relative links start from, if the document states it;
-    charset: the document's, which queries are written in.
-    taken: what was added, without fragments: to add it again changes nothing.
-    unread: LINKS once there were more than are taken: no further ones are.
+    url: the document's, canonical. base: the base of relative links, if the document states it;
+    charset: the document's, in which queries are written. taken: added links, without fragments:
+    adding them again changes nothing. unread: LINKS once the limit is reached: no further links are
+    taken.
     """
 
     def __init__(self, url: str, *, charset: str = "", base: str = "") -> None:
@@ -69,21 +69,21 @@ class Links:
         self._base = _joined(base, url) if base else url
         self._start = _directories.of(self._base)
         self._known = self._start.known if self._start else {}
-        # Each distinct text is joined once: joining is what costs here.
+        # Each distinct text is joined once, since joining takes most of the time.
         self.taken = {""} if self._base == url else set()
         self._urls = {url}
 
     @property
     def left_out(self) -> TruncationReason | None:
-        """Why links are missing in `found` that the crawl could follow; None: none is."""
+        """Why links that the crawl could follow are missing in `found`; None if none are."""
         return self.unread or (TruncationReason.LENGTH if self._has_long else None)
 
     def add(self, text: str) -> None:
-        """Take up a link as it is written; what is no URL that can be crawled is passed over."""
+        """Add a link as written; links that are no URLs that can be crawled are left out."""
         self.add_all((text,))
 
     def add_all(self, texts: Iterable[str]) -> None:
-        """Take up links as `add` does. Most lead to places in a few documents."""
+        """Add links as `add` does. Most lead to places in a few documents."""
         taken, urls, found, known = self.taken, self._urls, self.found, self._known
         for text in dict.fromkeys([text.strip(BLANKS).partition("#")[0] for text in texts]):
             if text[-1:] in UNSEEN_ENDS:  # only in front of a fragment
@@ -110,14 +110,14 @@ class Links:
             self._more_rejected += 1
 
     def bad(self) -> dict[str, int]:
-        """The faults of links that were added and cannot be followed, as `told_links`."""
+        """The faults of links that were added and cannot be followed, as from `told_links`."""
         told = told_links(self._rejected, self.fault_of)
         others = told.get(OTHERS, 0) + (self._more_rejected if told else 0)
         return told | ({OTHERS: others} if others else {})
 
     def target_of(self, text: str) -> str:
-        """The address of a link that need not be taken up, written without a fragment; "" if it is
-        none.
+        """The address of a link that need not be added, written without a fragment; "" if it is
+        invalid.
         """
         text = text.strip(BLANKS)
         if not text:
@@ -126,10 +126,10 @@ class Links:
         return address.url if address else ""
 
     def _address_of(self, text: str) -> Address | None:
-        """The address of any link without a fragment; None for what is none.
+        """The address of any link without a fragment; None if it is invalid.
 
-        Pages of one directory have links in common, to their site and to others. Parts that depend
-        on no more than the directory are not read for each page again.
+        Pages of one directory share links to their site and to others, so parts that depend only on
+        the directory are not read again for each page.
         """
         if "?" in text:
             text = _encode_query(text, self._charset)
@@ -142,8 +142,8 @@ class Links:
         return _address_of(text, self._base)
 
     def fault_of(self, text: str) -> str:
-        """The fault of a link, as a predicate; "" if it has none, or leads to a place that is not
-        fetched here, as `mailto:` does.
+        """The fault of a link, as a predicate; "" if it has none, or leads to an address that is
+        not fetched here, such as `mailto:`.
         """
         text, _ = split_fragment(text.strip(BLANKS))
         if not text or text[: len(EMBEDDED)].lower() == EMBEDDED:
@@ -157,21 +157,21 @@ class Links:
         return ""
 
     def join(self, text: str) -> str:
-        """The address of one link by itself; "" if it is none."""
+        """The address of one link by itself; "" if it is invalid."""
         try:
             return read_address(_encode_query(text.strip(BLANKS), self._charset), self._base).url
         except BadUrl:
             return ""
 
     def whole(self, text: str) -> str:
-        """The address of one link with its fragment; what is none as it is written."""
+        """The address of one link with its fragment; an invalid link as written."""
         address, fragment = split_fragment(text.strip(BLANKS))
         joined = self.join(address)
         return (f"{joined}#{fragment}" if "#" in text else joined) or text
 
 
 def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str, int]:
-    """A sentence for each link with a fault, and how many have it; behind the first MOST_BAD_LINKS
+    """A sentence for each link with a fault, and how many have it; after the first MOST_BAD_LINKS
     different ones all others together.
     """
     faults: dict[str, str] = {}
@@ -198,8 +198,8 @@ def split_fragment(text: str) -> tuple[str, str]:
 
 
 def _with_quoted_end(address: str) -> str:
-    """An address that stood in front of a fragment: blanks between them belong to it, and would be
-    lost by themselves.
+    """An address from before a fragment: blanks between the two belong to it, and would be lost at
+    its end.
     """
     address = address.translate(NEWLINES)
     ends = len(address.rstrip(BLANKS))
@@ -225,15 +225,15 @@ class _Directory:
 
     def __init__(self, address: Address) -> None:
         self._address, self._origin = address, address.origin
-        #: its URL, and those of the directories above it, as far as they were asked for
+        #: its URL, and those of the directories above it that were needed
         self._urls = [address.url]
         #: the addresses of its pages' links, by the link as it is written
         self.known: dict[str, Address] = {}
 
     def join(self, text: str) -> Address | None:
-        """The address of a link that has no scheme, and neither is empty nor begins with a query.
+        """The address of a link that has no scheme, is not empty and does not begin with a query.
 
-        A plain path is written behind the directory: a parser would take ten times as long.
+        A plain path is appended to the directory: a parser would take ten times as long.
         """
         level = 0
         while text.startswith("../", 3 * level):
@@ -245,7 +245,9 @@ class _Directory:
         return self._address._replace(url=start + rest)
 
     def _above(self, levels: int) -> str:
-        """The URL of the directory so many levels above it; the root is in itself."""
+        """The URL of the directory `levels` levels above this one; the root's parent is the
+        root.
+        """
         urls = self._urls
         while len(urls) <= levels:
             end = urls[-1].rfind("/", 0, -1) + 1
@@ -254,14 +256,14 @@ class _Directory:
 
 
 class _Directories:
-    """The latest directories, with the addresses of at most MOST_SHARED links in all."""
+    """The latest directories, with the addresses of at most MOST_SHARED links in total."""
 
     def __init__(self) -> None:
         self._directories: dict[str, _Directory] = {}
         self._links = 0
 
     def of(self, base: str) -> _Directory | None:
-        """The directory of a canonical URL; None where its scheme or length takes a parser."""
+        """The directory of a canonical URL; None if its scheme or length needs a parser."""
         url = base.partition("?")[0].rpartition("/")[0] + "/"
         if found := self._directories.get(url):
             return found
@@ -272,7 +274,7 @@ class _Directories:
         return found
 
     def join(self, text: str, directory: _Directory) -> Address | None:
-        """As the directory does, and remember it."""
+        """Join a link as the directory does, and remember the result."""
         address = directory.join(text)
         # a query is written in the document's character set
         if not address or address is TOO_LONG or ("?" in text and not text.isascii()):
@@ -305,8 +307,8 @@ def _encode_query(text: str, charset: str) -> str:
 
 
 def surt(address: Address) -> str:
-    """`com,example,www)/path?query` for `http://www.example.com/Path?query`; a port that is not the
-    scheme's own stands after the name.
+    """`com,example,www)/path?query` for `http://www.example.com/Path?query`; a port other than the
+    scheme's own follows the name.
     """
     host = address.hostname
     is_number = ":" in host or host.rpartition(".")[2].isdigit()

@@ -1,6 +1,4 @@
-"""A host, or one of its origins, that lets nothing be fetched for now: how long its URLs wait, and
-when it is given up.
-"""
+"""Outages of hosts, or of their origins: how long their URLs wait, and when they are given up."""
 
 from __future__ import annotations
 
@@ -14,9 +12,10 @@ from crawling.web.politeness import DOUBTFUL_ROW, JITTER
 #: the queue rests for this after the first try that failed, and twice as long after each other one
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 2 * 3600.0
-#: A host that has never answered is given up after this, however long the crawl waits for others.
+#: A host that has never answered is given up after this, however long the crawl waits for other
+#: hosts.
 NEVER_HEARD_SECONDS = 3600.0
-#: as is a host of which links are only checked
+#: likewise for a host whose links are only checked
 CHECK_PATIENCE_SECONDS = 60.0
 TIMES = ("since", "retry_at", "gives_up_at")
 
@@ -34,15 +33,15 @@ class Outage:
     retry_at: datetime
     #: a try that fails after this is the last
     gives_up_at: datetime
-    #: pages that failed in a row; 0: no page was asked for
+    #: pages that failed in a row; 0 if no page was requested
     row: int = 0
-    #: a page that was fetched before: it is asked for, to tell a host that refuses from pages that
-    #: fail
+    #: a page that was fetched before, which is requested to distinguish a refusing host from
+    #: failing pages
     known_page: str = ""
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether so many pages failed in a row that the host itself may refuse them."""
+        """Whether enough pages failed in a row that the host itself may refuse them."""
         return self.row >= DOUBTFUL_ROW
 
     def as_json(self) -> dict[str, Any]:
@@ -62,21 +61,21 @@ class Outage:
 
 
 def read_outage(fields: Mapping[str, Any] | None) -> Outage | None:
-    """Return the outage whose `as_json` this is."""
+    """Return the outage from its `as_json`."""
     if not fields:
         return None
     return Outage(**{**fields, **{name: datetime.fromisoformat(fields[name]) for name in TIMES}})
 
 
 def read_outages(fields: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Outage]:
-    """Return the outages of which these, by origin, are the `as_json`."""
+    """Return the outages, by origin, from their `as_json`."""
     found = {origin: read_outage(outage) for origin, outage in (fields or {}).items()}
     return {origin: outage for origin, outage in found.items() if outage}
 
 
 def holding(origins: Iterable[Outage], due_at: datetime, now: datetime) -> Outage | None:
-    """Return for which of its origins a host's queue waits that falls due then, if it does: for the
-    one that is asked again first.
+    """Return the outage for which a host's queue with this due time waits, if any: that of the
+    origin that is tried again first.
     """
     first = min(origins, key=lambda outage: outage.retry_at, default=None)
     return first if first and now < first.retry_at <= due_at else None
@@ -99,9 +98,9 @@ def outage_after(
     row: int = 0,
     known_page: str = "",
 ) -> Outage:
-    """Return the outage after one more try that failed; the last try is not put off any further.
+    """Return the outage after one more try that failed; the last try is not postponed.
 
-    patience_seconds: for how long the crawl waits for this host.
+    patience_seconds: how long the crawl waits for this host.
     """
     since = before.since if before else now
     gives_up_at = since + timedelta(seconds=patience_seconds)
@@ -112,7 +111,7 @@ def outage_after(
 
 
 def patience(seconds: float, *, has_answered: bool) -> float:
-    """The seconds for which a crawl that waits `seconds` for a host waits for this one."""
+    """The seconds that a crawl waits for this host. seconds: its usual patience."""
     return seconds if has_answered else min(seconds, NEVER_HEARD_SECONDS)
 
 

@@ -7,17 +7,17 @@ from datetime import datetime
 from crawling.web.http_caching import read_date
 from crawling.web.statuses import THROTTLES, FetchStatus, may_be_host_fault
 
-#: a site that asks for more than this is taken at this word; Heritrix draws the same line
+#: a longer Crawl-delay counts as this; Heritrix has the same limit
 MAX_CRAWL_DELAY_SECONDS = 300.0
-#: a host that is slow is left alone for longer, but not for more than this (Heritrix' line again)
+#: a slow host is left alone for longer, but not for more than this (again Heritrix' limit)
 MAX_ADAPTIVE_SECONDS = 30.0
-#: an answer that may be different in a moment is asked for this many times in all (SEEDS B1's retry
+#: a URL whose answer may change in a moment is requested this many times in total (SEEDS B1's retry
 #: handler)
 MAX_ATTEMPTS = 3
 FIRST_RETRY_SECONDS = 5.0
 #: the host's rest after one URL that is answered so, or not at all
 FIRST_REST_SECONDS = 5.0
-#: status -> how long the host rests that is itself at fault, at first and at most
+#: status -> the first and the longest rest of a host that is itself at fault
 BACKOFFS = {
     429: (30.0, 3600.0),
     503: (30.0, 3600.0),
@@ -27,18 +27,18 @@ BACKOFFS = {
 }
 #: a Retry-After is obeyed so far
 MAX_RETRY_AFTER_SECONDS = 24 * 3600.0
-#: while only the one URL is known to be at fault: 429 is about the client (RFC 6585, section 4),
-#: any other may be about that one page
+#: the longest wish that counts while only one URL is known to be at fault: 429 is about the client
+#: (RFC 6585, section 4), any other may be about that one page
 WISHES_OF_ONE_SECONDS = {429: 300.0}
 LEAST_WISH_SECONDS = 10.0
 #: how long a URL waits for its own next try
 LONGEST_RETRY_SECONDS = 3600.0
-#: so many URLs that fail in a row may be their host's fault
+#: this many failed URLs in a row may be their host's fault
 DOUBTFUL_ROW = 3
-#: the rests of a host that has become doubtful: after a known page of it failed, too
+#: the rests of a doubtful host after its known page also failed
 FIRST_DOUBT_SECONDS, LONGEST_DOUBT_SECONDS = 5.0, 3600.0
-#: waits are drawn out by up to this part, so that those who were sent away together do not come
-#: back together
+#: waits are drawn out by up to this part, so that crawls that were turned away together do not
+#: return together
 JITTER = 0.1
 
 
@@ -54,10 +54,10 @@ def rest_after_page(
     status: int, *, asked: float | None, chance: float, is_trusted: bool = False
 ) -> float:
     """Seconds that a host is left alone after one of its pages failed, which may be that page's own
-    fault; 0 for every answer that says nothing of the host.
+    fault; 0 for every answer that says nothing about the host.
 
-    asked: its Retry-After in seconds. chance: a random number below 1. is_trusted: others could be
-    had while several failed.
+    asked: its Retry-After in seconds. chance: a random number below 1. is_trusted: other pages
+    could be fetched while several failed.
     """
     if not may_be_host_fault(status) or (is_trusted and status not in WISHES_OF_ONE_SECONDS):
         return 0.0
@@ -72,11 +72,11 @@ def rest_after_page(
 
 
 def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: float) -> float:
-    """Seconds that a host is left alone which has too much to do, or turns the crawler away; 0 for
+    """Seconds for which a host is left alone that is overloaded or turns the crawler away; 0 for
     every other answer.
 
-    asked: its Retry-After in seconds. in_a_row: how many URLs were answered so, none otherwise
-    between. chance: a random number below 1.
+    asked: its Retry-After in seconds. in_a_row: how many URLs in a row were answered like this.
+    chance: a random number below 1.
     """
     if not may_be_host_fault(status):
         return 0.0
@@ -91,7 +91,7 @@ def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: fl
 
 
 def pause_of_doubt(tries: int, chance: float) -> float:
-    """Seconds until a doubtful host is tried once more, after so many tries that failed."""
+    """Seconds until a doubtful host is tried once more, after `tries` failed tries."""
     wait = FIRST_DOUBT_SECONDS * 2.0 ** min(tries - 1, 30)
     return float(min(wait, LONGEST_DOUBT_SECONDS) * (1 + JITTER * chance))
 
@@ -100,7 +100,7 @@ def read_retry_after(text: str, now: datetime, *, answered: str = "") -> float |
     """The seconds that a Retry-After header asks for, as a number or as a date (RFC 9110, section
     10.2.3); None for anything else.
 
-    answered: the answer's own Date, by whose clock that date is written; without one ours counts.
+    answered: the answer's own Date, whose clock the header uses; without one ours counts.
     """
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) <= 10:
@@ -112,7 +112,7 @@ def read_retry_after(text: str, now: datetime, *, answered: str = "") -> float |
 
 
 def retry_after(attempts: int, asked: float | None = None) -> float | None:
-    """Seconds until the URL may be tried again after `attempts` tries; None when it has had enough.
+    """Seconds until the URL may be tried again after `attempts` tries; None after the last try.
 
     asked: its answer's Retry-After in seconds.
     """
@@ -122,14 +122,14 @@ def retry_after(attempts: int, asked: float | None = None) -> float | None:
     return max(wait, min(asked or 0.0, LONGEST_RETRY_SECONDS))
 
 
-#: where others wait for a fetch thread, no host has more of them than this part of their time
+#: if others wait for a fetch thread, no host gets more than this part of the threads' time
 LARGEST_SHARE = 1 / 40
 #: a host that needs a fetch thread for no longer than this gets no penalty: hosts take turns anyway
 SHORT_SECONDS = 2.0
 
 
 def penalty_seconds(held: float, threads: int) -> float:
-    """The penalty of a host that has kept one of so many fetch threads for this long."""
+    """The penalty of a host that has kept one of `threads` fetch threads for `held` seconds."""
     if held <= SHORT_SECONDS:
         return 0.0
     return held * max(0.0, 1 / (LARGEST_SHARE * max(1, threads)) - 1)

@@ -1,4 +1,4 @@
-"""Protocols beside HTTP: each has its scheme, its usual port and a fetcher."""
+"""Protocols besides HTTP: each has its scheme, its usual port and a fetcher."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from crawling.web.extensions import BadExtension, ExtensionPoint
 
-#: the schemes with a robots.txt, and to which alone a redirect or a page from the web may lead
-#: unasked; their fetcher takes headers, cookies and proxies (`crawling.fetching.pipeline.client`)
+#: the schemes with a robots.txt, and the only ones to which redirects and pages from the web may
+#: lead; their fetcher takes headers, cookies and proxies (`crawling.fetching.pipeline.client`)
 WEB_PORTS = {"http": 80, "https": 443}
 SCHEME = re.compile(r"[a-z][a-z0-9+.\-]{0,19}")
 MOST_PORT = 65_535
@@ -41,7 +41,7 @@ PROTOCOLS = ExtensionPoint(
 
 
 def default_port(scheme: str) -> int | None:
-    """The usual port of a scheme; None: there is no fetcher for it."""
+    """The usual port of a scheme; None if there is no fetcher for it."""
     port = WEB_PORTS.get(scheme)
     if port is None and (protocol := PROTOCOLS.get(scheme)):
         return protocol.default_port

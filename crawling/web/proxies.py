@@ -1,4 +1,4 @@
-"""Proxies that a crawl may fetch through."""
+"""Proxies through which a crawl may fetch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from crawling.web.addresses import bracketed
 
-#: scheme -> the port where none is given
+#: scheme -> the default port
 PORTS = {"socks5": 1080, "http": 3128}
 
 
@@ -22,8 +22,8 @@ class Proxy:
     port: int
     user: str = ""
     password: str = field(default="", repr=False)
-    #: an administrator lets it fetch plain HTTP for us, by names that it looks up itself. Any other
-    #: gets the address that we have vetted, and only passes bytes on
+    #: whether an administrator lets it fetch plain HTTP for us, by names that it looks up itself.
+    #: Any other proxy gets the vetted address, and only passes bytes on
     is_trusted: bool = False
 
     @property
@@ -36,7 +36,7 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class ProxyRoute:
-    """A proxy, and the vetted address at which it is."""
+    """A proxy and its vetted address."""
 
     proxy: Proxy
     address: str

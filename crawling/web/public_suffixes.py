@@ -1,4 +1,4 @@
-"""Names under which others register theirs (publicsuffix.org)."""
+"""Public suffixes: names under which users register names (publicsuffix.org)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def is_literal(hostname: str) -> bool:
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    """Read when a crawl first asks for a domain: it takes a tenth of a second and some
-    megabytes."""
+    """The list of public suffixes, read at the first use: it takes a tenth of a second and some
+    megabytes.
+    """
     return PublicSuffixList(accept_unknown=True)

@@ -13,7 +13,7 @@ from crawling.web.statuses import is_answer
 
 #: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
 MAX_ROBOTS_BYTES = 500 * 1024
-#: a site has one, or an index of them
+#: the most sitemaps of a robots.txt: a site has one, or an index of them
 MOST_SITEMAPS = 1000
 BYTE_ORDER_MARK = "\ufeff"
 #: a User-agent line in each spelling that Protego takes, and the name up to a comment
@@ -24,7 +24,7 @@ RULE_LINE = re.compile(
     re.IGNORECASE,
 )
 SITEMAP_LINE = re.compile(r"\s*+site-?maps?+(?:\s*+:|\s|\Z)", re.IGNORECASE)
-#: one that names no whole address, and where its value begins
+#: a Sitemap line without a whole address, and the place of its value
 RELATIVE_SITEMAP = re.compile(
     rb"(?m)^([ \t]*+site-?maps?+[ \t]*+:[ \t]*+)(?![a-z][a-z0-9+.-]*+:)([^\s#]++)", re.IGNORECASE
 )
@@ -34,11 +34,11 @@ EVERYBODY = "*"
 
 @dataclass(frozen=True, slots=True)
 class RobotsRules:
-    """The rules of one origin, as they hold for one product token."""
+    """The rules of one origin for one product token."""
 
     rules: Protego | None
     token: str
-    #: 0, or the status that stands between us and the rules: nothing may be fetched for now
+    #: 0, or the status because of which the rules are unknown and nothing may be fetched for now
     unavailable: int = 0
 
     def allows(self, url: str) -> bool:
@@ -46,7 +46,7 @@ class RobotsRules:
 
     @property
     def sitemaps(self) -> list[str]:
-        """The site's sitemaps, as they are written; they hold for all crawlers (sitemaps.org)."""
+        """The site's sitemaps, as written; they hold for all crawlers (sitemaps.org)."""
         return list(islice(self.rules.sitemaps, MOST_SITEMAPS)) if self.rules else []
 
     @property
@@ -57,9 +57,9 @@ class RobotsRules:
 def read_robots(status: int, body: bytes, token: str) -> RobotsRules:
     """Return the rules that follow from the answer to a request for robots.txt.
 
-    4xx: everything is allowed. 5xx and everything that is no answer: nothing may be fetched for now
-    (sections 2.3.1.3 and 2.3.1.4); a server that has too much to do counts as such, as with Google.
-    `token` is the bare product token, without a version.
+    4xx: everything is allowed. 5xx and no answer: nothing may be fetched for now (sections 2.3.1.3
+    and 2.3.1.4); as with Google, this includes an overloaded server. `token` is the bare product
+    token, without a version.
     """
     if 200 <= status < 300:
         sitemaps, lines = _lines_for(body, token)
@@ -70,8 +70,8 @@ def read_robots(status: int, body: bytes, token: str) -> RobotsRules:
 
 
 def with_whole_sitemaps(body: bytes, address: str) -> bytes:
-    """A robots.txt that was found at another address, with the sitemaps that it names relative to
-    that.
+    """A robots.txt that was found at another address, with its sitemaps relative to that
+    address.
     """
 
     def whole(line: re.Match[bytes]) -> bytes:
@@ -84,10 +84,10 @@ def with_whole_sitemaps(body: bytes, address: str) -> bytes:
 
 
 def forbidding_line(body: bytes, token: str, url: str) -> str:
-    """The line that keeps us from a URL; "" if none does.
+    """The line that forbids a URL; "" if none does.
 
-    A URL is forbidden if and only if one Disallow line forbids it with all other such lines gone.
-    So of two halves of these lines that together forbid it, one does by itself.
+    A URL is forbidden if and only if one Disallow line forbids it without all other such lines. So
+    if the lines are halved, one half alone forbids it.
     """
     allowing: list[str] = []
     refusing: list[str] = []
@@ -109,10 +109,11 @@ def _rules(lines: list[str], token: str) -> RobotsRules:
 
 
 def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
-    """The Sitemap lines of a robots.txt, and those of the groups that hold for us (section 2.2.1).
+    """The Sitemap lines of a robots.txt, and the lines of the groups that apply to us (section
+    2.2.1).
 
-    Protego by itself takes rules for `crawl` as meant for `crawlsite`, those for `crawlsite/1.0`
-    for another's, splits a group at a Crawl-delay line, and takes time with names times rules.
+    Protego by itself applies rules for `crawl` to `crawlsite`, but not those for `crawlsite/1.0`,
+    splits a group at a Crawl-delay line, and takes time in proportion to names times rules.
     """
     text = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace")
     sitemaps: list[str] = []

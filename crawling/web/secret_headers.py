@@ -1,6 +1,4 @@
-"""An order's secret headers: which URLs they may be sent to, and how they look where they must
-not be seen.
-"""
+"""An order's secret headers: the URLs to which they may be sent, and their masked form."""
 
 from __future__ import annotations
 
@@ -16,10 +14,10 @@ MASK = "•••"
 HIDDEN = b"(not kept)"
 #: never kept, from whatever source
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
-#: fields of answers: a stranger with their values is taken for the crawl
+#: fields of answers whose values let a stranger act as the crawl
 SET_COOKIE = frozenset({"set-cookie", "set-cookie2"})
 PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
-#: a URL's user name and password, whichever there are
+#: a URL's user name, password, or both
 USER_INFORMATION = re.compile(r"(?<=//)[^/?#]*@")
 
 
@@ -28,7 +26,7 @@ def masked_url(url: str) -> str:
 
 
 def masked_head(head: str) -> str:
-    """The head of an answer without the values of cookies, those in folded lines among them."""
+    """The head of an answer without the values of cookies, including those in folded lines."""
     shown: list[str] = []
     is_cookie = False
     for line in head.splitlines(keepends=True):
@@ -43,8 +41,8 @@ def masked_head(head: str) -> str:
 
 
 def masked_request(request: bytes, names: Set[str]) -> bytes:
-    """A request as it was sent, but for the values of secret headers, those of `names` (in small
-    letters) among them.
+    """A request as it was sent, without the values of secret headers, including those of `names`
+    (in small letters).
     """
     head, end, body = request.partition(b"\r\n\r\n")
     lines = [_masked_line(line, names | SECRET_HEADERS) for line in head.split(b"\r\n")]
@@ -56,15 +54,15 @@ def _masked_line(line: bytes, names: Set[str]) -> bytes:
     return name + b": " + HIDDEN if mark and name.decode("latin-1").lower() in names else line
 
 
-#: field of an order and key in its table: one secret
+#: a secret: field of an order and key in its table
 Secret = tuple[str, str]
 
 
 def origins_of(seeds: Iterable[Address]) -> frozenset[str]:
     """Scheme, name and port of seeds (RFC 6454), as `Address.origin` spells them.
 
-    A seed by http stands for the same name by https, too, each at its usual port: sites lead there,
-    and it discloses nothing more on the line.
+    A seed by http stands for the same name by https, too, each at its usual port: sites redirect
+    there, and it discloses nothing more on the wire.
     """
     usual = "http", WEB_PORTS["http"]
     named, safer = set(), set()
@@ -95,10 +93,10 @@ class Recipients:
         return self._may_have(("headers", name), address)
 
     def may_have_password(self, address: Address) -> bool:
-        """Whether the credentials that the order has for the URL's host are sent there.
+        """Whether the order's credentials for the URL's host are sent there.
 
-        Encrypted they are wherever the order names the host; by http and ftp, which send them in
-        clear, only where they were given for that scheme.
+        Encrypted, they are sent whenever the order names the host; by http and ftp, which send them
+        in clear, only if they were given for that scheme.
         """
         return address.scheme == "https" or self._may_have(
             ("credentials", address.host_key), address

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: texts that differ in so many bits, or fewer, are near duplicates; four bands of 16 bits find all
+#: texts that differ in at most this many bits are near duplicates; four bands of 16 bits find all
 #: of them
 NEAR_BITS = 3
-#: texts that differ in so many have nine tenths in common
+#: texts that differ in this many bits have nine tenths in common
 ALIKE_BITS = 8
-#: shorter texts say too little to be compared
+#: shorter texts are too short to be compared
 LEAST_BYTES = 48
 FOLDED = bytes.maketrans(
     b"123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"000000000abcdefghijklmnopqrstuvwxyz"
@@ -31,7 +31,9 @@ LOWEST = np.uint64(0x0101010101010101)
 
 
 def folded(text: str) -> bytes:
-    """The text without blanks, in small letters and with all digits as one: what counts of it."""
+    """The text without blanks, in small letters and with all digits as one: the parts that
+    count.
+    """
     return text.encode(errors="replace").translate(FOLDED, BLANKS)
 
 
@@ -40,7 +42,7 @@ def simhash(text: str) -> int | None:
 
     Blanks do not count, and numbers count as alike: dates and counters change.
 
-    Features are eight bytes in a row; of a longer text a sixteenth of them, chosen by their hash.
+    Features are eight bytes in a row; for a longer text a sixteenth of them, chosen by their hash.
     """
     body = folded(text)
     if len(body) < LEAST_BYTES:

@@ -7,11 +7,11 @@ from __future__ import annotations
 from enum import IntEnum
 from http import HTTPStatus
 
-#: as many as browsers follow (WHATWG Fetch, HTTP-redirect fetch)
+#: the number that browsers follow (WHATWG Fetch, HTTP-redirect fetch)
 MOST_REDIRECTS = 20
-#: sitemap indexes in a row; sitemaps.org lets none name another
+#: the most sitemap indexes in a row; sitemaps.org lets none name another
 MOST_INDEXES = 3
-#: an answer without a document: the one that we have is still right
+#: an answer without a document, which confirms the stored one
 NOT_MODIFIED_STATUS = 304
 #: the statuses of pages that have a document: a 304 has the one that it confirms (RFC 9110, 15.4.5)
 DOCUMENT_STATUSES = (200, NOT_MODIFIED_STATUS)
@@ -111,7 +111,7 @@ SENTENCES = {
     "crawl's log.",
 }
 
-#: failures that may pass in a moment, beside the server's own
+#: failures that may pass in a moment, besides the server's own
 TRANSIENT = frozenset(
     {
         FetchStatus.TIMED_OUT,
@@ -122,8 +122,7 @@ TRANSIENT = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
-#: nothing of the URL was asked for: its host's queue rests, and no try is spent
-#: (`rules/outages.py`)
+#: the URL was not requested: its host's queue rests, and no try is spent (`rules/outages.py`)
 OUTAGES = frozenset(
     {
         FetchStatus.NAME_UNANSWERED,
@@ -132,17 +131,17 @@ OUTAGES = frozenset(
         FetchStatus.PROXY_FAILED,
     }
 )
-#: where chains of redirects end without a document
+#: ends of chains of redirects without a document
 ASTRAY = frozenset(
     {FetchStatus.TOO_MANY_REDIRECTS, FetchStatus.REDIRECT_LOOP, FetchStatus.REDIRECT_NOWHERE}
 )
-#: by these a host asks to be left alone
+#: statuses by which a host asks to be left alone
 THROTTLES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
-#: a server that cannot will not be able to in a moment, either
+#: a server that cannot now will not be able to in a moment, either
 NEVER_WILL = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
 
-#: beside the server's own faults: a host that has too much to do, or turns the crawler away,
-#: answers all URLs so
+#: besides the server's own faults: an overloaded host, or one that turns the crawler away, answers
+#: all URLs like this
 MAY_BE_HOST_FAULT = frozenset(
     {
         FetchStatus.TIMED_OUT,
@@ -171,18 +170,18 @@ OF_THE_HOST = frozenset(
 
 
 def may_be_host_fault(status: int) -> bool:
-    """Whether the host may be at fault, and not the one URL: several in a row show it."""
+    """Whether the host may be at fault, and not only the URL: several in a row show it."""
     return status in MAY_BE_HOST_FAULT or (500 <= status < 600 and status not in NEVER_WILL)
 
 
 def may_pass(status: int) -> bool:
-    """Whether a moment later the answer may be another: to be fetched again."""
+    """Whether the answer may differ a moment later, so that the URL is fetched again."""
     if 500 <= status < 600:
         return status not in NEVER_WILL
     return status in TRANSIENT or status == HTTPStatus.ACCEPTED
 
 
-#: by these a server says that it has no time now
+#: statuses by which a server says that it has no time now
 NO_ANSWERS = frozenset({408, 425, 429})
 #: no failure: a rule or its site excludes the page
 UNWANTED = frozenset(
@@ -200,12 +199,13 @@ UNWANTED = frozenset(
 )
 
 
-#: a file explains thousands, and to look each up among the members takes longer than to read it
+#: a file explains thousands of URLs, and finding each status among the members takes longer than
+#: reading it here
 HTTP_SENTENCES = {one.value: f"{one.value} {one.phrase}" for one in HTTPStatus}
 
 
 def is_answer(status: int) -> bool:
-    """Whether this status settles the rules of robots.txt, even if it means none."""
+    """Whether this status settles the rules of robots.txt, even if there are none."""
     return status // 100 in (2, 4) and status not in NO_ANSWERS
 
 

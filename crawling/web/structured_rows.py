@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class DataKind(StrEnum):
-    """Kinds of rows, in the order in which a page's are read."""
+    """Kinds of rows, in the order in which they are read from a page."""
 
     METADATA = "metadata"
     JSON_LD = "json-ld"
@@ -57,8 +57,7 @@ class DataRow(NamedTuple):
     name: str = ""
     #: JSON for an item and an entry
     value: str = ""
-    #: the width of an image as the page declares it, the columns of a table; 0 if it is not
-    #: declared
+    #: an image's width as declared by the page, or a table's columns; 0 if it is not declared
     width: int = 0
     height: int = 0
     is_cut: bool = False

@@ -1,7 +1,7 @@
 """How much a page or a link is about a topic, by the words that they have in common.
 
-After Shark-Search (Hersovici et al. 1998), which has best-first search (Cho, Garcia-Molina and Page
-1998; De Bra et al. 1994) go by a link's own text and by the pages before it, and focused crawling
+After Shark-Search (Hersovici et al. 1998), in which best-first search (Cho, Garcia-Molina and Page
+1998; De Bra et al. 1994) uses a link's own text and the pages before it, and focused crawling
 (Chakrabarti, van den Berg and Dom 1999), which learns a topic from example pages.
 """
 
@@ -20,17 +20,17 @@ import tantivy
 from crawling.web.content.normal_text import searched_form
 from crawling.web.words import STEMMERS, word_analyzer
 
-#: characters of a page that are looked at; a topic shows in its beginning
+#: the most characters of a page that are compared; a topic shows in its beginning
 MOST_TEXT = 8_192
-#: words of a topic: those that count most in its lines
+#: the most words of a topic: those that count most in its lines
 MOST_WORDS = 200
 #: the words of a page that count, so that a long one is not about everything
 USUAL_WORDS = 1_000
-#: links whose own similarity is remembered: those of a site's navigation are on each page
+#: the most links whose own similarity is remembered: a site's navigation is on each page
 MOST_LINKS = 8_192
 #: the weight of a page's similarity, and of a link's own words, in the link's similarity
 INHERITED = 0.5
-#: the part of its expected similarity that a page without any of the words passes on
+#: the part of its expected similarity that a page without any of the words hands on
 DECAY = 0.5
 #: the language of a page that states none
 USUAL_LANGUAGE = "en"
@@ -65,7 +65,7 @@ class Topic:
 
     def of_text(self, text: str, stated: str) -> float:
         """The similarity of a page's text to the topic, 0 to 1: the share of the topic's words that
-        it has, where one that it repeats counts more, and each counts less in a longer text.
+        it has; a repeated word counts more, and each counts less in a longer text.
 
         stated: the page's language, like `de-AT`.
         """
@@ -119,7 +119,7 @@ def expected(page: float, foreseen: float, own: float) -> float:
     """The similarity that is expected of a link's target, 0 to 1: half by the page with the link,
     half by the link's own words.
 
-    page: the similarity of its text; foreseen: what was expected of it before it was fetched.
+    page: the similarity of its text; foreseen: the similarity expected before it was fetched.
     """
     inherited = max(page, DECAY * foreseen)
     return INHERITED * inherited + (1 - INHERITED) * own

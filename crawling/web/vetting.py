@@ -1,8 +1,8 @@
 """The addresses of a name to which connections are allowed.
 
-Public ones always; others only where an administrator allows their network and port; our own
-services never. Checked for every connection, redirects included: an answer that was fine a minute
-ago says nothing about the next.
+Public ones are always allowed; others only if an administrator allows their network and port; our
+own services never. Checked for every connection, redirects included: an answer that was fine a
+minute ago says nothing about the next.
 """
 
 from __future__ import annotations
@@ -17,16 +17,95 @@ from dnscache.protocol.addresses import AddressClass, classify, dialled
 #: Never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this machine's own services,
 #: and a multicast address is no host at all.
 _NEVER = frozenset({AddressClass.UNSPECIFIED, AddressClass.MULTICAST})
-#: other services' ports, of which a web server's words could be made commands (WHATWG Fetch, port
-#: blocking), but for FTP's own
-# fmt: off
-BAD_PORTS = frozenset((
-    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,
-    101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161,
-    179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563,
-    587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
-    5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
-))
+#: other services' ports, which could read requests as commands (WHATWG Fetch, port blocking),
+#: except FTP's own fmt: off
+BAD_PORTS = frozenset(
+    (
+        0,
+        1,
+        7,
+        9,
+        11,
+        13,
+        15,
+        17,
+        19,
+        20,
+        22,
+        23,
+        25,
+        37,
+        42,
+        43,
+        53,
+        69,
+        77,
+        79,
+        87,
+        95,
+        101,
+        102,
+        103,
+        104,
+        109,
+        110,
+        111,
+        113,
+        115,
+        117,
+        119,
+        123,
+        135,
+        137,
+        139,
+        143,
+        161,
+        179,
+        389,
+        427,
+        465,
+        512,
+        513,
+        514,
+        515,
+        526,
+        530,
+        531,
+        532,
+        540,
+        548,
+        554,
+        556,
+        563,
+        587,
+        601,
+        636,
+        989,
+        990,
+        993,
+        995,
+        1719,
+        1720,
+        1723,
+        2049,
+        3659,
+        4045,
+        4190,
+        5060,
+        5061,
+        6000,
+        6379,
+        6566,
+        6665,
+        6666,
+        6667,
+        6668,
+        6669,
+        6679,
+        6697,
+        10080,
+    )
+)
 # fmt: on
 _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 
@@ -45,9 +124,9 @@ class AllowedRange:
 
 @dataclass(frozen=True)
 class DialPolicy:
-    """Which addresses a crawl may connect to; never our own services."""
+    """The addresses to which a crawl may connect; never our own services."""
 
-    #: by administrators, besides public addresses
+    #: allowed by administrators, besides public addresses
     allowed: tuple[AllowedRange, ...] = ()
     forbidden: frozenset[tuple[str, int]] = frozenset()
 
@@ -62,7 +141,7 @@ class DialPolicy:
 class Vetted:
     #: in the order given, in the spelling to dial
     permitted: tuple[str, ...]
-    #: a sentence that says why none is permitted
+    #: why none is permitted, as a sentence
     reason: str = ""
 
 

@@ -1,4 +1,4 @@
-"""How text in its searched form becomes words, for the search index and for topics: without
+"""Splits text in its searched form into words, for the search index and for topics: without
 accents, and without the endings of its language.
 """
 
@@ -31,10 +31,10 @@ STEMMERS = {
     "ta": "tamil",
     "tr": "turkish",
 }
-#: the languages with a list of words that say nothing, like `the`
+#: the languages with a list of stop words, such as `the`
 STOP_WORDS = frozenset(STEMMERS) - {"ar", "el", "ro", "ta", "tr"}
 #: Scripts without blanks between words: each sign is a word, and a word of several signs is found
-#: as a phrase. So no dictionary is needed, and any part of a compound is found.
+#: as a phrase. So no dictionary is needed, and any part of a compound can be found.
 UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
     r"\p{Tibetan}"
@@ -55,7 +55,7 @@ LONGEST_WORD = 100
 
 
 def separated(text: str) -> str:
-    """A text as its words, with blanks between: what WORD finds in it."""
+    """A text as the words that WORD finds in it, separated by blanks."""
     if text.isascii():
         return text.encode().translate(ASCII_WORDS).decode()
     if LEFT_TO_EXPRESSION.search(text):
@@ -82,6 +82,6 @@ def word_analyzer(
     builder = builder.filter(tantivy.Filter.lowercase())
     if not has_stop_words and language in STOP_WORDS:
         builder = builder.filter(tantivy.Filter.stopword(STEMMERS[language]))
-    if language in STEMMERS:  # before accents go, which stemmers know
+    if language in STEMMERS:  # before accents are removed, which stemmers need
         builder = builder.filter(tantivy.Filter.stemmer(STEMMERS[language]))
     return builder.filter(tantivy.Filter.ascii_fold()).build()

@@ -1,8 +1,8 @@
 """The Encoding Standard: labels, decoders, and the encoders that queries of links and forms need.
 
 The HTML parser brings the standard's decoders, as codecs whose names begin with `whatwg-`. It has
-no encoders, and Python's have other tables (decision 122). So each encoder is the decoder turned
-round, with the exceptions that the standard names.
+no encoders, and Python's have other tables (decision 122). So each encoder is the inverted decoder,
+with the exceptions that the standard names.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 Table = dict[str, bytes]
 
 
-@lru_cache(maxsize=512)  # there are 228, and strangers write others
+@lru_cache(maxsize=512)  # there are 228, and pages name others
 def encoding_name(label: str) -> str:
-    """Get an encoding by its label (section 4.2); "": there is none of that label."""
+    """Get an encoding by its label (section 4.2); "" if no encoding has that label."""
     try:
         found = turbohtml.parse(b"", encoding=label.strip(LABEL_BLANKS), positions=False).encoding
     except (LookupError, ValueError):
@@ -69,17 +69,17 @@ def decoder_of(name: str) -> Callable[[bytes], str]:
 
 
 def is_single_byte(name: str) -> bool:
-    """Whether a text may be decoded in parts, wherever they end."""
+    """Whether a text may be decoded in parts that end anywhere."""
     return name not in MULTI_BYTE and name not in (REPLACEMENT, "ISO-2022-JP")
 
 
 def output_encoding(name: str) -> str:
-    """The encoding in which what is sent is written (section 4.3)."""
+    """The encoding in which data are sent (section 4.3)."""
     return UTF_8 if name == REPLACEMENT or name.startswith("UTF-16") else name
 
 
 def encoded(text: str, name: str) -> bytes:
-    """A text in an encoding; characters that it has not are numbers, as in HTML (section 4.1)."""
+    """A text in an encoding; characters that it lacks become numbers, as in HTML (section 4.1)."""
     return b"".join(
         piece if isinstance(piece, bytes) else b"&#%d;" % piece for piece in _pieces(text, name)
     )
@@ -115,7 +115,7 @@ def _pieces(text: str, name: str) -> Iterator[bytes | int]:
 
 
 def _outside(character: str, name: str) -> bytes | int:
-    """The code of a character that stands in no table: four bytes of gb18030, or its number."""
+    """The code of a character that is in no table: four bytes of gb18030, or its number."""
     number = ord(character)
     if name != "gb18030" or number == 0xE5E5 or 0xD800 <= number < 0xE000:
         return number
@@ -128,14 +128,14 @@ def _as_japanese(text: str) -> str:
 
 @cache
 def _table(name: str) -> Table:
-    """The bytes of each character, by the decoder: of those that it has twice the first."""
+    """The bytes of each character, by the decoder; the first ones if it has the character twice."""
     decode = decoder_of(name)
     has_pairs = name in MULTI_BYTE and name != "Shift_JIS"
     found: Table = {}
     for byte in range(0x80 if has_pairs else 0x100):
         _note(found, decode(bytes([byte])), bytes([byte]))
     pairs = [bytes([lead, trail]) for lead in MULTI_BYTE.get(name, ()) for trail in TRAILS]
-    # a line break belongs to no character, and each ends one that is not complete
+    # a line break belongs to no character, and ends an incomplete one
     for pair, character in zip(pairs, decode(b"\n".join(pairs)).split("\n"), strict=False):
         if character in LATER_IN_BIG5 and name == "Big5":
             found[character] = pair
@@ -156,7 +156,7 @@ ASCII, ROMAN, KANJI = b"\x1b(B", b"\x1b(J", b"\x1b$B"
 
 
 def _iso_2022_jp(text: str) -> Iterator[bytes | int]:
-    """The encoder that has states (section 13.2.2); a text begins and ends in that of ASCII."""
+    """The encoder that has states (section 13.2.2); a text begins and ends in the ASCII state."""
     state, kanji = ASCII, _table("EUC-JP")
     for character in _as_japanese(text):
         if "\uff61" <= character <= "\uff9f":  # it has the wide forms alone

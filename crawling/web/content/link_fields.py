@@ -14,10 +14,10 @@ TARGET = re.compile(r"[\s,]*+<([^>]*+)>")
 PARAMETER = re.compile(
     r"""\s*+;\s*+([^\s=;,"<>]++)(?:\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\s;,"]*+)))?+""", re.DOTALL
 )
-#: the text between two links where the first is not well-formed
+#: the text between two links if the first is not well-formed
 REST = re.compile(r"""(?:[^,"]++|"(?:[^"\\]++|\\.)*+"?+)*+""", re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-#: the name of a crawler before what is said to it alone
+#: the name of a crawler before directives only for it
 AGENT = re.compile(r"\s*+([A-Za-z_*-]++)(?:/[\w.]*+)?+\s*+:", re.ASCII)
 #: directives with a value, which a colon precedes, too
 VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
@@ -46,7 +46,9 @@ def links_in_head(fields: Iterable[str]) -> Iterator[HeadLink]:
 
 
 def _parameters(field: str, at: int) -> tuple[int, dict[str, str]]:
-    """Where they end, and they by name; of one that comes twice the first counts."""
+    """The end of the parameters, and the parameters by name; if one comes twice, the first
+    counts.
+    """
     found: dict[str, str] = {}
     while part := PARAMETER.match(field, at):
         at = part.end()

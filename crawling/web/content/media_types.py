@@ -1,10 +1,10 @@
-"""Which type a document has: what its server says (Fetch Standard, "extract a MIME type"), and what
-its first bytes say (MIME Sniffing Standard).
+"""The type of a document, by its server's statement (Fetch Standard, "extract a MIME type") and by
+its first bytes (MIME Sniffing Standard).
 
 In four points this reads more than browsers do, since a crawler has no user who would see that
 something is wrong (decision 120): a byte order mark before markup is passed over, more elements
-begin HTML, types that say nothing are as good as none, and the root element makes a sitemap or feed
-of markup and text.
+begin HTML, types without meaning count as none, and the root element makes a sitemap or feed of
+markup and text.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from crawling.web.document_stream import GZIP_MAGIC
 
-#: the beginning of a document that is looked at: the standard asks for 1,445 bytes; comments and
-#: processing instructions may stand before the root of XML
+#: the bytes of a document that are examined: the standard asks for 1,445; comments and processing
+#: instructions may stand before the root of XML
 START_BYTES = 4096
 HEADER_BYTES = 1445
 #: characters of a Content-Type that are read
@@ -37,7 +37,7 @@ PARAMETER = re.compile(
 
 OCTETS, TEXT, HTML, XML = "application/octet-stream", "text/plain", "text/html", "application/xml"
 RSS, ATOM = "application/rss+xml", "application/atom+xml"
-#: by these a server says that it does not know (MIME Sniffing, section 7)
+#: types by which a server says that it does not know (MIME Sniffing, section 7)
 UNKNOWN = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
 #: types by which servers and scripts say that a document is to be saved, whatever it is
 SILENT = UNKNOWN | {
@@ -45,8 +45,8 @@ SILENT = UNKNOWN | {
     *("application/binary", "application/x-binary", "application/download"),
     *("application/x-download", "application/force-download", "application/x-force-download"),
 }
-#: types that say *packed* where the document may be unpacked already: some servers send it with a
-#: content coding
+#: types that mean *packed*, although the document may be unpacked already: some servers send it
+#: with a content coding
 GZIPS = frozenset({"application/gzip", "application/x-gzip", "application/x-gunzip"})
 #: the types that Apache gave to everything (MIME Sniffing, section 5.2)
 APACHE = frozenset(
@@ -90,7 +90,7 @@ MARKUP = re.compile(
     rb"[\t\n\f\r />])",
     re.IGNORECASE,
 )
-#: how most pages begin, of which nothing else has to be asked
+#: how most pages begin, which need no other check
 PAGE = re.compile(rb"\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 XML_START = re.compile(rb"[\t\n\f\r ]*+<\?xml")
 #: addresses, one a line, and nothing else: a text sitemap
@@ -124,7 +124,7 @@ FONTS: Signatures = (
     (b"wOFF", 0, b"", "font/woff"),
     (b"wOF2", 0, b"", "font/woff2"),
 )
-#: the standard has RAR with a blank, which no file has
+#: the standard's signature of RAR has a blank, which no file has
 ARCHIVES: Signatures = (
     (GZIP_MAGIC, 0, b"", "application/x-gzip"),
     (b"PK\x03\x04", 0, b"", "application/zip"),
@@ -143,7 +143,7 @@ class MediaType(NamedTuple):
 
     @property
     def charset(self) -> str:
-        """The label of the encoding that it names; "": none."""
+        """The label of the encoding that the type names; "" if it names none."""
         return self.parameters.get("charset", "")
 
 
@@ -151,7 +151,7 @@ UNSTATED = MediaType()
 
 
 def parse_media_type(text: str) -> MediaType | None:
-    """Parse a MIME type (MIME Sniffing, section 4.4); None: it is none."""
+    """Parse a MIME type (MIME Sniffing, section 4.4); None if the text is none."""
     kind, _, rest = text.strip(BLANKS).partition("/")
     subtype, _, said = rest.partition(";")
     subtype = subtype.rstrip(BLANKS)
@@ -174,16 +174,16 @@ def _unquoted(text: str) -> str:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether the last quote of a quoted string ends it: no backslash makes a character of it."""
+    """Whether the last quotation mark ends a quoted string, since no backslash escapes it."""
     before = text[1:-1]
     return text[-1] == '"' and (len(before) - len(before.rstrip("\\"))) % 2 == 0
 
 
 @lru_cache(maxsize=1024)  # a site has a few
 def stated_type(field: str) -> MediaType:
-    """Extract a MIME type (Fetch, section 2.2.3) from the value of Content-Type, or from those of
-    several lines, joined by commas: the last that is one, with the encoding of those before it that
-    are of the same type. UNSTATED if there is none.
+    """Extract a MIME type (Fetch, section 2.2.3) from the value of Content-Type, or from the values
+    of several lines, joined by commas: the last valid one, with the encoding of earlier ones of the
+    same type. UNSTATED if there is none.
     """
     found, charset = UNSTATED, ""
     for value in _values(field[:LONGEST_STATED]):
@@ -215,7 +215,7 @@ def forbids_sniffing(field: str) -> bool:
 
 
 def is_open(field: str) -> bool:
-    """Whether only the document itself can say of which type it is."""
+    """Whether only the document itself can show its type."""
     return stated_type(field).essence in UNKNOWN
 
 
@@ -223,8 +223,8 @@ def document_type(field: str, start: bytes, *, options: str = "") -> str:
     """The type, without parameters, by which a document is read; "" for an empty one without a
     type.
 
-    field, options: the values of Content-Type and X-Content-Type-Options; start: its first
-    START_BYTES.
+    field, options: the values of Content-Type and X-Content-Type-Options; start: the document's
+    first START_BYTES.
     """
     essence = stated_type(field).essence
     if not start or (essence == HTML and PAGE.match(start)):
@@ -241,7 +241,7 @@ def document_type(field: str, start: bytes, *, options: str = "") -> str:
 
 
 def _written(field: str, essence: str, start: bytes, options: str) -> str:
-    """The type of what may be text or markup."""
+    """The type of a document that may be text or markup."""
     start = _without_mark(start)
     root = ROOT.match(start)
     if root and (found := _of_root(root[1].lower(), start)):
@@ -256,7 +256,7 @@ def _written(field: str, essence: str, start: bytes, options: str) -> str:
     return essence
 
 
-#: texts whose beginning says nothing against their type
+#: texts that are read as stated, whatever their beginning
 READ_AS_STATED = frozenset({TEXT, HTML, "text/xml", "text/css", "text/csv", "text/markdown"})
 
 
@@ -334,7 +334,7 @@ SAMPLE_RATES = (44_100, 48_000, 32_000)
 
 
 def _is_mp3(start: bytes) -> bool:
-    """Whether a frame of MP3 begins here, and another where it ends (section 6.2.3)."""
+    """Whether a frame of MP3 begins here and is followed by another (section 6.2.3)."""
     if not _is_frame(start):
         return False
     version, bits = start[1] >> 3 & 3, start[2]
@@ -353,7 +353,7 @@ def _is_frame(start: bytes) -> bool:
 
 
 def _without_mark(start: bytes) -> bytes:
-    """Markup as ASCII has it: without a byte order mark, and of UTF-16 one byte of two."""
+    """Markup as ASCII: without a byte order mark, and with one byte of two for UTF-16."""
     if start.startswith(UTF_8_MARK):
         return start[3:]
     if start.startswith(UTF_16_MARKS):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from unicodedata import combining, normalize
 
-#: Characters that nothing is shown of: control characters, and those of Unicode's
+#: Characters that are not displayed: control characters, and those of Unicode's
 #: Default_Ignorable_Code_Point, like soft hyphens, joiners, marks of direction and variation signs.
 INVISIBLE = re.compile(
     "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
@@ -31,7 +31,7 @@ JOINED_MARKS, JOINED_LETTERS = "\uff9e\uff9f", ("\u1160", "\u11ff")
 
 
 def one_form(line: str) -> str:
-    """A line in which white space and the coding of characters make no difference (form C)."""
+    """A line without differences in white space and in the coding of characters (form C)."""
     return " ".join(normalize("NFC", _shown(line)).split())
 
 
@@ -67,7 +67,7 @@ def searched_places(text: str) -> tuple[str, list[int]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Characters with the marks behind them, which may become one, and where they begin."""
+    """Each character with the marks behind it, with which it may combine, and its place."""
     start = 0
     for at, character in enumerate(text):
         if at and not _is_joined(character):

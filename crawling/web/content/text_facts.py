@@ -20,9 +20,9 @@ from crawling.web.simhash import folded, simhash
 #: once
 LONGEST_KEPT = 16_384
 ABSTRACT_LENGTH = 300
-#: the end of a line that an element within a sentence has made
+#: the end of a line that comes from an element within a sentence
 AT_A_MARK = re.compile(r"\n(?:(?=[,.;:!?)\]])|(?<=[(\[]\n))")
-#: longer texts are compared as they are: what an address and an id add is little of them
+#: longer texts are compared as they are, since an address and an id are a small part of them
 MOST_COMPARED = 2_000
 
 
@@ -55,8 +55,8 @@ class TextFacts:
         has_key: bool = False,
         is_listed: bool = False,
     ) -> None:
-        """has_key: its page was read, and is compared with others of the site. is_listed: the page
-        is of a list of pages, whose words are compared one by one.
+        """has_key: the page was read, and is compared with others of the site. is_listed: the page
+        belongs to a list of pages, whose words are compared one by one.
         """
         self._page, self._has_key, self._is_listed = (text, url, title), has_key, is_listed
         self._abstract = ""
@@ -68,7 +68,7 @@ class TextFacts:
             self.compute()
 
     def compute(self) -> None:
-        """Compute the facts; to be called for many in a row."""
+        """Compute the facts; to be called for many texts in a row."""
         if self._is_computed:
             return
         text, url, title = self._page
@@ -79,7 +79,7 @@ class TextFacts:
             words = own_words(text, url, title) if is_short or self._is_listed else []
             self._key = text_key(words) if is_short else self._simhash or b""
             self._marks = word_marks(words) if self._is_listed else self._marks
-        # last: without memory for it, it is computed anew
+        # set last: without enough memory, the facts are computed again
         self._page, self._is_computed = ("", "", ""), True
 
     @property
@@ -95,7 +95,7 @@ class TextFacts:
 
     @property
     def key(self) -> int | bytes | None:
-        """A simhash, or all of it if it is too short for one; None: it has none."""
+        """A simhash, or all of the text if it is too short for one; None if it has no key."""
         self.compute()
         return self._key
 
@@ -112,7 +112,7 @@ NO_TEXT = TextFacts("")
 WORD = re.compile(r"\w++")
 #: the table that leaves only the words of a text in ASCII, in a third of the time
 NO_WORDS = {code: " " for code in range(128) if not WORD.match(chr(code))}
-#: longer words, and those with a digit, are numbers, ids, or made by chance
+#: longer words, and words with a digit, are numbers, ids, or random
 LONGEST_WORD = 23
 #: a text of fewer words may be all in its title
 LEAST_BESIDE_TITLE = 10

@@ -24,8 +24,9 @@ READERS: dict[str, Reader] = {
 
 
 def read(source: DocumentSource) -> Document:
-    """Read what is packed: a sitemap, a feed, a list of addresses, or a page of which the server
-    says that it is one; what is larger than a sitemap may be, or broken, as far as it goes.
+    """Read the packed document: a sitemap, a feed, a list of addresses, or a page if the server
+    says that it is one. A document that is broken, or larger than a sitemap may be, is read as far
+    as possible.
     """
     document, unread = source.body, None
     with ExitStack() as spools:
@@ -60,7 +61,7 @@ def _spooled(pieces: Iterable[bytes]) -> DocumentStream:
 
 
 class UnpackedDocument:
-    """Up to `most` bytes of what is packed, in parts of CHUNK_BYTES at the most.
+    """Up to `most` bytes of a packed document, in parts of at most CHUNK_BYTES.
 
     unread: why there is no more, once all parts were taken.
     """

@@ -65,27 +65,29 @@ class ReadingRules:
     obey_nofollow: bool = False
     #: whether the parts of a page (images, sheets, scripts, media) count as links, too
     requisites: bool = False
-    #: name -> CSS selector of what is to be extracted from every HTML page
+    #: name -> CSS selector of values to extract from every HTML page
     extract: Mapping[str, str] = field(default_factory=dict)
-    #: the name by which pages address this crawler alone; empty: none does
+    #: the name by which pages address only this crawler; empty if there is none
     robots_token: str = ""
 
 
 class ReaderMemory(Protocol):
     @property
     def most(self) -> int:
-        """The most bytes that one reader may have."""
+        """The most bytes that one reader may use."""
         ...
 
     def reserve(self, size: int) -> bool:
-        """Whether the calling thread gets so many bytes now; it may have to wait for them."""
+        """Reserve `size` bytes for the calling thread, which may have to wait for them. Return
+        whether it got them.
+        """
         ...
 
     def release(self) -> None: ...
 
 
 class UnlimitedMemory:
-    """Where no shift has to keep within a grant."""
+    """The memory of readers outside of shifts, which have no grant."""
 
     most = sys.maxsize
 
@@ -123,7 +125,7 @@ class LinkNotes(NamedTuple):
     #: the faults of addresses in a feed, a sitemap or a sheet that cannot be followed, and how many
     #: have each
     bad: Mapping[str, int] = {}
-    #: when pages that it leads to were changed last, as it states it, by URL
+    #: when pages to which it links last changed, as it states, by URL
     modified: Mapping[str, datetime] = {}
 
 
@@ -145,12 +147,12 @@ class Document:
     needs_browser: bool = False
     #: (name, value) in document order
     extracted: list[tuple[str, str]] = field(default_factory=list)
-    #: its root element where that is one of a sitemap, of SITEMAP_ROOTS
+    #: its root element if that is one of SITEMAP_ROOTS
     sitemap_root: str = ""
-    #: why links behind its beginning are unknown; None: all of it was read
+    #: why links after its beginning are unknown; None if all of it was read
     unread: TruncationReason | None = None
-    #: its links as it writes them, also those not to be followed, as
-    #: `crawling.web.documents.written_links` collects them; empty for what is no HTML
+    #: its links as written, including those not to be followed, as
+    #: `crawling.web.documents.written_links` collects them; empty unless it is HTML
     written: bytes = b""
     #: the base of relative links, as the page states it
     base: str = ""

@@ -1,5 +1,5 @@
-"""Which characters the bytes of a text are: by byte order mark, by the server, by the document
-itself, or by a good guess.
+"""The character set of a text, by its byte order mark, its server, the document itself, or a good
+guess.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ LONGEST_LINE = 1024 * 1024
 STATED = re.compile(
     rb"""\A\s{0,100}(?:<\?xml[^>]{0,200}?encoding\s*=\s*|@charset\s+)["']([A-Za-z0-9._:-]{1,40})["']"""
 )
-#: a guess is made from so many bytes
+#: a guess is made from this many bytes
 GUESSED_FROM = 64 * 1024
 
 
 def decode(body: bytes, stated: str | None) -> tuple[str, str]:
-    """Return the text and its character set; bytes that are none of its characters become
-    U+FFFD."""
+    """Return the text and its character set; invalid bytes become U+FFFD."""
     text, charset = decoded_pieces(DocumentStream.of(body), len(body), stated)
     return "".join(text), charset
 
@@ -46,7 +45,7 @@ def decoded_pieces(
 
 
 def decoder_for(body: DocumentStream, stated: str | None) -> tuple[TextDecoder, str]:
-    """The decoder of a document in parts, which are fed to it without the mark, and the name of its
+    """The decoder of a document, to which parts are fed without the mark, and the name of its
     character set.
     """
     name, label, _ = _charset_of(body, GUESSED_FROM, stated)
@@ -98,7 +97,7 @@ def encoding_within(head: bytes) -> str:
     """The name of the encoding that the first bytes of a document state; "" if they state none."""
     within = STATED.match(head[:400])
     name = encoding_name(within[1].decode()) if within else ""
-    # what states itself in ASCII is not in UTF-16
+    # a text that states its encoding in ASCII is not in UTF-16
     return UTF_8 if name.startswith("UTF-16") else name
 
 
@@ -121,9 +120,9 @@ def is_utf_8(body: DocumentStream, most: int) -> bool:
 
 
 def utf_16_without_a_mark(body: bytes) -> str:
-    """Which UTF-16 a text without a byte order mark is in; "" if in none.
+    """The variant of UTF-16 of a text without a byte order mark; "" if it is not UTF-16.
 
-    Marks of markup, digits and blanks have a zero byte, all on one side.
+    Markup, digits and blanks have a zero byte, always on the same side.
     """
     head = body[:512]
     pairs = len(head) // 2

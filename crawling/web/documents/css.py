@@ -1,6 +1,6 @@
-"""Style sheets: what `url()` and `@import` name.
+"""Style sheets: the URLs in `url()` and `@import`.
 
-Only crawls that take what pages are shown with come here.
+Only crawls that fetch the parts of pages read them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/css",)
-#: the bytes that are read; of a longer sheet the beginning is
+#: the most bytes that are read of a sheet
 MOST_BYTES = 4 * 1024 * 1024
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: a string, with its escapes; or the bare text of a url(). Possessive throughout: no second way to
@@ -57,9 +57,7 @@ def links_in(sheet: str) -> Iterator[str]:
 
 
 def _plain_letter(escape: re.Match[str]) -> str:
-    """A letter that is written by an escape, which changes nothing of what it means anywhere;
-    what else is escaped stays so.
-    """
+    """The letter of an escape, if it means the same unescaped; any other escape stays."""
     letter = unescaped(escape) if escape[1] else ""
     return letter if letter.isascii() and letter.isalpha() else escape[0]
 

@@ -17,18 +17,18 @@ TOKEN = re.compile(
     r"""|\s*+[>+~]\s*+|\s++""",
     re.IGNORECASE | re.DOTALL,
 )
-#: A search takes no more of them; a second has some hundred million. Pages are seldom nested deeper
-#: than 50 elements, so it is one page in very many, or one that is made for it.
+#: The most steps of a search; a second has some hundred million. Pages are seldom nested deeper
+#: than 50 elements, so only very few pages exceed this, or hostile ones.
 MOST_STEPS = 100_000_000
 ATTRIBUTE = re.compile(r"(.*)::attr\(\s*([A-Za-z_:][A-Za-z0-9_:.-]*)\s*\)\s*", re.DOTALL)
 
-#: of fields: the first text, all of them, or the first as a number, a price or a date
+#: types of fields: the first text, all texts, or the first as a number, a price or a date
 TYPES = ("text", "list", "number", "price", "date")
 TYPE = re.compile(rf"(.*)::({'|'.join(TYPES)})\s*", re.DOTALL)
 
 
 class BadSelector(ValueError):
-    """The text is no CSS selector; the message says where it goes wrong."""
+    """The text is no CSS selector; the message names the place of the mistake."""
 
 
 class SelectorTookTooLong(ValueError):
@@ -70,8 +70,8 @@ def select(document: turbohtml.Document, selector: str) -> list[turbohtml.Elemen
 def check_cost(document: turbohtml.Document, selector: str) -> None:
     """Raises SelectorTookTooLong.
 
-    A selector takes time with the number of elements. For each one, `:has()` looks at all within
-    it, and a combinator in a group at all around it, so that a power of the depth is a factor.
+    A selector takes time with the number of elements. For each one, `:has()` looks at all elements
+    within it, and a combinator in a group at all around it, so a power of the depth is a factor.
     """
     power = _power(selector)
     level: list[turbohtml.Element] = document.select(":root") if power else []
@@ -101,7 +101,7 @@ class _SelectorPart:
 
 @lru_cache(maxsize=256)
 def _power(selector: str) -> int:
-    """The power of a document's depth in the time that the selector takes; 0: linear."""
+    """The power of a document's depth in the time that the selector takes; 0 if linear."""
     groups, is_attribute = [_SelectorPart()], False
     for token in TOKEN.findall(selector):
         sign = token.strip() or " "

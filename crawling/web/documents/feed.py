@@ -1,5 +1,5 @@
 """Feeds: RSS, RDF and Atom. Their entries with their pages and enclosures and the links of their
-HTML; and of these and of JSON Feeds the pages of the entries alone, or what is said of each entry.
+HTML; for these and for JSON Feeds also only the pages of the entries, or the data of each entry.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ RELATIONS = frozenset(
         *("next", "previous", "prev", "first", "last", "prev-archive", "next-archive"),
     }
 )
-#: in front of a relation it changes nothing (RFC 4287, section 4.2.7.2)
+#: a prefix of a relation that changes nothing (RFC 4287, section 4.2.7.2)
 IANA = "http://www.iana.org/assignments/relation/"
-#: which a document may begin with before its text
+#: bytes with which a document may begin before its text
 BLANK_START = b"\xef\xbb\xbf \t\r\n"
 START_BYTES = 1024
 
@@ -94,7 +94,7 @@ def _link_of(element: turbohtml.Element, name: str) -> str:
         return attribute(element, "url")
     if name == "guid":
         return permanent_link(element)
-    if name == "content":  # where it is elsewhere (RFC 4287, section 4.1.3.2)
+    if name == "content":  # the content is elsewhere (RFC 4287, section 4.1.3.2)
         return attribute(element, "src")
     if name != "link":
         return ""
@@ -105,7 +105,7 @@ def _link_of(element: turbohtml.Element, name: str) -> str:
 
 
 def entries(source: DocumentSource) -> list[str]:
-    """The addresses of the pages of its entries, in its order, each once; of any kind of feed. An
+    """The addresses of the pages of a feed's entries, in order, each once, for any kind of feed. An
     entry that names no page is left out. Raises BadFeed.
     """
     if _is_json(source):
@@ -119,9 +119,7 @@ def entries(source: DocumentSource) -> list[str]:
 
 
 def entry_data(source: DocumentSource) -> tuple[str, Iterator[FeedEntry]]:
-    """The kind of a feed (rss, rdf, atom or json), and what it says of each entry. Raises
-    BadFeed.
-    """
+    """The kind of a feed (rss, rdf, atom or json), and the data of each entry. Raises BadFeed."""
     if _is_json(source):
         return "json", json_feed.entry_data(source)
     document = _feed_in(source)

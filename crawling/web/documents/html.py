@@ -1,5 +1,5 @@
-"""HTML: links in document order, title, character set, what it says about itself, and whether
-scripts make its content.
+"""HTML: links in document order, title, character set, statements about itself, and whether scripts
+make its content.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ LEADING = {
     ("link", "href"),
 }
 #: the relations of `link` elements and `Link` fields that name a document rather than a sheet, a
-#: font or an icon: hyperlinks of the HTML Standard (section 4.6.7), those of HTML 4.01 (section
-#: 6.12), and other parts of a series that IANA's register has (RFC 8288, section 4.2)
+#: font or an icon: hyperlinks of the HTML Standard (section 4.6.7), relations of HTML 4.01 (section
+#: 6.12), and other parts of a series in IANA's register (RFC 8288, section 4.2)
 PAGE_RELATIONS = frozenset(
     {
         *("alternate", "author", "canonical", "help", "license", "next", "prev", "search"),
@@ -59,9 +59,9 @@ PAGE_RELATIONS = frozenset(
 SHOWN_RELATIONS = frozenset(
     {"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"}
 )
-#: elements of SVG name their links so
+#: attributes with links of SVG elements
 SVG_LINKS = ("href", "xlink:href")
-#: the attributes with the parts of a page; None stands for sheets within the page
+#: the attributes with the parts of a page; None for sheets within the page
 SHOWN = {
     *(
         (tag, "src")
@@ -88,13 +88,13 @@ REFRESH_URL = re.compile(r"url[\t\n\f\r ]*+=[\t\n\f\r ]*+", re.IGNORECASE)
 #: values of `rel` by which a page does not vouch for a link
 NOT_VOUCHED = frozenset({"nofollow", "ugc", "sponsored"})
 SILENCING = frozenset({"nofollow", "none"})
-#: an element, the attribute that has its link (of a style sheet none), and the link
+#: an element, the attribute with its link (None for a style sheet), and the link
 ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
 UNSEEN = ("script", "style", "noscript", "template", "title")
-#: Fewer links are read as all are: looking whether they are plain takes longer.
+#: Fewer links are read in the general way: checking whether they are plain takes longer.
 FEW_LINKS = 4
-#: the pieces of a text that are joined at once: of a longer one the end is not wanted
+#: the pieces of a text that are joined at once: the end of a longer text is not wanted
 PIECES = 1000
 #: a page with scripts, no link, and less text than this is made by its scripts
 LEAST_TEXT = 100
@@ -147,8 +147,8 @@ def base_of(document: turbohtml.Document) -> str:
 
 
 def _text_of(document: turbohtml.Document) -> str:
-    """The text of a document up to MOST_TEXT characters, a line for each piece between tags: where
-    nothing stands between blocks `document.text` runs the words of two together.
+    """The text of a document up to MOST_TEXT characters, a line for each piece between tags:
+    without space between blocks, `document.text` joins the words of two.
     """
     pieces = iter(document.strings)
     text = "\n".join(islice(pieces, PIECES))
@@ -184,7 +184,7 @@ def _links(
 
 
 def _refreshes(metas: Iterable[turbohtml.Element]) -> list[ElementLink]:
-    """Where the page sends its reader; all places of a page that says several."""
+    """The targets of the page's refreshes, of which there may be several."""
     return [
         (meta, "content", target)
         for meta in metas
@@ -210,8 +210,8 @@ def refresh_target(content: str) -> str:
 
 
 def _embedded(document: turbohtml.Document) -> Iterator[ElementLink]:
-    """The links of pages that stand in an attribute of a frame (`srcdoc`), whose base is that of
-    the page around them.
+    """The links of pages in a frame's attribute (`srcdoc`), whose base is that of the page around
+    them.
     """
     for frame in document.find_all("iframe"):
         if page := frame.attr("srcdoc"):
@@ -232,10 +232,10 @@ def _in_styles(document: turbohtml.Document) -> list[ElementLink]:
 def _take_links(
     written: Iterable[ElementLink], source: DocumentSource, links: Links, *, is_silent: bool
 ) -> bool:
-    """Take up the links to be followed, and say whether any leads to a page by itself.
+    """Take up the links to be followed. Return whether any leads to a page by itself.
 
-    Most links of most pages are to places in pages that were linked before: what `links` has needs
-    no second look.
+    Most links of most pages lead to places in pages that were linked before, which need no second
+    look.
     """
     reading, has_link = source.reading, False
     for element, name, url in written:
@@ -275,13 +275,13 @@ def _is_silent(metas: Iterable[turbohtml.Element], token: str) -> bool:
 
 
 def title_of(document: turbohtml.Document) -> str:
-    """The text of the document's title; a drawing within it may have others."""
+    """The text of the document's title; a drawing in the page may have other titles."""
     titles = document.find_all("title")
     return next((one.text for one in titles if one.namespace is turbohtml.Namespace.HTML), "")
 
 
 def _meta_texts(metas: Iterable[turbohtml.Element]) -> dict[str, str]:
-    """The texts of `meta` elements, by name; the first word counts."""
+    """The texts of `meta` elements, by name; the first element with a text counts."""
     told: dict[str, str] = {}
     for meta in metas:
         name = meta.attr("name") or meta.attr("property") or meta.attr("http-equiv")

@@ -13,14 +13,14 @@ import turbohtml
 from crawling.web.documents.written_links import written_in
 from crawling.web.links import MOST_LINKS, Links, told_links
 
-#: the ids of a page; a fragment is no longer, either
+#: the most ids of a page, and the longest fragment
 MOST_IDS = 20_000
 MOST_ID = 500
 
 
 class HtmlFindings(NamedTuple):
     ids: frozenset[str]
-    #: by the name that the HTML Standard has for the error: how many, and the line of the first
+    #: errors by their names in the HTML Standard: their number, and the line of the first
     errors: Mapping[str, tuple[int, int]]
 
 
@@ -36,7 +36,7 @@ def find_in_html(document: turbohtml.Document) -> HtmlFindings:
 
 
 def bad_links(document: turbohtml.Document, links: Links) -> dict[str, int]:
-    """The faults of links that cannot be followed, as `told_links`.
+    """The faults of links that cannot be followed, as from `told_links`.
 
     links: knows the document's base.
     """

@@ -1,7 +1,7 @@
-"""The whole text of an HTML document for a search: what it is about, and what stands around that.
+"""The whole text of an HTML document for a search: its main text, and the text around it.
 
-The parser's own guess of the main content was tried: of long reference pages it takes one section,
-and of some none. The part that a page marks as its `main`, or as around it, is plain.
+The parser's own guess of the main content was tried: it takes one section of long reference pages,
+and none of some. The parts that a page itself marks, such as `main`, are unambiguous.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import turbohtml
 from crawling.web.documents.base import one_line
 from crawling.web.documents.html import UNSEEN, title_of
 
-#: the characters of a page; a longer one is found by its beginning
+#: the most characters of a page; a longer page is found by its beginning
 MOST_TEXT = 256 * 1024
 MOST_AROUND = 32 * 1024
 MOST_HEADINGS = 4 * 1024
 HEADINGS = ("h1", "h2", "h3")
-#: the elements of each kind; where they nest, each has the text of all within it
+#: the most elements of each kind; each has the text of all elements within it
 MOST_OF_A_KIND = 100
 MAIN = "main, [role=main]"
 #: the parts around the text of a page that marks no main part
@@ -26,8 +26,8 @@ AROUND = (
     "nav, aside, footer, body > header, [role=navigation], [role=banner], [role=complementary], "
     "[role=contentinfo]"
 )
-#: The parser pads the cells of a table to columns, and indents what is nested, so that its text of
-#: a small page may have 200 MB. As plain blocks they have their own text only.
+#: The parser pads the cells of a table to columns, and indents nested ones, so its text of a small
+#: page may have 200 MB. As plain blocks they have only their own text.
 PADDED = (
     *("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th", "ul", "ol", "li", "menu"),
     *("dl", "dt", "dd", "blockquote", "pre", "fieldset", "details"),
@@ -49,7 +49,7 @@ class PageText(NamedTuple):
 
 
 def text_of(document: turbohtml.Document) -> PageText:
-    """Read a tree; afterwards there is little left of it."""
+    """Read a tree, which is mostly taken apart by that."""
     title, root = one_line(title_of(document)), document.find("html")
     language = one_line(root.attr("lang"), 35) if root else ""
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
@@ -81,5 +81,5 @@ def text_of(document: turbohtml.Document) -> PageText:
 
 
 def _line(text: str, most: int) -> str:
-    """The first words as one line that a database can keep."""
+    """The first words as one line that a database can store."""
     return " ".join(text[: 4 * most].split())[:most].replace("\0", "")

@@ -1,4 +1,4 @@
-"""JSON Feed, version 1.1 (jsonfeed.org): its pages, and its entries or their addresses alone."""
+"""JSON Feed, version 1.1 (jsonfeed.org): its pages, and its entries or only their addresses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crawling.web.links import Links
 
 #: version 1 has no type of its own
 TYPES = ("application/feed+json", "application/json")
-#: a longer one is not read: half of it is no JSON
+#: a longer feed is not read, since half of it is no JSON
 MOST_BYTES = 4 * 1024 * 1024
 
 
@@ -29,7 +29,9 @@ class BadFeed(ValueError):
 
 
 def read(source: DocumentSource) -> Document:
-    """Take its pages, those of its entries, their attachments and the links of their HTML."""
+    """Read the links of a feed: to its pages, its entries' pages and attachments, and in its
+    entries' HTML.
+    """
     try:
         feed = _parsed(source)
     except BadFeed:
@@ -69,7 +71,7 @@ def _why_unread(source: DocumentSource) -> TruncationReason:
 
 
 def entries(source: DocumentSource) -> list[str]:
-    """The addresses of its entries, in its order: each one's page, or else the page that it is
+    """The addresses of a feed's entries, in order: the page of each, or else the page that it is
     about. Raises BadFeed.
     """
     links = Links(source.url, charset="UTF-8")

@@ -1,4 +1,4 @@
-"""The language of a text: as its letters say, or as its page states where they say too little."""
+"""The language of a text: by its letters, or by its page's statement if the letters are too few."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from turbohtml.detect import detect_language
 
 from crawling.web.languages import LANGUAGES
 
-#: the characters that the detector looks at; more takes longer and changes little
+#: the most characters for the detector; more take longer and change little
 LOOKED_AT = 4_000
 #: with fewer letters, or with less confidence, related languages are mixed up; figures and signs
 #: say nothing
@@ -17,10 +17,10 @@ LEAST_CONFIDENCE = 0.3
 
 
 def language_of(text: str, stated: str) -> str:
-    """The code of a text's language, of two or three letters; "" where nothing says.
+    """The code of a text's language, of two or three letters; "" if it is unknown.
 
-    stated: as the page has it, like `de-AT`. Many pages state the language of their template, so
-    what the letters of a long text show counts more.
+    stated: the page's statement, such as `de-AT`. Many pages state the language of their template,
+    so the letters of a long text count more.
     """
     sample = text[:LOOKED_AT]
     if _has_letters(sample):
@@ -34,6 +34,6 @@ def language_of(text: str, stated: str) -> str:
 
 
 def _has_letters(sample: str) -> bool:
-    """Whether it has LEAST_LETTERS; to count all takes as long as to find the language."""
+    """Whether the sample has LEAST_LETTERS; counting all takes as long as finding the language."""
     letters = (True for one in sample if one.isalpha())
     return next(islice(letters, LEAST_LETTERS - 1, None), False)

@@ -1,6 +1,6 @@
-"""XML as feeds and sitemaps have it: strict first, then as browsers read anything.
+"""XML of feeds and sitemaps: read strictly first, then as browsers read anything.
 
-Entities are never expanded: no bomb goes off.
+Entities are never expanded, so no entity bomb works.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from crawling.web.documents.charsets import decoded_pieces
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 #: HTML has an element of this name, which never has content
 LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
-#: the bytes that are read; of a larger document the beginning is: its parser takes 40 bytes a byte,
-#: and never stops
+#: the most bytes that are read of a document, since its parser takes 40 bytes a byte and never
+#: stops
 MOST_BYTES = 2 * 1024 * 1024
-#: a document names its kind within so many bytes
+#: a document names its kind within this many bytes
 HEAD_BYTES = 16 * 1024
 #: nodes read for an element's text
 MOST_NODES = 100
@@ -38,8 +38,8 @@ FEED_ROOTS = {"rss": "rss", "rdf": "rdf", "feed": "atom"}
 
 
 def read_markup(source: DocumentSource) -> tree.ParsedTree:
-    """Parse a document. A document that is not well-formed is read as HTML, where nothing is a
-    mistake.
+    """Parse a document. A document that is not well-formed is read as HTML, in which nothing is an
+    error.
     """
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else None
@@ -53,7 +53,7 @@ def read_markup(source: DocumentSource) -> tree.ParsedTree:
 
 
 def read_root(source: DocumentSource) -> str:
-    """The name of the outermost element that is not HTML's own; what stands before it is short."""
+    """The name of the outermost element that is not HTML's own; the text before it is short."""
     beginning = DocumentStream.of(source.body.start(HEAD_BYTES))
     document = read_markup(replace(source, body=beginning)).document
     names = map(name_of, elements(document))
@@ -61,7 +61,7 @@ def read_root(source: DocumentSource) -> str:
 
 
 def leaf_text(element: turbohtml.Element) -> str:
-    """The text of an element that has no others within it; "" for one that has."""
+    """The text of an element without child elements; "" if it has any."""
     nodes = list(islice(element.descendants, MOST_NODES))
     if any(isinstance(node, turbohtml.Element) for node in nodes):
         return ""
@@ -69,8 +69,7 @@ def leaf_text(element: turbohtml.Element) -> str:
 
 
 def text_of(element: turbohtml.Element) -> str:
-    """The text of an element, from its first nodes: elements within each other have it in
-    common."""
+    """The text of an element, from only its first nodes, since nested elements repeat it."""
     return "".join(map(_data, islice(element.descendants, MOST_NODES)))
 
 
@@ -88,13 +87,15 @@ def name_of(element: turbohtml.Element) -> str:
 
 
 def attribute(element: turbohtml.Element, name: str) -> str:
-    """An attribute as it is written; "" if it has none. (Those that hold words come as lists.)"""
+    """An attribute as written; "" if the element has none. (The parser gives attributes of words as
+    lists.)
+    """
     value = element.attrs.get(name) or ""
     return value if isinstance(value, str) else " ".join(value)
 
 
 class XmlBases:
-    """The bases of a feed at a URL. base: that of its root, as it is written."""
+    """The bases of a feed at a URL. base: the root's base as written."""
 
     def __init__(self, document: turbohtml.Document, url: str) -> None:
         stated = [value for element in elements(document) if (value := attribute(element, BASE))]
@@ -102,7 +103,7 @@ class XmlBases:
         self.base = attribute(root, BASE) if root else ""
         self._start = _joined(self.base, url)
         self._has_inner = len(stated) > bool(self.base)
-        #: the bases of elements for which they were asked, and of those around them
+        #: the known bases of elements, and of the elements around them
         self._known: dict[turbohtml.Element, str] = {root: self._start} if root else {}
 
     def whole(self, element: turbohtml.Element, link: str) -> str:
@@ -113,7 +114,9 @@ class XmlBases:
         return link if base == self._start else _joined(link.strip(), base)
 
     def _base_of(self, element: turbohtml.Element) -> str:
-        """Each element is looked at once, however deep others are in it."""
+        """The base of an element. Each element is looked at once, however deep others are nested in
+        it.
+        """
         unknown: list[turbohtml.Element] = []
         node: object = element
         while isinstance(node, turbohtml.Element) and node not in self._known:

@@ -1,7 +1,7 @@
-"""PDF: the addresses that its pages link to, its title and its author.
+"""PDF: the addresses to which its pages link, its title and its author.
 
 A program of its own reads it (`pdf_program`): no parser of PDF is fast, and a hostile file must
-cost that program its life, not the crawl.
+only kill that program, not the crawl.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 
 TYPES = ("application/pdf", "application/x-pdf")
 PROGRAM = "crawling.web.documents.pdf_program"
-#: the cores of this process when it was started, for the program, which need not stay on the one
-#: core of a shift
+#: the cores of this process when it was started, for the program, which need not stay on the
+#: shift's single core
 CORES = tuple(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else ()
 #: larger ones are kept and not read
 MOST_BYTES = 32 * 1024 * 1024
@@ -45,7 +45,7 @@ PROGRAMS = threading.BoundedSemaphore(2)
 #: most documents of 500 pages take 23 to 40. With less than the least, no PDF is read.
 LEAST_PROGRAM_BYTES = 32 * 1024 * 1024
 MOST_PROGRAM_BYTES = 128 * 1024 * 1024
-#: why a document is not read that is too much for the program
+#: why a document that is too much for the program is not read
 TOO_MUCH = {
     ProgramLimit.MEMORY: TruncationReason.NO_MEMORY,
     ProgramLimit.TIME: TruncationReason.NO_TIME,
@@ -54,7 +54,9 @@ TOO_MUCH = {
 
 
 def read(source: DocumentSource) -> Document:
-    """Read a document of any quality; one that needs too much time or memory says nothing."""
+    """Read a document of any quality; a document that needs too much time or memory gives
+    nothing.
+    """
     if b"%PDF-" not in source.body.start(1024):
         return Document(unread=TruncationReason.TYPE)
     if len(source.body) > MOST_BYTES:

@@ -1,4 +1,4 @@
-"""Reads one PDF from its input, which is a file, and writes what it says as JSON: the program of
+"""Reads one PDF from its input, which is a file, and writes its content as JSON: the program of
 `pdf`.
 """
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 MOST_PAGES = 500
 MOST_LINKS = 10_000
 MOST_TEXT = 32_768
-#: pages whose text is read; it is what takes time
+#: the most pages whose text is read, which takes the most time
 TEXT_PAGES = 3
 
-#: the errors of pypdf for a broken page besides its own exceptions; the page costs its own links
-#: and text alone
+#: the errors of pypdf for a broken page besides its own exceptions; only that page's links and text
+#: are lost
 BROKEN_PAGE = (
     ArithmeticError,
     AssertionError,
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def read(reader: PdfReader, broken_page: tuple[type[Exception], ...]) -> dict[str, Any]:
-    """The text and links of a document; a page that cannot be read costs that page."""
+    """The text and links of a document; a page that cannot be read is left out."""
     if reader.is_encrypted:
         reader.decrypt("")
     links: list[str] = []

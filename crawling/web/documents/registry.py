@@ -1,4 +1,4 @@
-"""Which module reads which document, by its type; what is packed, by its first bytes.
+"""Which module reads which document, by its type; for packed documents, by the first bytes.
 
 A kind of document is a module with TYPES and `read`: ours, or a package's.
 """
@@ -39,7 +39,7 @@ from crawling.web.links import MOST_LINKS
 logger = logging.getLogger(__name__)
 
 OURS = "crawling.web.documents."
-#: the characters of the name of a language or a character set
+#: the most characters of the name of a language or a character set
 MOST_WORD = 35
 TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+\-]*+/[a-z0-9][a-z0-9!#$&^_.+\-]*+")
 
@@ -74,18 +74,21 @@ MEDIA_TYPES = (
     *("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml"),
     *("application/vnd.ms-fontobject", "application/font-woff", "application/x-font-ttf"),
 )
-#: A process that has grown by more gives the system what documents have left free. That takes a
-#: millisecond, and the next documents take all of it again, page by page: with 8 MiB, as a tree of
-#: 600 KB has, a tenth of a crawl's processor time
+#: A process that has grown by more returns free memory to the system. That takes a millisecond, and
+#: the next documents take the memory again, page by page: with 8 MiB, as a tree of 600 KB has, a
+#: tenth of a crawl's processor time
 LARGE_BYTES = 32 * 1024 * 1024
-#: the size of a document whose tree may need all memory of the process; the same is done before it
+#: the size of a document whose tree may need all memory of the process; free memory is returned
+#: before it, too
 LARGE_BODY = 1024 * 1024
-#: a document that is read in less time has not taken as much; a look would cost small pages 1 %
+#: a document that is read in less time has not taken that much; a check would cost small pages 1 %
 QUICK_SECONDS = 0.005
 
 
 def read_media(_source: DocumentSource) -> Document:
-    """Images, sound, film and fonts lead nowhere: their type and size stand in every page's row."""
+    """Read images, sound, film and fonts, which have no links: their type and size are in the
+    page's row.
+    """
     return Document()
 
 
@@ -102,9 +105,9 @@ def readers() -> dict[str, Reader]:
 
 
 def reader_of(content_type: str) -> Reader | None:
-    """The module for a type; None: documents of that type are kept and not read.
+    """The module for a type; None if documents of that type are stored but not read.
 
-    XML of any kind says by its root what it is, and a text of any kind may name addresses.
+    XML of any kind shows by its root what it is, and a text of any kind may name addresses.
     """
     family = content_type.partition("/")[0]
     if found := readers().get(content_type) or FAMILIES.get(family):
@@ -115,9 +118,9 @@ def reader_of(content_type: str) -> Reader | None:
 
 
 def read_document(source: DocumentSource) -> Document:
-    """Return what a document says; of one that no module reads, that it is so.
+    """Read a document; if no module reads it, the result says so.
 
-    A packed document is known by its first bytes: servers name its type as they like.
+    A packed document is known by its first bytes, since servers give it any type.
     """
     reader = reader_of(source.content_type)
     if source.body.start(len(GZIP_MAGIC)) == GZIP_MAGIC:
@@ -136,12 +139,12 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
     if len(source.body) > LARGE_BODY:
         give_back_free_memory()
     began, document = time.monotonic(), None
-    # what it took is free only behind the `except`: before the log is written, which lets other
-    # threads run, which need memory themselves
+    # its memory is free only after the `except`, and so before the log is written, when other
+    # threads run that need memory themselves
     with suppress(MemoryError):
         document = reader(source)
     if time.monotonic() - began > QUICK_SECONDS:
-        RELEASED_MEMORY.look(LARGE_BYTES)  # else the next such document's comes on top
+        RELEASED_MEMORY.look(LARGE_BYTES)  # else the next such document takes memory on top of it
     if document is None:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)
@@ -149,7 +152,7 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
 
 
 def _within_bounds(name: str, read: Reader) -> Reader:
-    """A package's reader: what it returns is cut to what ours may return, and a fault of it costs
+    """Wrap a package's reader: its results are cut to the limits of ours, and a fault in it costs
     the document's links and text, but neither the document nor the fetch thread.
     """
 
@@ -166,7 +169,7 @@ def _within_bounds(name: str, read: Reader) -> Reader:
 
 
 def _cut(document: Document) -> Document:
-    """The document as the tables of a run can keep it."""
+    """The document within the limits of a run's tables."""
     about, values = document.metadata, document.extracted[:MOST_VALUES]
     too_many = TruncationReason.LINKS if len(document.links) > MOST_LINKS else None
     return Document(

@@ -2,7 +2,7 @@
 languages of each page.
 
 They may have 50 MB, so they are read as a stream: only the text of one element is in memory. A
-fault costs the entry that has it: from there on each entry is read as a document of its own.
+fault costs only its own entry: from there on each entry is read as a document of its own.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ LONGEST_MOMENT = 40
 #: the largest sitemap, unpacked (sitemaps.org)
 MOST_BYTES = 50 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
-#: bytes without the end of an entry; expat before 2.6 begins a tag again with every chunk until it
-#: has its end
+#: bytes without the end of an entry; expat before 2.6 reads a tag again with every chunk until its
+#: end comes
 LONGEST_TAG = 16 * CHUNK_BYTES
-#: 50,000 entries take half a second, and twice as much where each is read by itself
+#: 50,000 entries take half a second, and twice as much if each is read by itself
 MOST_SECONDS = 3.0
 #: expat keeps all open elements and all names in memory
 DEEPEST = 100
 MOST_NAMES = 1000
-#: characters of an entry that is read by itself; one in 50 languages has 10,000
+#: the most characters of an entry that is read by itself; an entry in 50 languages has 10,000
 LONGEST_ENTRY = 128 * 1024
 BLANKS = b" \t\r\n"
 #: how an entry begins, with any prefix
@@ -46,9 +46,9 @@ ENTRY = re.compile(r"<(?:[\w.-]{1,60}+:)?+(?:url|sitemap)(?=[\s>/])", re.IGNOREC
 COMMENT, COMMENT_END = "<!--", "-->"
 #: the declaration of a document, and that of its type
 DECLARATION = re.compile(r"<(?:\?|!(?!\[))[^>]*+>")
-#: a mark that begins no reference, as in addresses that were not escaped
+#: an ampersand that begins no reference, as in addresses that were not escaped
 BARE_MARK = re.compile(r"&(?!(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9._-]{0,60});)")
-#: a reference to what XML does not define (section 4.6): an element within a `loc` voids it
+#: a reference that XML does not define (section 4.6): an element within a `loc` voids it
 UNKNOWN = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9._-]{0,60};")
 #: characters that XML does not have (section 2.2)
 NO_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -92,13 +92,17 @@ def _read(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
 
 
 def _without_blanks(chunk: bytes) -> bytes:
-    """The chunk without blanks, which must not stand before the declaration, and often do."""
+    """The chunk without leading blanks, which are not allowed before the declaration, but
+    frequent.
+    """
     text = chunk.removeprefix(codecs.BOM_UTF8)
     return text.lstrip(BLANKS) if text[:1] in BLANKS or text is not chunk else chunk
 
 
 def read_moment(text: str) -> datetime | None:
-    """A `lastmod`, of a day its beginning in UTC; None for what is none, or less precise."""
+    """A `lastmod`; for a date the beginning of the day in UTC; None if it is invalid or less
+    precise.
+    """
     text = text.strip()
     if len(text) > LONGEST_MOMENT:
         return None
@@ -110,7 +114,7 @@ def read_moment(text: str) -> datetime | None:
 
 
 class _SitemapLinks:
-    """The entries' addresses, and when pages were changed last.
+    """The entries' addresses, and when pages last changed.
 
     The protocol limits the entries; their other languages have a limit of their own.
     """
@@ -121,7 +125,7 @@ class _SitemapLinks:
         #: an entry was not read to its end
         self.is_damaged = False
         self._pages, self._alternates = (Links(url, charset="UTF-8") for _ in range(2))
-        #: how the addresses begin of which a change counts
+        #: the prefix of addresses whose change counts
         self._site = f"{canonical_address(url).origin}/"
         self._target = self._moment = ""
 
@@ -155,7 +159,7 @@ class _SitemapLinks:
         before = len(found)
         self._pages.add(text)
         is_new = len(found) > before
-        # to join it a second time would take as long as all else that is done with an entry
+        # joining it a second time would take as long as all other work on an entry
         self._target = found[-1].url if is_new else self._pages.target_of(text.partition("#")[0])
 
     def take_alternate(self, text: str) -> None:
@@ -172,7 +176,7 @@ class _EntryTexts:
     """Handles the events of an expat parser.
 
     Elements of an entry are those of its own namespace: a `loc` of another names an image.
-    separator: what stands between a namespace and a name.
+    separator: the text between a namespace and a name.
     """
 
     def __init__(self, found: _SitemapLinks, parser: Any, separator: str) -> None:
@@ -234,7 +238,7 @@ class _EntryTexts:
 class _Stream:
     """The part of a document that is well-formed, up to a limit or the first mistake.
 
-    pending: what was fed behind the last entry that has ended.
+    pending: the text that was fed after the last complete entry.
     """
 
     def __init__(self, found: _SitemapLinks) -> None:
@@ -271,7 +275,7 @@ class _Stream:
 
 
 class _EntryReader:
-    """Reads what stands behind a mistake, each entry by itself."""
+    """Reads the document after a mistake, each entry by itself."""
 
     def __init__(self, found: _SitemapLinks, decoder: TextDecoder) -> None:
         self._found, self._decoder = found, decoder
@@ -317,7 +321,7 @@ class _EntryReader:
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """A text without its comments, and one that has no end yet."""
+    """A text without its comments, and a comment without an end."""
     parts: list[str] = []
     at = 0
     while (begin := text.find(COMMENT, at)) >= 0:

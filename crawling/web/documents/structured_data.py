@@ -1,6 +1,6 @@
-"""The data of an HTML page for programs, and those that programs look for in it, as rows: items of
+"""The data of an HTML page for programs, and data that programs look for in it, as rows: items of
 JSON-LD, microdata, RDFa and microformats, Open Graph and Dublin Core, facts about the page, feeds,
-e-mail addresses, phone numbers, tables and images. Data that were not read or not kept are a row,
+e-mail addresses, phone numbers, tables and images. Data that were not read or not stored get a row,
 too.
 """
 
@@ -25,8 +25,8 @@ from crawling.web.feed_entries import FeedEntry
 from crawling.web.links import Links
 from crawling.web.structured_rows import DataKind, DataRow
 
-#: rows of a kind, and characters of a value, a name and a page; where one of them ends the rest,
-#: a row says so
+#: rows of a kind, and characters of a value, a name and a page; if one of them cuts the rest off, a
+#: row says so
 MOST_ROWS = 500
 MOST_VALUE = 16 * 1024
 MOST_NAME = 500
@@ -38,10 +38,10 @@ MOST_CONTACT_LINKS = 2_000
 MOST_PIXELS = 100_000
 #: problems of a kind that are told
 MOST_PROBLEMS = 5
-#: numbers without the code of a country could be anything, so only those that have one are found
+#: numbers without a country code could be anything, so only numbers with one are found
 CONTACTS = LinkDetector(bare_domains=False, phones=PhoneNumbers())
 CONTACT_LINKS = 'a[href^="mailto:" i], a[href^="tel:" i]'
-#: `meta` elements by what they say, the first that a page has
+#: names of `meta` elements by fact; the first that a page has counts
 META = {
     "description": ("description", "og:description", "twitter:description", "dc.description"),
     "author": ("author", "article:author", "dc.creator", "parsely-author", "sailthru.author"),
@@ -57,14 +57,14 @@ META = {
     "keywords": ("keywords", "news_keywords"),
     "generator": ("generator",),
 }
-#: properties of items that say the same
+#: properties of items with the same facts
 IN_ITEMS = {"author": "author", "published": "datePublished", "modified": "dateModified"}
 IN_MICROFORMATS = {"author": "author", "published": "published", "modified": "updated"}
 FEEDS = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 
 
 class StructuredDataReader:
-    """Reads one page: `read` before its tree is taken apart, then the others."""
+    """Reads one page: call `read` before its tree is taken apart, then the other methods."""
 
     def __init__(self, url: str) -> None:
         self.rows: list[DataRow] = []
@@ -118,11 +118,11 @@ class StructuredDataReader:
         self._take(DataKind.METADATA, facts)
 
     def read_feed(self, kind: str, entries: Iterable[FeedEntry]) -> None:
-        """Take the entries of a document that is a feed itself; kind: rss, rdf, atom or json."""
+        """Take the entries of a document that is itself a feed; kind: rss, rdf, atom or json."""
         self._take(DataKind.ENTRY, (_entry_row(kind, entry) for entry in entries))
 
     def read_text(self, text: PageText, language: str) -> None:
-        """Read the text of the same page; language: its code, as its letters say."""
+        """Read the text of the same page; language: its code, found by the text's letters."""
         length = DataRow(DataKind.METADATA, name="text length", value=str(len(text.text)))
         stated = DataRow(DataKind.METADATA, name="detected language", value=language)
         self._take(DataKind.METADATA, [length, *([stated] if language else [])])
@@ -139,7 +139,7 @@ class StructuredDataReader:
             )
 
     def _take_contacts(self, contacts: Iterable[DataRow]) -> None:
-        """Each address and number once, the first place counts."""
+        """Take each address and number once; the first place counts."""
         rows: dict[DataKind, list[DataRow]] = {DataKind.EMAIL: [], DataKind.PHONE: []}
         for row in contacts:
             if (row.kind, row.value) not in self._seen:
@@ -149,7 +149,7 @@ class StructuredDataReader:
             self._take(kind, found)
 
     def _take(self, kind: DataKind, rows: Iterable[DataRow]) -> None:
-        """Keep the rows of a kind as far as the limits go, and say where they end."""
+        """Keep the rows of a kind up to the limits, and add a row if there are more."""
         for number, row in enumerate(map(_bounded, rows)):
             length = sum(map(len, (row.type, row.name, row.value)))
             if number >= MOST_ROWS or self._characters + length > MOST_CHARACTERS:
@@ -163,7 +163,7 @@ class StructuredDataReader:
 
 
 def _bounded(row: DataRow) -> DataRow:
-    """The row with texts that a database can keep."""
+    """The row with texts that a database can store."""
     kind, name, value = row.type[:MOST_NAME], row.name[:MOST_NAME], row.value[:MOST_VALUE]
     is_cut = (kind, name, value) != (row.type, row.name, row.value)
     kind, name, value = map(_plain, (kind, name, value))
@@ -193,7 +193,9 @@ def _entry_row(kind: str, entry: FeedEntry) -> DataRow:
 
 
 def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
-    """The texts of `meta` elements, by name in small letters; the first word counts."""
+    """The texts of `meta` elements, by name in small letters; the first element with a text
+    counts.
+    """
     told: dict[str, str] = {}
     for meta in document.find_all("meta")[:MOST_METAS]:
         name = attribute(meta, "property") or attribute(meta, "name") or attribute(meta, "itemprop")
@@ -215,7 +217,9 @@ def _metadata(told: Mapping[str, str], items: Sequence[FoundItem], title: str) -
 
 
 def _said_in(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, str]:
-    """Facts by their names, from the first item that has each; names: of properties, by facts."""
+    """Facts by their names, from the first item that has each; names: the names of properties, by
+    facts.
+    """
     found = {
         name: next(filter(None, (_said(item, of_item) for item in items)), "")
         for name, of_item in names.items()
@@ -224,7 +228,7 @@ def _said_in(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, 
 
 
 def _said(item: FoundItem, name: str) -> str:
-    """A property of an item as text: of a person or several their names."""
+    """A property of an item as text; for persons, their names."""
     found = item.value.get(name) or item.value.get(f"https://schema.org/{name}")
     found = found or item.value.get(f"http://schema.org/{name}")
     values = found if isinstance(found, list) else [found]
@@ -256,7 +260,7 @@ def _contacts_in(text: str) -> Iterator[DataRow]:
 
 
 def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
-    """url: of the scheme `mailto` or `tel`; others are none."""
+    """url: its scheme is `mailto` or `tel`; others give no contact."""
     scheme, _, rest = url.partition(":")
     if scheme == "mailto":
         yield DataRow(DataKind.EMAIL, place, value=rest.partition("?")[0].lower())
@@ -265,7 +269,7 @@ def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
 
 
 def _table(table: turbohtml.Element) -> DataRow:
-    """The table's caption and size: its own rows, without those of tables in it."""
+    """The table's caption and size: without the rows of tables within it."""
     caption, rows, columns = "", 0, 0
     for part in _children(table):
         if part.tag == "caption":

@@ -3,7 +3,7 @@
 JSON-LD: https://www.w3.org/TR/json-ld11/, microdata: section 5 of the HTML Standard, RDFa:
 https://www.w3.org/TR/rdfa-core/.
 
-JSON is read as pages have it: with comments, in wrappers against old browsers, with control
+JSON is read as pages write it: with comments, in wrappers against old browsers, with control
 characters, and with a comma or a semicolon too many. Each step reads the text once, from its
 beginning to its end.
 """
@@ -19,14 +19,14 @@ import turbohtml
 
 from crawling.web.documents.markup import attribute
 
-#: the characters of a block of JSON-LD; read, it takes 28 bytes of memory a character
+#: the characters of a block of JSON-LD; once read, it takes 28 bytes of memory a character
 MOST_BLOCK = 256 * 1024
 #: Characters of all blocks of a page, and of all properties. Each property has the text of all
-#: elements in it, which may be properties, too: a page of 500 KB would have 88 MB of them.
+#: elements in it, which may also be properties: a page of 500 KB would have 88 MB of them.
 MOST_TEXT = 2 * 1024 * 1024
-#: the cost of a property beside its text
+#: the cost of a property besides its text
 EACH = 50
-#: attributes of RDFa with addresses that names are written out with
+#: attributes of RDFa with addresses by which names are completed
 PREFIXES = ("prefix", "vocab")
 #: items within items
 MOST_LEVELS = 32
@@ -39,16 +39,16 @@ Item = turbohtml.MicrodataItem | turbohtml.RdfaItem
 class FoundItem(NamedTuple):
     """An item, or why there is none."""
 
-    #: as it is written; several with a blank between them
+    #: as written; several types with a blank between them
     type: str = ""
     name: str = ""
-    #: with `@type`, `@id` and its properties, as JSON-LD has them
+    #: with `@type`, `@id` and its properties, as in JSON-LD
     value: Any = None
     problem: str = ""
 
 
 def json_ld_items(document: turbohtml.Document) -> Iterator[FoundItem]:
-    """The items of all blocks; those of a `@graph` one by one."""
+    """The items of all blocks; items of a `@graph` one by one."""
     left = MOST_TEXT
     for script in document.find_all("script"):
         if not attribute(script, "type").strip().lower().startswith("application/ld+json"):
@@ -69,7 +69,9 @@ def json_ld_items(document: turbohtml.Document) -> Iterator[FoundItem]:
 
 
 def _json_items(read: Any) -> Iterator[FoundItem]:
-    """A block is an item, a list of items, or an object with a graph of them."""
+    """The items of a block, which is an item, a list of items, or an object with a graph of
+    them.
+    """
     for item in read if isinstance(read, list) else [read]:
         if not isinstance(item, dict):
             yield FoundItem(problem="A block has a value that is no object.")
@@ -94,10 +96,10 @@ def first_text(item: dict[str, Any], names: tuple[str, ...]) -> str:
 
 
 def microdata_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
-    """Items that are no property of another; base: what relative URLs start from."""
+    """The items that are no property of another; base: the base of relative URLs."""
     if not document.select_one("[itemscope]"):
         return
-    # items that refer to items that refer to others would be read times without end
+    # chains of items that refer to items would be read exponentially often
     chained = document.select("[itemref][itemprop]")
     for element in chained:
         del element.attrs["itemref"]
@@ -110,7 +112,7 @@ def microdata_items(document: turbohtml.Document, base: str) -> Iterator[FoundIt
 
 
 def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
-    """Items that are no property of another; base: what relative URLs start from."""
+    """The items that are no property of another; base: the base of relative URLs."""
     if not document.select_one("[typeof]"):
         return
     size = _size(document, ("property", "typeof"), _longest(document, base))
@@ -118,7 +120,7 @@ def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
 
 
 def _longest(document: turbohtml.Document, base: str) -> int:
-    """How long an address may be that a name or a value is joined to, at the most."""
+    """The longest base to which a name or a value may be joined."""
     stated = [attribute(one, name) for name in PREFIXES for one in document.select(f"[{name}]")]
     return max(
         map(len, (base, *stated, *(attribute(one, "href") for one in document.find_all("base"))))
@@ -130,8 +132,8 @@ def _words(element: turbohtml.Element, name: str) -> list[str]:
 
 
 def _size(document: turbohtml.Document, names: tuple[str, ...], longest: int) -> int:
-    """At most how many characters the values of attributes of these names have, or more than
-    MOST_TEXT; longest: what may stand before each name or value.
+    """An upper bound of the characters in the values of attributes of these names, or more than
+    MOST_TEXT; longest: the longest text that may be put before each name or value.
     """
     size = 0
     for name in names:
@@ -156,7 +158,7 @@ def _read(size: int, reader: Callable[[], list[Any]]) -> Iterator[FoundItem]:
 
 
 def _plain(item: Item, levels: int) -> dict[str, Any]:
-    """Raises RecursionError beyond so many levels."""
+    """The item as JSON. Raises RecursionError beyond `levels` levels."""
     if not levels:
         raise RecursionError
     if isinstance(item, turbohtml.MicrodataItem):
@@ -173,7 +175,7 @@ def _plain(item: Item, levels: int) -> dict[str, Any]:
 
 
 def _name_of(item: Item) -> str:
-    """The item's first property that is called a name; in RDFa the name of a property is an
+    """The item's name: its first property that is called so; in RDFa the name of a property is an
     address.
     """
     for name, values in item.properties.items():
@@ -183,10 +185,10 @@ def _name_of(item: Item) -> str:
     return ""
 
 
-#: A text is left as it is. One that is not closed reaches to the end, as else each of its quotation
+#: A text is left as it is. An unclosed text reaches to the end; otherwise each of its quotation
 #: marks would be tried as a beginning.
 STRING = r'"(?:[^"\\]++|\\.?)*+"?+'
-#: signs that hide a script from what reads no scripts, in comments or not
+#: marks that hide a script from programs that read no scripts, in comments or not
 WRAPPER = r"(?://[ \t]*+|/\*\s*+)?+(?:<!\[CDATA\[|(?:<!)?+\]\]>|<!--|-->)(?:\s*+\*/)?+"
 COMMENT = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|//[^\r\n\u2028\u2029]*+"
 HTML_COMMENT = r"<!--(?:[^-]++|-(?!->))*+(?:-->)?+"
@@ -203,9 +205,9 @@ ENDS = "; \t\n\r"
 
 
 def read_json(text: str) -> Any:
-    """Read JSON, leniently where it is none as it is.
+    """Read JSON, leniently if it is invalid as written.
 
-    Raises ValueError, which says what is wrong with the text as it is, and RecursionError.
+    Raises ValueError, which names the error in the text as written, and RecursionError.
     """
     try:
         return _strict(text)
@@ -220,7 +222,7 @@ def read_json(text: str) -> Any:
 
 
 def _strict(text: str) -> Any:
-    """Texts may have control characters, such as line breaks."""
+    """Read JSON whose texts may have control characters, such as line breaks."""
     return json.loads(text, strict=False, parse_constant=_no_json)
 
 

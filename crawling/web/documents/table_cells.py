@@ -13,16 +13,16 @@ import turbohtml
 
 from crawling.web.documents.markup import attribute, text_of
 
-#: of a page; where one of them ends a table, its beginning is kept
+#: limits for a page; if one of them ends a table, its beginning is kept
 MOST_TABLES = 200
 MOST_CELLS = 100_000
 #: of all cells, as JSON
 MOST_BYTES = 3 * 1024 * 1024
 #: of a cell, in characters
 MOST_CELL = 2_000
-#: characters of all tables that are read; those of tables in tables count with each
+#: characters of all tables that are read; characters of nested tables count for each
 MOST_TEXT = 8 * 1024 * 1024
-#: longer spans count as these (section 4.9.11)
+#: the longest spans; longer ones are cut to these (section 4.9.11)
 LONGEST_SPANS = {"colspan": 1_000, "rowspan": 65_534}
 UNSEEN = "script, style, template, noscript"
 #: elements whose text is no part of the words around them
@@ -41,8 +41,8 @@ class FoundTable(NamedTuple):
 
 
 def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
-    """The first tables of a document in its order, one within another as well, and how many more
-    there are. The tree is changed.
+    """The first tables of a document in order, nested ones included, and how many more there are.
+    The tree is changed.
     """
     document.remove(UNSEEN)
     for element in document.select(BREAKS)[:MOST_BREAKS]:
@@ -56,9 +56,7 @@ def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
 
 
 def fair_shares(wanted: Sequence[int], most: int) -> list[int]:
-    """The share of each: no more than it wants, and none less for the sake of one that gets
-    more.
-    """
+    """Max-min fair shares: none more than wanted, and none reduced for one that gets more."""
     shares, rest = [0] * len(wanted), most
     for behind, place in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
         shares[place] = min(wanted[place], rest // (len(wanted) - behind))
@@ -93,7 +91,7 @@ class _TableReader:
 
 
 def _cells(table: turbohtml.Element) -> int:
-    """How many it has at the most once spans are written out."""
+    """An upper bound of the table's cells once spans are written out."""
     widths = [columns for _, columns in _rows(table)]
     return len(widths) * max(widths, default=0)
 
@@ -115,8 +113,8 @@ def _cut(table: turbohtml.Element, most: int) -> bool:
 
 
 def _rows(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
-    """The rows of a table, without those of tables in it, with how many columns each takes at the
-    most: its own cells, and those of earlier rows of its group that reach down to it.
+    """The rows of a table, without those of nested tables, each with an upper bound of its columns:
+    its own cells, and cells of earlier rows of its group that reach down to it.
     """
     for group in _children(table):
         reaching, ends = 0, Counter[int]()

@@ -1,4 +1,4 @@
-"""Plain text: the addresses that stand in it, as a reader would see them."""
+"""Plain text: the addresses in it, as a reader would see them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
-#: the bytes that are read; of a longer text the beginning is
+#: the most bytes that are read of a text
 MOST_BYTES = 4 * 1024 * 1024
-#: a scheme, and all up to a blank or a mark that no address holds, the quotation marks, brackets
-#: and full-width punctuation of Chinese and Japanese among them; scripts that write no blanks may
-#: have a letter in front of it
+#: a scheme, and everything up to a blank or a mark that no address contains, the quotation marks,
+#: brackets and full-width punctuation of Chinese and Japanese among them; scripts that write no
+#: blanks may have a letter in front of it
 BARE = re.compile(
     r"""(?<![A-Za-z0-9])https?://[^\s<>"'`{}|\\^\x00-\x1f"""
     r"""\u00ab\u00bb\u2018-\u201f\u2026\u2039\u203a\u3000-\u3003\u3008-\u3011\u3014-\u301f"""
@@ -35,7 +35,8 @@ PAIRS = {")": "(", "]": "["}
 
 
 def read(source: DocumentSource) -> Document:
-    """Find addresses; one in brackets loses the bracket, one that holds both keeps them.
+    """Find addresses; an address in brackets loses the bracket, an address that contains both keeps
+    them.
 
     A text of addresses alone, one a line, is a text sitemap: each line is one, whatever characters
     it has (sitemaps.org, "Text file").
@@ -55,7 +56,7 @@ def read(source: DocumentSource) -> Document:
 
 
 def lists_addresses(body: DocumentStream, stated: str | None = None) -> bool:
-    """Whether lines of a text are addresses, nearly all of them, and have no words behind them."""
+    """Whether nearly all lines of a text are addresses without words behind them."""
     pieces, _ = decoded_pieces(body, HEAD_BYTES, stated)
     lines = "".join(pieces).splitlines()
     if len(body) > HEAD_BYTES:
@@ -67,7 +68,7 @@ def lists_addresses(body: DocumentStream, stated: str | None = None) -> bool:
 
 
 def _take_lines(text: str, _at: int, links: Links) -> tuple[str, int]:
-    """Take up each whole line that is an address; addresses within others are taken as of any
+    """Take up each whole line that is an address; addresses within other lines are taken as in any
     text.
     """
     *lines, rest = LINE_END.split(text)
@@ -80,8 +81,8 @@ def _take_lines(text: str, _at: int, links: Links) -> tuple[str, int]:
 
 
 def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:
-    """Take up what is an address from `at` on, whatever follows the text. Returns the part that may
-    be the beginning of one, with the character in front of it, and where it begins there.
+    """Take up the addresses from `at` on that are complete, whatever follows the text. Return the
+    rest that may be the beginning of one, with the character in front of it, and its place there.
     """
     for match in BARE.finditer(text, at):
         if match.end() == len(text):

@@ -23,16 +23,15 @@ from crawling.web.documents.charsets import (
     utf_16_without_a_mark,
 )
 
-#: the bytes that are read; of a larger document the beginning is. Google's crawler reads 2 MB of a
-#: page
+#: the most bytes that are read of a document. Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
 SLICE_BYTES = 4096
-#: smaller ones, with fewer tags, are read at once, which is faster: whatever they say, the tree has
-#: 56 MB at the most, since a tag may open the elements of all tags before it again
+#: smaller documents, with fewer tags, are read at once, which is faster: their tree has at most 56
+#: MB, since a tag may open the elements of all earlier tags again
 SMALL_BYTES, SMALL_TAGS = 32 * 1024, 1300
 #: A page takes about 10 ns and up to 15 bytes of memory a byte. More means tags that the standard
-#: turns into elements without end (section 13.2.4.3: formatting elements that are opened again), 1
-#: GB of them a second. Reading ends there. The parser's last step may double it.
+#: turns into ever more elements (section 13.2.4.3: formatting elements that are opened again), 1 GB
+#: of them a second. Reading ends there. The parser's last step may double it.
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
 MOST_MEMORY_BYTES = 60 * 1024 * 1024
@@ -46,7 +45,7 @@ INLINED = re.compile(
 DATA_BYTES = bytes([*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B), *b"+/=%-_"])
 LONGEST_DATA_HEAD = 400
 BYTE_ORDER_MARKS = tuple(mark for mark, _ in MARKS)
-#: `meta` elements say so within this, or later against the standard
+#: `meta` elements state the encoding within this; later is against the standard
 HEAD_BYTES = 1024
 LATE_META = re.compile(
     rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE
@@ -54,7 +53,7 @@ LATE_META = re.compile(
 
 
 class ParsedTree(NamedTuple):
-    """The tree of a document or of its beginning, its encoding, and why there is no more of it."""
+    """The tree of a document or of its beginning, its encoding, and why the rest was not read."""
 
     document: turbohtml.Document
     encoding: str
@@ -64,7 +63,7 @@ class ParsedTree(NamedTuple):
 def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = False) -> ParsedTree:
     """Parse a document of any quality; charset: the one that the server named, if any.
 
-    positions: elements know where their tags stand.
+    positions: elements know the places of their tags.
     """
     encoding = encoding_of(body, charset)
     # in every encoding of the web a tag begins with this byte
@@ -84,9 +83,9 @@ def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = F
 def _slices(
     body: DocumentStream, encoding: str, inlined: _InlinedData
 ) -> Iterator[tuple[str | bytes, int]]:
-    """A document in parts, and how many of its bytes are read with each.
+    """A document in parts, each with the number of bytes read so far.
 
-    UTF-8 is decoded here: the parser would take a call of its decoder for each part.
+    UTF-8 is decoded here: the parser would call its decoder for each part.
     """
     decoder, begin = codecs.getincrementaldecoder("utf-8-sig")("replace"), 0
     for piece in body.pieces():
@@ -128,9 +127,10 @@ class _InlinedData:
 
 
 class _Limits:
-    """Of one document; others are not read meanwhile, so what memory grows by is its own.
+    """The limits of one document; others are not read meanwhile, so all growth of memory belongs to
+    it.
 
-    Memory is counted from the first look on, when it may have taken a few MB.
+    Memory is counted from the first look on, when the document may have taken a few MB.
     """
 
     def __init__(self) -> None:
@@ -139,8 +139,8 @@ class _Limits:
         self._memory: int | None = None
 
     def reached(self, read: int, *, fed: int) -> TruncationReason | None:
-        """The limit that a document has reached of which so many bytes were read, and so many fed
-        to the parser.
+        """The limit that a document has reached. read: its bytes that were read. fed: those fed to
+        the parser.
         """
         if fed >= MOST_BYTES:
             return TruncationReason.SIZE
@@ -179,7 +179,7 @@ def encoding_of(body: DocumentStream, charset: str | None) -> str:
 
 
 def charset_by_type(body: DocumentStream, content_type: str, charset: str | None) -> str | None:
-    """The character set for `parse_html`. Of XHTML, where the server named none, the one of the XML
+    """The character set for `parse_html`. For XHTML without one from the server, the one of the XML
     declaration, else UTF-8 (XML 1.0, section 4.3.3; RFC 7303, section 3). XML that is not UTF-8
     ends browsers' reading; here it is read as HTML.
     """
@@ -194,7 +194,8 @@ def charset_by_type(body: DocumentStream, content_type: str, charset: str | None
 
 
 def _known(label: str) -> str:
-    """The standard's name for a label; "" if it has none, or if what says so cannot be read by
-    it."""
+    """The standard's name for a label; "" if there is none, or if a text that states it in ASCII
+    cannot be in it.
+    """
     name = encoding_name(label)
     return "UTF-8" if name.startswith("UTF-16") else name

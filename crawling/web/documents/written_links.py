@@ -1,4 +1,4 @@
-"""Links as an HTML document writes them: with anchor text, relation and place.
+"""Links as written in an HTML document: with anchor text, relation and place.
 
 The crawl only collects them, in a microsecond or two each; a background job reads them.
 """
@@ -22,20 +22,20 @@ MOST_REL = 200
 MOST_FRAGMENT = 500
 #: every page has this place
 TOP = "top"
-#: elements that say which part of a page a link is in
+#: elements that show in which part of a page a link is
 PLACES = ("nav", "header", "footer", "aside", "main", "article")
 IN_PLACES = ",".join(PLACES)
-#: elements whose text is in an attribute, for those who do not see them
+#: elements whose text is in an attribute, for users who do not see them
 WITH_ALT = frozenset({"img", "area", "input"})
-#: elements that show what lies elsewhere
+#: elements that show content from elsewhere
 SHOWING = frozenset({"img", "image", "source", "video", "audio", "embed", "object"})
 #: the name for the target of a redirect, in place of an attribute
 LOCATION = "location"
-#: Nearly all links of nearly all pages: those of these attributes, if no other element has one. A
-#: tree finds elements by name a hundred times as fast as it finds links.
+#: Nearly all links of nearly all pages: the links of these attributes, if no other element has one.
+#: A tree finds elements by name a hundred times as fast as it finds links.
 PLAIN = {"link": "href", "a": "href", "form": "action", "img": "src", "script": "src"}
-#: further attributes with links, by element (HTML Standard, section 4); of `style` its text. A name
-#: that is not of HTML would cost a look at all elements
+#: further attributes with links, by element (HTML Standard, section 4); for `style`, its text. A
+#: name that is not in HTML would cost a look at all elements
 FURTHER: dict[str, tuple[str | None, ...]] = {
     "link": ("imagesrcset",),
     "img": ("srcset", "longdesc"),
@@ -69,7 +69,8 @@ ATTRIBUTES = {
 #: a style sheet without these has no link
 IN_STYLES = ("url(", "@import")
 #: Text and place of a link take half a microsecond. In a tree of elements that are nested a hundred
-#: thousand times each takes milliseconds; the rest of such links are left out.
+#: thousand times, each takes milliseconds; the texts and places of the remaining links are left
+#: out.
 MOST_SECONDS = 0.02
 LINK_SECONDS = 1e-5
 LOOK_EVERY = 64
@@ -89,7 +90,7 @@ class LinkColumns(NamedTuple):
     first: dict[str, turbohtml.Element]
 
 
-#: by element and attribute (of a style sheet no attribute)
+#: by element and attribute (None for a style sheet)
 ElementLinks = dict[tuple[str, str | None], LinkColumns]
 
 
@@ -100,16 +101,16 @@ class WrittenLink(NamedTuple):
     #: empty: the document is no HTML
     element: str
     attribute: str
-    #: words in small letters; of a `link` with a language `hreflang=` and its code, too
+    #: words in small letters; for a `link` with a language also `hreflang=` and its code
     rel: str
-    #: its text, or the text in place of an image
+    #: its text, or the alternative text of an image
     anchor: str
-    #: the element of PLACES that it is in; empty: in none
+    #: the element of PLACES in which it is; empty if there is none
     place: str
 
 
 def has_plain_links(document: turbohtml.Document) -> bool:
-    """Whether `plain_links` finds all links of ATTRIBUTES but those of `meta` elements."""
+    """Whether `plain_links` finds all links of ATTRIBUTES, except those of `meta` elements."""
     return not any(
         _has_link(element, name)
         for tag, attributes in FURTHER.items()
@@ -158,15 +159,15 @@ def all_links(
 
 
 def written_in(document: turbohtml.Document) -> Iterator[str]:
-    """The links of ATTRIBUTES as they are written, but for those of `meta` elements."""
+    """The links of ATTRIBUTES as written, except those of `meta` elements."""
     for element, name, link in document.links():
         if element.tag != "meta" and (element.tag, name) in ATTRIBUTES and link.strip(BLANKS):
             yield link
 
 
 def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
-    """The links of ATTRIBUTES, for `links_in`: of those with the same attribute and address the
-    first, with the text of the first that has one.
+    """The links of ATTRIBUTES, for `links_in`: the first of those with the same attribute and
+    address, with the text of the first that has one.
 
     Columns, since a row for each link would take twice the time.
     """
@@ -210,7 +211,7 @@ def _head_relations(urls: list[str], elements: list[turbohtml.Element]) -> list[
 
 
 def _block(tag: str, name: str, columns: Sequence[list[str]]) -> Iterator[list[str]]:
-    """Links of the same attribute: its name, their number, and the columns that are not empty."""
+    """The links of one attribute: its name, their number, and the columns that are not empty."""
     shown = ["1" if any(column) else "" for column in columns]
     yield [tag, name, str(len(columns[0])), *shown]
     yield from (column for column, is_shown in zip(columns, shown, strict=True) if is_shown)
@@ -221,8 +222,8 @@ def _joined(blocks: Iterable[list[str]]) -> bytes:
 
 
 def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
-    """The texts that these elements show of their links; of the first ones only if that takes too
-    long.
+    """The texts that these elements show for their links; only those of the first elements if it
+    takes too long.
     """
     if tag != "a":
         if tag not in WITH_ALT:
@@ -243,7 +244,7 @@ def _fill(
     elements: list[turbohtml.Element],
     budget: _Budget,
 ) -> None:
-    """Take the texts of later elements where the first with the same address has none."""
+    """Take the texts of later elements if the first with the same address has none."""
     places = {url: at for at, (url, text) in enumerate(zip(first, texts, strict=False)) if not text}
     for number, (url, element) in enumerate(zip(urls, elements, strict=True)):
         if url in places:
@@ -253,13 +254,17 @@ def _fill(
 
 
 class _Budget:
-    """Processor time for the links of a document; counted once as much has passed by the clock."""
+    """The processor time for the links of a document; read only after that much time has passed by
+    the clock.
+    """
 
     def __init__(self) -> None:
         self._began, self._used = time.monotonic(), 0.0
 
     def is_spent(self, links: int) -> bool:
-        """Whether more is used than so many links may take, or twice that at the most."""
+        """Whether more time is used than `links` links may take; the limit is at most twice
+        MOST_SECONDS.
+        """
         most = MOST_SECONDS + links * LINK_SECONDS
         if time.monotonic() - self._began < most:
             return False
@@ -268,8 +273,8 @@ class _Budget:
 
 
 class LinkPlacement:
-    """Finds what elements with links have seldom: a relation, and one of PLACES around them. To be
-    made before the document changes, which costs it its lists of elements by name.
+    """Finds the rare properties of elements with links: a relation, and one of PLACES around them.
+    To be made before the document changes, which costs it its lists of elements by name.
     """
 
     def __init__(self, document: turbohtml.Document) -> None:
@@ -289,7 +294,9 @@ class LinkPlacement:
         return [known.get(element, "") for element in elements] if known else []
 
     def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
-        """The place of each; empty: it is in none. No list: none is in any."""
+        """The place of each element, empty if it is in none; an empty list if no element is in
+        any.
+        """
         if not self._is_any:
             return []
         if tag == "a":
@@ -298,8 +305,8 @@ class LinkPlacement:
         return [place.tag if place else "" for place in around]
 
     def _anchors_in_places(self, document: turbohtml.Document) -> dict[turbohtml.Element, str]:
-        """The links of a place stand together in the document: to look for the first of them, and
-        for the first one behind it, takes a fifth of the time of a walk through it.
+        """The links of a place stand together in the document: finding the first of them, and the
+        first link after the place, takes a fifth of the time of a walk through it.
         """
         anchors, spans = document.find_all("a"), list[tuple[int, int, int, str]]()
         for name in PLACES:
@@ -320,7 +327,7 @@ class LinkPlacement:
 
 
 def _anchor_behind(place: turbohtml.Element) -> turbohtml.Element | None:
-    """The first link in the document behind an element."""
+    """The first link in the document after an element."""
     node: turbohtml.Node | None = place
     while node:
         for after in node.next_siblings:
@@ -333,8 +340,8 @@ def _anchor_behind(place: turbohtml.Element) -> turbohtml.Element | None:
 
 
 def with_fragment(target: str, location: str) -> str:
-    """Where a redirect leads, for `collected`, with the fragment of its Location, which takes the
-    place of a link's own (RFC 9110, section 10.2.2). An empty one names the top of the page (HTML
+    """A redirect's target, for `collected`, with the fragment of its Location, which replaces a
+    link's own (RFC 9110, section 10.2.2). An empty fragment names the top of the page (HTML
     Standard, section 7.4.6.4).
     """
     _, mark, fragment = location.strip(BLANKS).replace(MARK, "").partition("#")
@@ -342,7 +349,7 @@ def with_fragment(target: str, location: str) -> str:
 
 
 def collected(document: Document, redirect: str) -> bytes:
-    """All that an answer leads to, for `links_in`; redirect: where it redirects, or empty."""
+    """All links of an answer, for `links_in`; redirect: its target if it redirects, or empty."""
     written = document.written
     if not written and document.links:
         written = _joined(_block("", "", ([link.url for link in document.links], [], [], [])))
@@ -366,7 +373,7 @@ def _blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
 
 
 def shown_in(written: bytes) -> set[str]:
-    """The images, sounds and films among what was collected, without their queries, in which a
+    """The images, sounds and films among the collected links, without their queries, in which a
     server may count requests.
     """
     found = (links for tag, _, (links, *_) in _blocks(written) if tag in SHOWING)
@@ -375,9 +382,9 @@ def shown_in(written: bytes) -> set[str]:
 
 
 def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
-    """The collected links, with addresses; one that is no URL that can be crawled is passed over.
+    """The collected links, with addresses; links that are no URLs that can be crawled are left out.
 
-    base, charset: of the document, as it states them.
+    base, charset: as the document states them.
     """
     links, targets = Links(url, charset=charset, base=base), dict[str, str]()
     for tag, attribute, columns in _blocks(written):

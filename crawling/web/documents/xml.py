@@ -30,6 +30,6 @@ def read(source: DocumentSource) -> Document:
     beginning, charset = decode(source.body.start(HEAD_BYTES), source.charset)
     if XHTML in beginning or "<html" in beginning.lower():
         return html.read(source)
-    if SVG in beginning:  # a drawing alone needs no browser, whatever its scripts do
+    if SVG in beginning:  # only a drawing needs no browser, whatever its scripts do
         return replace(html.read(source), needs_browser=False)
     return Document(charset=charset)

@@ -1,8 +1,8 @@
 """HTTP to exactly the address that was vetted, as a transport adapter of requests above libcurl.
 
 The name stays in the Host header, in SNI and in the certificate check; no name is looked up here,
-so what DNS says a moment later (rebinding) changes nothing. Redirects are not followed: the caller
-vets the next hop.
+so a later DNS answer (rebinding) changes nothing. Redirects are not followed: the caller vets the
+next hop.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from crawling.web.fetch.transfer import Transfer, TransferLimits
 
 #: a name, and a value that ends no line (RFC 9110, section 5)
 HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\r\n\0]*")
-#: lines of libcurl's own, taken away: all that is sent is what the request says
+#: lines of libcurl's own, removed, so that only the request's own lines are sent
 NO_OTHERS = [b"Accept:", b"Expect:", b"Content-Type:", b"TE:"]
 
 
 class PinnedRequest(PreparedRequest):
     """A request with options that requests lacks.
 
-    address: the vetted one. most: bytes of the body that are wanted. is_proxy_trusted: it may get a
-    name instead of an address. watching: `received` and `wants` of the Transfer.
+    address: the vetted one. most: bytes of the body that are wanted. is_proxy_trusted: the proxy
+    may get a name instead of an address. watching: `received` and `wants` of the Transfer.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class PinnedRequest(PreparedRequest):
         self.is_proxy_trusted, self.watching = is_proxy_trusted, watching
         self.body = self.posted = body
         length = {} if body is None else {"Content-Length": str(len(body))}
-        self.headers = cast(Any, {**headers, **length})  # of which requests would make a copy
+        self.headers = cast(Any, {**headers, **length})  # requests would copy them
 
 
 class ResponseBody:
-    """The body of an answer, to be read any number of times: what a Response has for `raw`.
+    """The body of an answer, to be read any number of times: the `raw` of a Response.
 
-    head, request: as they came, and as they were sent. size: bytes of it that have come.
-    is_broken_off: it ended before its own end. certificate_ends_at: of the server's, if a
-    connection was made to it.
+    head, request: as received, and as sent. size: the received bytes of the body. is_broken_off:
+    the body was cut short. certificate_ends_at: of the server's certificate, if a connection was
+    made to it.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class ResponseBody:
         self.close = self.release_conn = self._content.close  # requests calls the one or the other
 
     def document(self) -> DocumentStream:
-        """The document as it came, for one holder more."""
+        """The document as it came, for another holder."""
         return self._content.share()
 
     def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> DecodedBody:
@@ -95,8 +95,8 @@ class PinnedSession(BaseAdapter):
 
     Uses neither cookies, credentials, .netrc nor the environment's proxies.
 
-    authorities: a file of certificates to trust instead of certifi's. limits: those of Limits that
-    hold for each request.
+    authorities: a file of certificates to trust instead of certifi's. limits: the limits of each
+    request.
     """
 
     def __init__(self, *, authorities: str | None = None, **limits: Any) -> None:
@@ -114,7 +114,7 @@ class PinnedSession(BaseAdapter):
         self._lines.clear()
 
     def cut_off(self) -> None:
-        """End every fetch under way within a second, and begin none any more."""
+        """End every fetch under way within a second, and begin no further ones."""
         self._cut.set()
 
     def is_cut(self) -> bool:
@@ -131,8 +131,8 @@ class PinnedSession(BaseAdapter):
     ) -> Response:
         """Fetch a canonical http or https URL; the request is a PinnedRequest.
 
-        timeout: for connecting, and for the answer to begin. proxies: at addresses that are vetted,
-        too. The answer is read as far as it is wanted, and a certificate is always verified.
+        timeout: for connecting, and for the answer to begin. proxies: at addresses that are also
+        vetted. The answer is read as far as it is wanted, and a certificate is always verified.
         Raises requests' exceptions when the fetch fails, and ValueError if the address is no
         address or a header no header.
         """
@@ -187,7 +187,7 @@ def _response(request: PinnedRequest, transfer: Transfer, body: ResponseBody) ->
     response = Response()
     response.status_code, response.url = transfer.head.status, request.url or ""
     response.request, response.raw = request, body
-    response.headers = cast(Any, transfer.head.fields)  # of which requests would make a copy
+    response.headers = cast(Any, transfer.head.fields)  # requests would copy them
     return response
 
 
@@ -206,8 +206,8 @@ def _give(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
     curl.setopt(pycurl.HTTPGET, 1)
     if body is not None:
         curl.setopt(pycurl.POSTFIELDS, body)
-    # what is posted could be taken twice, were it sent over a connection that is closed meanwhile
-    # (RFC 9110, section 9.2.2)
+    # a form could be taken twice if it were sent over a connection that is closed meanwhile (RFC
+    # 9110, section 9.2.2)
     curl.setopt(pycurl.FRESH_CONNECT, body is not None)
 
 
@@ -218,8 +218,7 @@ ENDS = b"Expire date"
 def certificate_end(curl: pycurl.Curl) -> datetime | None:
     """The end of the verified certificate that names the server; None if libcurl reports none.
 
-    Other certificates that the server has sent with it do not count: old roots among them are not
-    in use.
+    Other certificates from the server do not count: old roots among them are not used.
     """
     for certificate in curl.getinfo_raw(pycurl.INFO_CERTINFO)[:1]:
         for name, value in certificate:

@@ -1,6 +1,6 @@
 """The resources that the fetch threads of a shift share: memory for documents in hand, as the pool
-granted it, shared out so that no fetch thread can be stuck with half of its need; and the KiB/s of
-its downloads.
+granted it, divided so that no fetch thread can be stuck with half of its need; and the KiB/s of its
+downloads.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class _Wait:
 class MemoryBudget:
     """Shared by the fetch threads of a shift.
 
-    A document itself takes a thread's share at the most, however large it is. The memory that
-    reading one takes beyond that is taken from the rest in one piece, and given back when it is
-    read: a thread that holds a piece never waits for another, so pieces always come back. Waits are
-    served in their order.
+    A document itself takes at most a thread's share, however large it is. The memory for reading
+    beyond that is taken from the rest in one piece, and given back when the document is read: a
+    thread that holds a piece never waits for another, so pieces always come back. Waits are served
+    in their order.
 
     most: the largest piece that the claim allows.
     """
@@ -44,8 +44,8 @@ class MemoryBudget:
         self._is_ending = False
 
     def reserve(self, size: int) -> bool:
-        """Whether the fetch thread that asks has `size` bytes from here on. It waits for them, but
-        not for ever.
+        """Reserve `size` bytes for the calling fetch thread, which waits a bounded time. Return
+        whether it has them.
         """
         report_step(FetchStep.WAITING_FOR_MEMORY)
         wait, until = _Wait(size), time.monotonic() + DEADLINE_SECONDS
@@ -66,14 +66,14 @@ class MemoryBudget:
         return True
 
     def release(self) -> None:
-        """The fetch thread that asks needs its piece no more."""
+        """Give back the piece of the calling fetch thread."""
         with self._changed:
             del self._taken[threading.get_ident()]
             self._changed.notify_all()
 
     @property
     def taken(self) -> int:
-        """Bytes that fetch threads have of the rest."""
+        """The bytes of the rest that fetch threads hold."""
         return sum(self._taken.copy().values())
 
     @property
@@ -87,7 +87,7 @@ class MemoryBudget:
             self._changed.notify_all()
 
     def shortage(self) -> int:
-        """Bytes that the document whose turn it is lacks; 0: none waits."""
+        """The bytes that the next document lacks; 0 if none waits."""
         with self._changed:
             return max(0, self._waits[0].size - self._free) if self._waits else 0
 
@@ -97,7 +97,9 @@ class MemoryBudget:
         return not self._taken and not self._waits
 
     def clear(self) -> bool:
-        """Close the rest to all; False, and no change, if a thread has or waits for some of it."""
+        """Close the rest to all threads. Return False, without a change, if a thread holds or
+        awaits some of it.
+        """
         with self._changed:
             if not self.is_idle:
                 return False
@@ -128,12 +130,12 @@ class Bandwidth:
         self.taken = 0
 
     def set_rate(self, bytes_per_second: float) -> None:
-        """Continue with another rate; what was taken too much is still paid for."""
+        """Continue with another rate; an overdraft remains."""
         with self._lock:
             self._rate = bytes_per_second
 
     def take(self, count: int) -> float:
-        """Count `count` bytes as received; returns the seconds that the caller must now wait."""
+        """Count `count` bytes as received; return the seconds that the caller must now wait."""
         with self._lock:
             now = self._now()
             full = self._rate * BURST_SECONDS

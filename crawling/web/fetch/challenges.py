@@ -1,4 +1,4 @@
-"""How a server asks for a user's name and password (RFC 9110, section 11), and the answers: Basic
+"""Servers' challenges for a user's name and password (RFC 9110, section 11), and the answers: Basic
 (RFC 7617) and Digest (RFC 7616).
 """
 
@@ -16,7 +16,7 @@ from urllib.parse import quote
 #: characters of all fields together
 MOST_CHARACTERS = 16 * 1024
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]++")
-#: not a parameter's name: its value would follow
+#: not a parameter's name, whose value would follow
 TOKEN68 = re.compile(r"[ \t]++([0-9A-Za-z._~+/-]++=*+)(?=[ \t]*+(?:,|\Z))")
 VALUE = re.compile(r'[ \t]*+=[ \t]*+(?:"((?:[^"\\]++|\\.)*+)(?:"|\Z)|([^\s,"]*+))', re.DOTALL)
 BETWEEN = re.compile(r"[\s,]++")
@@ -39,12 +39,12 @@ SESSION = "-SESS"
 class Challenge:
     #: in small letters
     scheme: str
-    #: by name in small letters; of one that comes twice the first
+    #: by name in small letters; the first if one comes twice
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_challenges(text: str) -> list[Challenge]:
-    """The challenges of WWW-Authenticate fields, which stand behind one another."""
+    """The challenges of WWW-Authenticate fields, which follow one another."""
     found: list[tuple[str, dict[str, str]]] = []
     text, at = text[:MOST_CHARACTERS], 0
     while at < len(text):
@@ -66,7 +66,9 @@ def read_challenges(text: str) -> list[Challenge]:
 
 
 def strongest(challenges: list[Challenge]) -> Challenge | None:
-    """The one to answer: Digest by the strongest hash, else Basic; None: none can be answered."""
+    """The challenge to answer: Digest with the strongest hash, else Basic; None if none can be
+    answered.
+    """
     digests = [one for one in challenges if one.scheme == DIGEST and _can_answer(one)]
     if digests:
         names = list(ALGORITHMS)
@@ -75,7 +77,7 @@ def strongest(challenges: list[Challenge]) -> Challenge | None:
 
 
 def _algorithm(challenge: Challenge) -> tuple[str, bool]:
-    """The algorithm's name, and whether its secret is made anew for each session."""
+    """The algorithm's name, and whether its secret is new for each session."""
     name = challenge.parameters.get("algorithm", "").upper() or "MD5"
     return name.removesuffix(SESSION), name.endswith(SESSION)
 
@@ -88,7 +90,9 @@ def _can_answer(challenge: Challenge) -> bool:
 
 
 def _protection(parameters: Mapping[str, str]) -> str | None:
-    """The quality of protection to choose; "": the server knows none, None: we do not."""
+    """The quality of protection to choose; "" if the server offers none, None if we know none of
+    its offers.
+    """
     if "qop" not in parameters:
         return ""
     offered = [word.strip().lower() for word in parameters["qop"].split(",")]
@@ -104,7 +108,7 @@ def basic_answer(user: str, password: str) -> str:
 
 @dataclass
 class DigestSession:
-    """The answers to one challenge; each counts its requests."""
+    """The answers to one challenge; the object counts its requests."""
 
     challenge: Challenge
     user: str
@@ -113,7 +117,7 @@ class DigestSession:
     count: int = 0
 
     def is_for(self, other: DigestSession) -> bool:
-        """Whether it answers the same challenge with the same secret."""
+        """Whether this session answers the same challenge with the same secret."""
         return (self.challenge, self.user, self.password) == (
             other.challenge,
             other.user,
@@ -121,7 +125,7 @@ class DigestSession:
         )
 
     def answer(self, method: str, target: str, body: bytes) -> str:
-        """The Authorization field for a request; target: as the request has it."""
+        """The Authorization field for a request; target: the request's."""
         self.count += 1
         asked = self.challenge.parameters
         response = self._response(method, target, body)
@@ -146,7 +150,7 @@ class DigestSession:
         return f"Digest {words}".encode().decode("latin-1")
 
     def _named(self) -> dict[str, str]:
-        """The user, as the server wants it (section 3.4.4)."""
+        """The user's name, in the server's form (section 3.4.4)."""
         asked = self.challenge.parameters
         if asked.get("userhash", "").lower() == "true":
             hashed = self._hash()(f"{self._plain(self.user)}:{asked['realm']}".encode())

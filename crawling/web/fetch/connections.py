@@ -1,6 +1,6 @@
-"""libcurl's handles: one for each site and way, with the connection that it keeps.
+"""libcurl's handles: one for each site and route, with its kept connection.
 
-A way leads straight to a vetted address, or through a proxy to exactly that address.
+A route leads straight to a vetted address, or through a proxy to exactly that address.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ConnectionPool:
 
     @contextmanager
     def line(self, site: ConnectionSite) -> Iterator[pycurl.Curl]:
-        """A handle for one transfer. Where that fails, its connection goes with it.
+        """A handle for one transfer. If the transfer fails, its connection is closed.
 
         Any other handle closes its connection when it is garbage-collected.
         """
@@ -83,9 +83,10 @@ class ConnectionPool:
 
 
 def is_quiet(curl: pycurl.Curl) -> bool:
-    """Whether nothing has come over its connection since the last answer, nor its end.
+    """Whether nothing, not even a close, has come over the handle's connection since the last
+    answer.
 
-    True where it has none any more: its certificates are worth keeping.
+    True if it no longer has one: its certificates are worth keeping.
     """
     kept = curl.getinfo(pycurl.ACTIVESOCKET)
     waiting = poll()
@@ -116,9 +117,9 @@ def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
     curl.setopt(pycurl.OPT_CERTINFO, 1)
     curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
     curl.setopt(pycurl.BUFFERSIZE, BUFFER_BYTES)
-    # it is not asked for, and some servers send it (RFC 9112, section 7)
+    # it is not requested, but some servers send it (RFC 9112, section 7)
     curl.setopt(pycurl.TRANSFER_ENCODING, 1)
-    # else an answer could not be told from one that came before its request
+    # else an answer could not be distinguished from one that came before its request
     curl.setopt(pycurl.FORBID_REUSE, transfer.TCP_INFO is None)
     if site.is_pinned:
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed(site.address)}:{site.port}"])

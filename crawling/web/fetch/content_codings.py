@@ -1,5 +1,5 @@
-"""Content codings taken off piece by piece, so that no piece of what is packed unfolds at once (RFC
-9110, section 8.4.1).
+"""Removes content codings piece by piece, so that no packed piece is unpacked at once (RFC 9110,
+section 8.4.1).
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ else:
 PIECE_BYTES = 64 * 1024
 #: more codings over one another than any server has a reason for; with more, none is taken off
 MOST_CODINGS = 3
-#: the most that all codings of one document may give together: so many bytes, and so many times
-#: those that came. One that gives nothing, over others, could else be unpacked for hours.
+#: the most bytes that all codings of one document may give together, in total and as a multiple of
+#: the received ones. Otherwise a coding that gives nothing, around others, could be unpacked for
+#: hours.
 MOST_BYTES, MOST_RATIO = 64 * 1024 * 1024, 100
 #: the processor time for one document
 MOST_SECONDS = 5.0
@@ -34,14 +35,14 @@ ZSTD_WINDOW_LOG = 23
 GZIP_MAGIC = b"\x1f\x8b"
 #: the beginning of a frame, and of one to be skipped (RFC 8878, sections 3.1.1 and 3.1.2)
 ZSTD_MAGIC = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
-#: bytes by which it is seen whether a coding fits them
+#: bytes that show whether a coding fits
 HEAD_BYTES = 64
-#: none of these bytes is in text (MIME Sniffing Standard, section 3), and each 64 of what is packed
+#: none of these bytes is in text (MIME Sniffing Standard, section 3), and every 64 packed bytes
 #: have some
 NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 #: the most bytes fed to a decoder that are remembered until it gives something
 MOST_REMEMBERED = 1024 * 1024
-#: the steps in which damaged bytes are unpacked, since a decoder that fails gives nothing of a step
+#: the steps in which damaged bytes are unpacked, since a failing decoder gives nothing of its step
 MOST_STEPS = 64 * 1024
 
 #: codings whose bytes begin with no mark
@@ -55,8 +56,8 @@ CUT_SHORT = "The packed document breaks off; what had come of it was read."
 
 
 class _Decoder(Protocol):
-    """As those of the standard library: at most `most` bytes at a time, and b"" is given for what
-    is still inside.
+    """A decoder like those of the standard library: it gives at most `most` bytes at a time;
+    feeding b"" gives the rest.
     """
 
     eof: bool
@@ -77,7 +78,9 @@ class _Zlib:
 
 
 class _Deflate:
-    """A decoder of zlib's wrapping as the RFC has it, or of bare data as some servers send them."""
+    """A decoder of data in zlib's wrapping, by the RFC, or of bare data, which some servers
+    send.
+    """
 
     eof, rest = False, b""
 
@@ -137,12 +140,12 @@ ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 class DecodedBody:
     """The pieces of a body when its codings are taken off, as pieces of at most 64 KiB.
 
-    As browsers do, it passes over codings that are unknown, and leaves what a coding does not fit
-    as it came. Once all pieces were taken, `note` says what was not as the server stated, and
-    `is_cut_short` whether there is less than there should be.
+    As browsers do, it ignores unknown codings, and leaves data that a coding does not fit as they
+    came. Once all pieces were taken, `note` says what differs from the server's statement, and
+    `is_cut_short` whether data are missing.
 
-    Raises requests' ContentDecodingError for what takes too much to unpack, with the pieces before
-    that given.
+    Raises requests' ContentDecodingError if unpacking takes too much, after it has given the pieces
+    before that.
     """
 
     def __init__(self, pieces: Iterable[bytes], content_encoding: str) -> None:
@@ -169,7 +172,7 @@ class DecodedBody:
         return names
 
     def _say(self, note: str) -> None:
-        """The first thing that is wrong leads to the others."""
+        """Keep the first note, since the first fault leads to the others."""
         self.note = self.note or note
 
     def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -230,7 +233,7 @@ class DecodedBody:
                 return
 
     def _damaged(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
-        """The readable bytes of a layer with a fault: its beginning, or all of it as it came."""
+        """The readable bytes of a layer with a fault: its beginning, or all of it unchanged."""
         is_begun = layer.remembered is None
         came = bytes(layer.remembered or b"")
         if came and layer.name != "br":
@@ -245,7 +248,7 @@ class DecodedBody:
             yield from _cut(chain([came], rest))
 
     def _salvaged(self, name: str, packed: bytes) -> Iterator[bytes]:
-        """Unpack what failed as a whole in small steps, up to its fault."""
+        """Unpack data that failed as a whole in small steps, up to the fault."""
         decoder = _decoder_for(name, packed)
         step = -(-len(packed) // MOST_STEPS)
         for at in range(0, len(packed), step):
@@ -267,7 +270,7 @@ class _OpenContent:
     #: the bytes fed, as long as nothing has come out; None once something has, or if they were too
     #: many
     remembered: bytearray | None = field(default_factory=bytearray)
-    #: its end was read, and what follows does not belong to it
+    #: whether its end was read, so that the rest does not belong to it
     is_over: bool = False
 
     def remember(self, piece: bytes) -> None:
@@ -278,7 +281,7 @@ class _OpenContent:
 
 
 def _head(pieces: Iterator[bytes]) -> bytes:
-    """The first bytes of the pieces: HEAD_BYTES or more, if there are as many."""
+    """The first bytes of the pieces: HEAD_BYTES or more, if there are that many."""
     head = b""
     for piece in pieces:
         head = head + piece if head else piece
@@ -294,7 +297,7 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _fits(name: str, head: bytes) -> bool:
-    """Whether bytes may be in a coding; of those that have no mark, that they are no text."""
+    """Whether bytes may be in a coding; for codings without a mark, whether they are no text."""
     if name in ("gzip", "x-gzip"):
         return head.startswith(GZIP_MAGIC)
     if name == "zstd":
@@ -308,9 +311,7 @@ def _decoder_for(name: str, head: bytes) -> _Decoder:
 
 
 def _goes_on(name: str, rest: bytes) -> bool:
-    """Whether what is behind the end is one more member; anything else there is no part of the
-    document.
-    """
+    """Whether another member follows the end; anything else there is no part of the document."""
     if name == "zstd":
         return ZSTD_MAGIC.match(rest) is not None
     return name in ("gzip", "x-gzip") and GZIP_MAGIC.startswith(rest[:2])

@@ -1,6 +1,6 @@
 """Cookies as browsers keep them (RFC 6265, and its revision 6265bis where that says more).
 
-No library is for this: Python's own follows older standards, and curl's cannot be read without the
+No library suits this: Python's own follows older standards, and curl's cannot be read without the
 cookies of all hosts.
 """
 
@@ -22,24 +22,24 @@ from crawling.web.public_suffixes import domain_of, is_literal, is_public_suffix
 #: bytes of a name and its value, and of the value of an attribute (6265bis, sections 5.6 and 5.7)
 LONGEST = 4096
 LONGEST_ATTRIBUTE = 1024
-#: the cookies of one domain, as a cookie states it; of more the oldest go (the standard asks for 50
-#: at the least)
+#: the most cookies of one domain, as a cookie states it; the oldest go first (the standard asks for
+#: at least 50)
 MOST_COOKIES = 100
-#: the cookies of a site, which may have many hosts
+#: the most cookies of a site, which may have many hosts
 MOST_OF_A_SITE = 300
-#: sites, the latest of which are kept
+#: the most sites; the latest are kept
 MOST_SITES = 2_000
-#: bytes that a request has of them: many servers answer 431 to twice as much
+#: the most bytes of cookies in a request: many servers answer 431 to twice as much
 MOST_BYTES = 8192
 #: none is kept for longer (6265bis, section 5.5)
 MOST_SECONDS = 400 * 24 * 3600
-#: an expiry that moves by less is no change worth a write
+#: an expiry that moves by less is not written
 SAME_SECONDS = 60
 LONG_PAST = 0.0
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 BLANKS = " \t"
 SECURE_PREFIX, HOST_PREFIX = "__secure-", "__host-"
-#: the words of a date are what stands between these (section 5.1.1)
+#: the delimiters between the words of a date (section 5.1.1)
 DELIMITERS = re.compile(r"[\x09\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]++")
 CLOCK = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\D|\Z)", re.ASCII)
 DAY = re.compile(r"(\d{1,2})(?:\D|\Z)", re.ASCII)
@@ -49,7 +49,7 @@ MAX_AGE = re.compile(r"-?+\d++", re.ASCII)
 
 
 class Key(NamedTuple):
-    """The fields that make two cookies one."""
+    """The fields that identify a cookie."""
 
     name: str
     domain: str
@@ -65,7 +65,7 @@ class Cookie:
     is_host_only: bool
     path: str
     is_secure: bool
-    #: seconds since 1970; None: the run's end
+    #: seconds since 1970; None for the run's end
     expires_at: float | None
     created_at: float
     #: the latest answer that said so
@@ -86,7 +86,7 @@ class Cookie:
         return host == self.domain if self.is_host_only else matches_domain(host, self.domain)
 
     def goes_to(self, address: Address) -> bool:
-        """Whether a request for the URL has it (section 5.4); ports are ignored."""
+        """Whether a request for the URL carries it (section 5.4); ports are ignored."""
         return (
             self.is_of(_host(address))
             and matches_path(_path(address), self.path)
@@ -94,7 +94,7 @@ class Cookie:
         )
 
     def is_like(self, other: Cookie | None) -> bool:
-        """Whether to keep this one in place of the other changes nothing."""
+        """Whether replacing the other cookie by this one changes nothing."""
         if other is None or self.pair != other.pair or self.is_secure != other.is_secure:
             return False
         if self.expires_at is None or other.expires_at is None:
@@ -103,8 +103,8 @@ class Cookie:
 
 
 def read_set_cookie(field: str, address: Address, now: float) -> Cookie | None:
-    """The cookie that an answer sets, one to be deleted with an expiry in the past; None: it is to
-    be ignored (6265bis, sections 5.6 and 5.7).
+    """The cookie that an answer sets, or deletes by an expiry in the past; None if it is ignored
+    (6265bis, sections 5.6 and 5.7).
     """
     if CONTROL.search(field):
         return None
@@ -139,7 +139,7 @@ def read_set_cookie(field: str, address: Address, now: float) -> Cookie | None:
 
 
 def _attributes(parts: Iterable[str]) -> dict[str, str]:
-    """The attributes by name in small letters; of the same one the last counts."""
+    """The attributes by name in small letters; if one comes twice, the last counts."""
     found: dict[str, str] = {}
     for part in parts:
         name, _, value = part.partition("=")
@@ -163,7 +163,7 @@ def _expiry(attributes: Mapping[str, str], now: float) -> float | None:
 
 
 def _keeps_its_prefix(cookie: Cookie, path: str, address: Address) -> bool:
-    """Whether a name with one of the prefixes may say so (6265bis, section 4.1.3)."""
+    """Whether a name may have its prefix (6265bis, section 4.1.3)."""
     name = (cookie.name or cookie.value).lower()
     if not name.startswith((SECURE_PREFIX, HOST_PREFIX)):
         return True
@@ -172,7 +172,7 @@ def _keeps_its_prefix(cookie: Cookie, path: str, address: Address) -> bool:
 
 
 def read_cookie_date(text: str) -> datetime | None:
-    """A date as section 5.1.1 reads it; None: it is none."""
+    """A date as section 5.1.1 reads it; None if the text is no date."""
     clock: tuple[int, ...] | None = None
     day = month = year = None
     for word in DELIMITERS.split(text[:LONGEST_ATTRIBUTE]):
@@ -226,8 +226,9 @@ def _site(host: str) -> str:
 
 
 class CookieStore:
-    """The cookies of a run, as a shift knows them; shared by its fetch threads. Deleted cookies
-    stay until others need their room, so that no older word of another shift brings them back.
+    """The cookies of a run, known to a shift; shared by its fetch threads. Deleted cookies stay
+    until others need their room, so that an older value from another shift does not bring them
+    back.
     """
 
     def __init__(self) -> None:
@@ -235,8 +236,8 @@ class CookieStore:
         self._sites: dict[str, dict[Key, Cookie]] = {}
 
     def header(self, address: Address, now: float) -> str:
-        """The Cookie field for a URL, in the standard's order; of too many the oldest are left
-        out.
+        """The Cookie field for a URL, in the standard's order; if there are too many, the oldest
+        are left out.
         """
         if not self._sites:
             return ""
@@ -268,7 +269,7 @@ class CookieStore:
             return not cookie.is_like(known)
 
     def learn(self, cookies: Iterable[Cookie]) -> None:
-        """Merge what another shift knew: of two the later counts."""
+        """Merge cookies that another shift knew; the later of two counts."""
         with self._lock:
             for cookie in sorted(cookies, key=lambda one: one.set_at):
                 site = self._site_of(cookie)
@@ -278,14 +279,14 @@ class CookieStore:
                     _make_room(site, cookie.set_at)
 
     def _site_of(self, cookie: Cookie) -> dict[Key, Cookie]:
-        """The cookies of its site, which is now the latest."""
+        """The cookies of the cookie's site, which becomes the latest."""
         name = _site(cookie.domain)
         self._sites[name] = site = self._sites.pop(name, {})
         forget_oldest(self._sites, MOST_SITES)
         return site
 
     def known_to(self, host: str) -> list[Cookie]:
-        """The cookies that the host has a part in."""
+        """The cookies that concern the host."""
         with self._lock:
             known = list(self._sites.get(_site(host), {}).values())
         return [
@@ -300,7 +301,7 @@ class CookieStore:
 
 
 def _covers(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
-    """Whether a secure cookie is there that one without TLS must not replace (6265bis, 5.7)."""
+    """Whether a stored secure cookie must not be replaced by one without TLS (6265bis, 5.7)."""
     return any(
         other.is_secure
         and other.name == cookie.name
@@ -324,7 +325,7 @@ def _make_room(site: dict[Key, Cookie], now: float) -> None:
 
 
 def _restored(parts: Mapping[str, Any]) -> Cookie:
-    """A cookie from its dump, also from that of an earlier version."""
+    """A cookie from its dump, even from an earlier version's."""
     if "set_at" in parts:
         return Cookie(**parts)
     is_host_only = not parts.get("domain_specified")
@@ -345,7 +346,7 @@ def _restored(parts: Mapping[str, Any]) -> Cookie:
 class Cookies:
     """A host's part of the run's cookies, for its fetch thread, one at a time.
 
-    `has_changed` until they were dumped.
+    `has_changed` is true until they were dumped.
     """
 
     def __init__(self, store: CookieStore | None = None) -> None:
@@ -354,7 +355,7 @@ class Cookies:
         self.has_changed = False
 
     def header(self, address: Address) -> str:
-        """The Cookie field for a URL; empty: none is sent."""
+        """The Cookie field for a URL; empty if none is sent."""
         return self._store.header(address, time.time())
 
     def take(self, address: Address, fields: Iterable[str]) -> None:
@@ -366,10 +367,10 @@ class Cookies:
                 self.has_changed = True
 
     def learn(self, dumped: Iterable[Mapping[str, Any]]) -> None:
-        """Take up what was dumped before, by this host or another of its site."""
+        """Take up cookies that were dumped for this host or another of its site."""
         self._store.learn(map(_restored, dumped))
 
     def dump(self) -> list[dict[str, Any]]:
-        """The cookies as JSON can hold them; since now nothing has changed."""
+        """The cookies as JSON can hold them; resets `has_changed`."""
         self.has_changed = False
         return [asdict(cookie) for cookie in self._store.known_to(self._host)]

@@ -14,7 +14,7 @@ _deferred: ContextVar[Callable[[], None] | None] = ContextVar("deferred", defaul
 
 def defer(work: Callable[[], None]) -> None:
     """Let this thread do some work while it waits for the next answer. The caller has to call
-    `do_deferred` where no request follows.
+    `do_deferred` if no request follows.
     """
     assert not has_deferred()
     _deferred.set(work)

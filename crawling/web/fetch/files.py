@@ -1,5 +1,5 @@
-"""Fetch `file:` URLs: regular files and directories below those that an administrator allows, and
-nothing that a link leads to.
+"""Fetch `file:` URLs: regular files and directories below those that an administrator allows, but
+never through a symbolic link.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crawling.web.statuses import FetchStatus
 
 #: files have none
 DEFAULT_PORT = 0
-#: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait
+#: open only a name that is no link, and do not wait for the writer of a pipe
 NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -64,7 +64,7 @@ def _document(task: FetchTask, path: bytes) -> Fetched:
 def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
     """The allowed directory, and the names from there on; None outside all of them.
 
-    An escaped slash is no way around a name.
+    An escaped slash does not split a name.
     """
     parts = [part for part in path.split(b"/") if part]
     if b".." in parts or b"." in parts:
@@ -79,8 +79,8 @@ def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] 
 
 
 def _open(root: bytes, names: list[bytes]) -> int:
-    """Open name after name, each in the directory opened before it: what is swapped for a link
-    meanwhile is not followed either.
+    """Open name after name, each in the directory opened before it: a name that is replaced by a
+    link meanwhile is not followed either.
     """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for number, name in enumerate(names, 1):

@@ -27,16 +27,16 @@ from crawling.web.fetch.transfer_errors import ForbiddenConnect
 from crawling.web.statuses import FetchStatus
 
 DEFAULT_PORT = 21
-#: all replies beside what is fetched
+#: the most bytes of all replies, without the fetched file
 MOST_REPLY_BYTES = 512 * 1024
-#: the bytes of a line in a directory's listing: facts, and a name
+#: the most bytes of a line in a directory's listing: facts, and a name
 LONGEST_LINE = 16 * 1024
 #: replies of FTP -> statuses of HTTP; any other refusal is 403, any other trouble 503
 AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
 
 
 class _Refusal(Exception):
-    """There is no document; `status` is what HTTP would have said, or one of ours."""
+    """The server gave no document; `status` is HTTP's equivalent, or one of ours."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why[:500].replace("\0", ""))
@@ -54,7 +54,7 @@ class _Session(Transfer):
         self.head.status = int(code) if code.isdecimal() else self.head.status or 1
 
     def _says_all_in_its_head(self) -> bool:
-        """A reply code is no status of HTTP: a refusal has no document."""
+        """A reply code is no HTTP status, so the body always counts."""
         return False
 
 
@@ -76,7 +76,7 @@ def fetch(task: FetchTask) -> Fetched:
 def _handle(task: FetchTask, path: str) -> pycurl.Curl:
     curl = bare_handle()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
-    # escaped, it makes the path one from the root
+    # an escaped slash makes the path absolute
     curl.setopt(pycurl.URL, _url(task, path.replace("/", "/%2F", 1)))
     curl.setopt(pycurl.CONNECTTIMEOUT_MS, round(1000 * task.connect_seconds))
     curl.setopt(pycurl.FTP_RESPONSE_TIMEOUT, math.ceil(task.read_seconds))
@@ -140,7 +140,7 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
         curl.setopt(pycurl.QUOTE, [b"CWD " + unquote_to_bytes(path)])
         curl.setopt(pycurl.NOBODY, 1)
         try:
-            # not a file: a directory, or it raises what the server says
+            # raises the server's refusal unless it is a directory
             _download_file(curl, task).close()
         except _Refusal:
             raise refusal from None
@@ -159,7 +159,7 @@ def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     except _Refusal as refusal:
         if refusal.status in (404, FetchStatus.TOO_BIG):
             raise
-        # a server of before 2007; what turns out to be a directory then is one on a second look
+        # a server from before 2007, for which a second try shows whether it is a directory
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.DIRLISTONLY, 1)
         listing, read = _download_file(curl, task), _names
@@ -170,7 +170,7 @@ def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
 
 
 def _lines(listing: DocumentStream) -> Iterator[bytes]:
-    """The lines of a listing; what is longer than any is cut."""
+    """The lines of a listing; longer ones than LONGEST_LINE are cut."""
     listing.content.seek(0)
     for line in iter(lambda: listing.content.readline(LONGEST_LINE), b""):
         yield line.rstrip(b"\r\n")

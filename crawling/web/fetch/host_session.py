@@ -1,4 +1,4 @@
-"""A run's state of a host beside its robots.txt: cookies, the challenge of its authentication, and
+"""A run's state of a host besides its robots.txt: cookies, the challenge of its authentication, and
 whether the crawl has logged in. It outlives the shift that has the host.
 """
 
@@ -22,23 +22,23 @@ from crawling.web.fetch.challenges import (
 )
 from crawling.web.fetch.cookies import Cookies
 
-#: characters of an origin's challenges, which make one field, and origins of a host, which may have
-#: one for each port
+#: the most characters of an origin's challenges, which make one field, and the most origins of a
+#: host, which may have one for each port
 LONGEST_CHALLENGE, MOST_ORIGINS = 8192, 20
 
 
 @dataclass
 class HostSession:
-    """Used by the fetch thread that has the host; it is one at a time."""
+    """Used by one fetch thread at a time: the one that has the host."""
 
     cookies: Cookies | None = None
     #: the challenge of the latest 401 of each origin (RFC 9110, section 11.5)
     challenges: dict[str, str] = field(default_factory=dict)
-    #: a hash of what the crawl has logged in with; "": it has not
+    #: a hash of the login that the crawl used; "" if it has not logged in
     logged_in_with: str = ""
-    #: by an earlier shift: by now the site may have forgotten it
+    #: logged in by an earlier shift, which the site may have forgotten by now
     is_login_old: bool = False
-    #: the URL that was last asked for once more, with credentials
+    #: the URL that was last requested again, with credentials
     answered: int = 0
     _kept: dict[str, Any] = field(init=False, repr=False)
     _digest: DigestSession | None = field(default=None, repr=False)
@@ -48,16 +48,16 @@ class HostSession:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it differs from what was last dumped or loaded."""
+        """Whether the session differs from the one last dumped or loaded."""
         return self._state() != self._kept or bool(self.cookies and self.cookies.has_changed)
 
     def dump(self) -> dict[str, Any]:
-        """The session as JSON can hold it; from now on `has_changed` compares with this."""
+        """The session as JSON; from now on `has_changed` compares with it."""
         self._kept = self._state()
         return self._kept | {"cookies": self.cookies.dump() if self.cookies else []}
 
     def learn(self, dumped: Mapping[str, Any]) -> None:
-        """Take up what the last shift that had the host has dumped, but for the cookies."""
+        """Take up the dump of the last shift that had the host, except the cookies."""
         if self._state() != self._kept:
             return  # that was this one
         self.challenges, self.answered = dict(dumped["challenges"]), dumped["answered"]
@@ -85,7 +85,7 @@ class HostSession:
     def authorization(self, secret: str, address: Address, method: str, body: bytes = b"") -> str:
         """The answer to the challenge of the URL's origin.
 
-        Empty as long as that has made none that is known here.
+        Empty if no challenge of it is known.
         """
         asked = self.challenges.get(address.origin)
         challenge = strongest(read_challenges(asked)) if asked else None

@@ -1,5 +1,5 @@
-"""Fetch one document over HTTP: what came back, or which of our negative codes says why nothing did
-(SEEDS B1, B2).
+"""Fetch one document over HTTP: the answer, or one of our negative codes if there is none (SEEDS
+B1, B2).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from crawling.web.proxies import ProxyRoute
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
 
-#: A larger document, compressed or not, is unpacked alone in a process: a decoder remembers up to
-#: 16 MiB of what it has unpacked. With one interpreter lock this costs no time.
+#: Larger documents, compressed or not, are unpacked one at a time in a process: a decoder remembers
+#: up to 16 MiB of what it has unpacked. With one interpreter lock this costs no time.
 MOST_BESIDE = 256 * 1024
 UNPACKING = Lock()
 PARTIAL = "The server sent a part of the document (206), which was not asked for."
@@ -42,7 +42,7 @@ BROKEN_OFF = "The answer's body broke off; its status and head count."
 
 
 class AnswerPart(Enum):
-    """How much of an answer that has a document is read."""
+    """The part of an answer with a document that is read."""
 
     ALL = auto()
     HEAD = auto()
@@ -56,8 +56,8 @@ class DocumentRefusal(NamedTuple):
 
 
 Judgement = AnswerPart | DocumentRefusal
-#: asked of the head of an answer that has a document: its type, None if only its bytes can show it,
-#: and its stated length; and again of the document, if its type was open
+#: called with the head of an answer that has a document: its type, None if only its bytes can show
+#: it, and its stated length; called again with the document if its type was open
 Judge = Callable[[str | None, int | None], Judgement]
 
 
@@ -87,23 +87,22 @@ class Fetched:
     error: str = ""
     #: HTTP's own, whatever became of the body; 0 without an answer
     http_status: int = 0
-    #: the bytes themselves, of an answer that came whole, if they are to be kept
+    #: the bytes themselves of a complete answer, if they are to be kept
     exchange: Exchange | None = None
-    #: id of the earlier page whose body and headers these are, since the server says that they
-    #: still hold
+    #: id of the earlier page whose body and headers these are, since the server confirmed them
     unchanged_since: int | None = None
     #: the page of another crawl, or of an earlier run, that served as the answer
     reused: ReusedAnswer | None = None
-    #: a kept connection was closed before the answer, so nothing is known, and asking again is no
-    #: second try
+    #: a kept connection was closed before the answer, so nothing is known, and another request is
+    #: no second try
     is_stale: bool = False
-    #: the body is not all of the document
+    #: whether the body is only a part of the document
     is_partial: bool = False
-    #: the server's, if a connection was made for it
+    #: the end of the server's certificate, if a connection was made
     certificate_ends_at: datetime | None = None
 
     def close(self) -> None:
-        """Let the answer go, and the exchange with it."""
+        """Close the answer, and its exchange."""
         self.body.close()
         if self.exchange:
             self.exchange.close()
@@ -132,14 +131,14 @@ class Fetched:
 
     @property
     def location(self) -> str:
-        """Where a redirect leads, "" if it does not say. Servers write any bytes there, which go
-        back as they came; headers are read as latin-1.
+        """A redirect's target; "" if it names none. Servers write any bytes there, which go back
+        unchanged; headers are read as latin-1.
         """
         return quote(self.headers.get("Location", "").encode("latin-1"), safe=bytes(range(128)))
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds that the server asks for; None: it asks for nothing."""
+        """The seconds that the server asks for; None if it asks for none."""
         asked, answered = self.headers.get("Retry-After", ""), self.headers.get("Date", "")
         return read_retry_after(asked, datetime.now(UTC), answered=answered) if asked else None
 
@@ -152,10 +151,10 @@ class Fetched:
 class RequestOptions:
     """A request's method, form and further options.
 
-    The defaults are those of every request that an order says nothing of.
+    The defaults hold for requests without settings in the order.
     """
 
-    #: for connecting, and for the answer to begin
+    #: seconds for connecting, and for the answer to begin
     timeouts: tuple[float, float] = (5.0, 5.0)
     body: bytes | None = None
     #: the type of the body; empty if it follows from the body's looks
@@ -196,8 +195,8 @@ def fetch(
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
     `received` gets the number of bytes that have come, head and encoding included, and may wait, so
-    that bandwidth stays within what was granted. keep: hand on the exchange, too. judge: says of an
-    answer's head whether to read on.
+    that bandwidth stays within what was granted. keep: hand on the exchange, too. judge: decides by
+    an answer's head whether to read on.
     """
     started = time.monotonic()
     report_step(FetchStep.FETCHING, url.partition("?")[0] if how.hides_query else url)
@@ -242,7 +241,7 @@ def _request(
 
 
 def failed(fault: RequestException, seconds: float) -> Fetched:
-    """The message of a fault; the server's text may have any length."""
+    """The result of a fault, with its message; the server's text may have any length."""
     status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
     error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
     return Fetched(status, seconds=seconds, error=error, is_stale=is_stale)
@@ -307,10 +306,10 @@ def _exchange(body: ResponseBody, hidden: frozenset[str], *, is_whole: bool) -> 
 
 
 class _Document(NamedTuple):
-    """A body unpacked; or its beginning and why there is no more of it."""
+    """An unpacked body, or its beginning and why the rest is missing."""
 
     content: DocumentStream
-    #: the fault of the answer; a status where the document is not to be had
+    #: the fault of the answer; a status if there is no document
     error: FetchStatus | str = ""
     is_whole: bool = True
 
@@ -352,7 +351,7 @@ def _unpacked(body: ResponseBody, most: int) -> _Document:
 
 
 def _is_all(headers: Mapping[str, str]) -> bool:
-    """Whether a part is the whole (RFC 9110, section 14.4)."""
+    """Whether a partial answer has the whole document (RFC 9110, section 14.4)."""
     part = WHOLE_RANGE.fullmatch(headers.get("Content-Range", "").strip())
     return part is not None and int(part[1]) + 1 == int(part[2])
 

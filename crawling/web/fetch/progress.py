@@ -29,7 +29,7 @@ _teller: ContextVar[Callable[[FetchStep, str | None], None] | None] = ContextVar
 
 
 def report_step(step: FetchStep, url: str | None = None) -> None:
-    """Report the present step of this thread, and its URL if it is another one."""
+    """Report the present step of this thread, and its URL if it has changed."""
     if teller := _teller.get():
         teller(step, url)
 
@@ -49,7 +49,7 @@ class ProgressBoard:
         self._lines: dict[int, ThreadProgress] = {}
 
     def join(self, number: int) -> None:
-        """Put the reports of this thread on the board, under its number, from here on."""
+        """Show the reports of this thread on the board, under its number, from now on."""
 
         def tell(step: FetchStep, url: str | None) -> None:
             before = self._lines.get(number)
@@ -63,7 +63,7 @@ class ProgressBoard:
     @contextmanager
     def aside(self, number: int, url: str) -> Iterator[None]:
         """Thread `number` reads another URL's page until the block ends, and then continues with
-        what it did.
+        its former step.
         """
         before = self._lines[number]
         report_step(FetchStep.EXTRACTING, url)

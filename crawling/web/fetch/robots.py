@@ -21,9 +21,8 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
     """Return the last answer on the way: its status decides what may be fetched, and its body has
     the rules.
 
-    `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay
-    between hops. None: it can't go on now. Too many redirects count as no robots.txt at all
-    (section 2.3.1.2).
+    `get(address, hop)` fetches one hop from a vetted address, and keeps the delay between hops;
+    None if it cannot go on now. Too many redirects count as no robots.txt at all (section 2.3.1.2).
     """
     address = read_address(f"{origin}/robots.txt")
     for hop in range(MAX_HOPS + 1):
@@ -47,15 +46,16 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
 
 
 def _found_at(address: Address, answer: Fetched) -> Fetched:
-    """The answer at another address, which the sitemaps that it names are relative to."""
+    """The answer at another address, to which its sitemaps are relative."""
     body = answer.body.start(MAX_ROBOTS_BYTES)
     whole = with_whole_sitemaps(body, address.url)
     return answer if whole == body else replace(answer, body=DocumentStream.of(whole))
 
 
 def as_read(answer: Fetched) -> tuple[int, bytes]:
-    """Status and body as they are kept; of one that is too big, or takes too much to unpack, the
-    beginning holds (section 2.5)."""
+    """Status and body as they are stored; if a file is too big, or takes too much to unpack, its
+    beginning holds (section 2.5).
+    """
     if answer.status in (FetchStatus.TOO_BIG, FetchStatus.UNDECODABLE):
         return answer.http_status, answer.body.start(MAX_ROBOTS_BYTES)
     return answer.status, answer.body.read()

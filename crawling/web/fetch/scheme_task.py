@@ -1,5 +1,5 @@
-"""The shared part of the fetchers of `file:` and `ftp:`: their task, and a directory as a page of
-links.
+"""The shared part of the fetchers of `file:` and `ftp:`: their task, and the page of links for a
+directory.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from crawling.web.document_stream import DocumentStream, new_spool
 @dataclass(frozen=True, slots=True)
 class FetchTask:
     address: Address
-    #: the vetted address of a scheme that goes to a host
+    #: the vetted address, for a scheme with a host
     dial: str
     max_bytes: int
-    #: gets each piece's size, and may wait
+    #: called with each piece's size; may wait
     received: Callable[[int], None]
-    #: whether another port of that address is allowed
+    #: tells whether another port of that address is allowed
     may_dial: Callable[[int], bool]
     connect_seconds: float
     read_seconds: float
     document_seconds: float
-    #: user:password of the order for the host, or empty
+    #: the order's user:password for the host, or empty
     secret: str = ""
     #: the directories that administrators allow
     directories: Sequence[str] = ()
@@ -38,7 +38,7 @@ class FetchTask:
 
 
 HEADERS = {"Content-Type": "text/html; charset=utf-8"}
-#: a directory with more entries, or bytes in their names, is shown so far
+#: the most entries of a directory that are shown, and the most bytes of their names
 MOST_ENTRIES = 50_000
 MOST_NAME_BYTES = 4 * 1024 * 1024
 #: one directory is sorted at a time in a process, since all its names are in memory then
@@ -46,7 +46,7 @@ SORTING = Lock()
 
 
 def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> DocumentStream:
-    """The directory's page. entries: name, and whether that is a directory itself."""
+    """The directory's page. entries: name, and whether it is a directory itself."""
     title = escape(path.decode(errors="replace"))
     head = f"<!doctype html><title>Index of {title}</title>\n<h1>Index of {title}</h1>\n"
     page, size = new_spool(), 0
@@ -70,11 +70,11 @@ def _bounded(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, boo
 
 
 def type_of(path: str) -> str:
-    """The Content-Type by the ending of a name; that of a compressed file is unknown."""
+    """The Content-Type by the ending of a name; unknown for a compressed file."""
     kind, coding = guess_type(path)
     return "application/octet-stream" if coding or not kind else kind
 
 
 def _link(name: bytes) -> str:
-    """`./` keeps a colon in a name from making a scheme of what stands before it."""
+    """A relative link to a name; `./` keeps the text before a colon from becoming a scheme."""
     return f'<p><a href="./{quote_from_bytes(name)}">{escape(name.decode(errors="replace"))}</a>'

@@ -26,21 +26,21 @@ from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.statuses import FetchStatus
 
-#: so much is taken between two waits for bandwidth
+#: the bytes that are taken between two waits for bandwidth
 PIECE_BYTES = 16 * 1024
-#: between two looks whether everything is to end
+#: the time between two checks whether everything must end
 LOOK_SECONDS = 1.0
-#: the bytes of a line that is asked for
+#: the most bytes of a requested line
 LONGEST_LINE = 16 * 1024
 
 
 class _SizeLimit(Exception):
-    """The server sends more than the crawl takes."""
+    """The server sends more than the crawl accepts."""
 
 
 class TcpConnection:
-    """The connection by which a package's protocol sends and receives. Its methods raise exceptions
-    of requests, which `converse` turns into statuses.
+    """The connection over which a package's protocol sends and receives. Its methods raise
+    exceptions of requests, which `converse` turns into statuses.
     """
 
     def __init__(self, task: FetchTask, line: socket.socket, until: float) -> None:
@@ -55,7 +55,7 @@ class TcpConnection:
             view = view[self._line.send(view) :]
 
     def receive_line(self) -> bytes:
-        """The next line without its end; an empty one at the end of the answer, too."""
+        """The next line without its end; also empty at the end of the answer."""
         while b"\n" not in self._pending:
             piece = self._piece()
             if not piece:
@@ -67,7 +67,7 @@ class TcpConnection:
         return line.removesuffix(b"\r")
 
     def receive_rest(self) -> DocumentStream:
-        """All that comes until the server ends the connection."""
+        """All bytes until the server ends the connection."""
         spool = new_spool()
         with ExitStack() as faulty:
             faulty.callback(spool.close)
@@ -79,7 +79,7 @@ class TcpConnection:
         return DocumentStream(spool, size)
 
     def _piece(self) -> bytes:
-        """The bytes that have come, at least one; empty: the server has ended the connection."""
+        """The received bytes, at least one; empty if the server has ended the connection."""
         self._wait(for_writing=False)
         piece = self._line.recv(PIECE_BYTES)
         self._count += len(piece)
@@ -93,7 +93,7 @@ class TcpConnection:
         return piece
 
     def _wait(self, *, for_writing: bool) -> None:
-        """Wait until the line can be used. Raises ReadTimeout."""
+        """Wait until the connection can be used. Raises ReadTimeout."""
         began = time.monotonic()
         end = min(self._until, began + self._task.read_seconds)
         poll = select.poll()
@@ -109,7 +109,7 @@ class TcpConnection:
 
 
 def converse(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> Fetched:
-    """Connect to the task's vetted address and port, and return what the dialogue makes of it.
+    """Connect to the task's vetted address and port, and return the result of the dialogue.
 
     Never raises for what a server does.
     """
@@ -130,7 +130,7 @@ def converse(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> F
 
 def _connected(task: FetchTask) -> socket.socket:
     report_step(FetchStep.CONNECTING)
-    # an address, and no name: nothing is looked up
+    # an IP address and no name, so nothing is looked up
     place = str(ip_address(task.dial)), task.address.port
     try:
         line = socket.create_connection(place, timeout=task.connect_seconds)

@@ -31,28 +31,26 @@ from crawling.web.fetch.transfer_errors import (
 )
 from crawling.web.http_caching import SINGLE
 
-#: so much libcurl reads at once, and no more is taken between two waits for bandwidth
+#: the bytes that libcurl reads at once, and so the most between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024
-#: Lines of heads and of what follows the last chunk, chunks, and pieces of 16 KiB of what is not
-#: chunked. Each costs a microsecond or two, so that a body in chunks of one byte is broken off
-#: after half a second of the processor. libcurl itself ends heads, interim ones included, at 300
-#: KiB.
+#: The most lines of heads and trailers, chunks, and pieces of 16 KiB of unchunked bodies. Each
+#: costs a microsecond or two, so a body in chunks of one byte is broken off after half a second of
+#: processor time. libcurl itself ends heads, interim ones included, at 300 KiB.
 MOST_PIECES = 200_000
-#: Digits of a Content-Length. One that does not fit into 63 bits libcurl passes over, as if there
-#: were none.
+#: The most digits of a Content-Length. libcurl ignores one that does not fit into 63 bits.
 LONGEST_LENGTH = 18
-#: redirects and errors count by their status and head, whatever becomes of their bodies
+#: redirects and errors count by their status and head, even without a complete body
 FIRST_WITHOUT_BODY = 300
 #: the result of a callback that ends the transfer
 END = -1
-#: Linux's option for the figures of a connection; None: no other system has these figures
+#: Linux's option for the figures of a connection; None on other systems, which lack these figures
 TCP_INFO: int | None = getattr(sockets, "TCP_INFO", None) if sys.platform == "linux" else None
 #: where the kernel's struct tcp_info has tcpi_bytes_received
 RECEIVED = slice(128, 136)
 
 
 class TransferLimits(NamedTuple):
-    #: for one whole answer: a server that sends a little every few seconds, be it headers or body,
+    #: for one whole answer: a server that sends a little every few seconds, in headers or body,
     #: must not hold a thread for ever
     answer_seconds: float = 60.0
     #: the bytes of one answer, heads included: a server may send without end bytes that never
@@ -90,7 +88,7 @@ class TransferWatch:
         self._quiet_until = time.monotonic() + self.limits.first_byte_seconds
 
     def add(self, piece: bytes) -> None:
-        """A piece of the body, or a line, came."""
+        """Count a received piece of the body, or a line."""
         self.count += len(piece)
         self._pieces += 1
         if self.count - self._told > BUFFER_BYTES:
@@ -105,7 +103,7 @@ class TransferWatch:
             self._until += time.monotonic() - asked_at
 
     def excuse(self, seconds: float) -> None:
-        """Do not count so many seconds against the server: this thread did other work."""
+        """Do not count `seconds` against the server, since this thread did other work."""
         self._until += seconds
         self._quiet_until += seconds
 
@@ -130,9 +128,11 @@ class TransferWatch:
 
 @dataclass(eq=False, slots=True)
 class ConnectionGate:
-    """Limits sockets to vetted addresses, and detects what came over a kept connection."""
+    """Limits sockets to vetted addresses, and detects bytes that came early over a kept
+    connection.
+    """
 
-    #: whether a socket may go to an address and port
+    #: whether a socket may connect to an address and port
     may_dial: Callable[[str, int], bool]
     _opened: list[socket] = field(default_factory=list, init=False)
     _kept: int = field(default=-1, init=False)
@@ -152,7 +152,7 @@ class ConnectionGate:
 
     @property
     def has_kept(self) -> bool:
-        """Whether there is a connection from the transfer before."""
+        """Whether a connection is left from the transfer before."""
         return self._kept >= 0
 
     @property
@@ -182,14 +182,16 @@ class AnswerHead:
     fields: HTTPHeaderDict = field(default_factory=HTTPHeaderDict)
 
     def add(self, line: bytes) -> bool:
-        """Whether the head is complete; interim answers are looked past (RFC 9110, 15.2)."""
+        """Add a line. Return whether the head is complete; interim answers are skipped (RFC 9110,
+        15.2).
+        """
         self.lines.append(line)
         if len(line) > 2 or line not in (b"\r\n", b"\n"):
             return False
         if len(self.lines) == 1:
             raise InvalidHeader("an empty line stands before the answer")
         code = self.lines[0].split(None, 2)[1]
-        if len(code) != 3:  # libcurl reads three digits and looks at none that follow
+        if len(code) != 3:  # libcurl reads three digits and ignores further ones
             raise InvalidHeader("the status is not of three digits")
         status = int(code)
         if status == 101:
@@ -203,7 +205,7 @@ class AnswerHead:
         length = self.fields.get("Content-Length", "").lstrip("0")
         if length.isdigit() and len(length) > LONGEST_LENGTH:
             raise InvalidHeader("Content-Length is impossibly large")
-        if len(self._transfer_codings()) > 1:  # libcurl would unpack them without any limit
+        if len(self._transfer_codings()) > 1:  # libcurl would unpack them without a limit
             raise InvalidHeader("several transfer codings stand over one another")
         self.status = status
         return True
@@ -215,7 +217,7 @@ class AnswerHead:
             self.fields[name] = value
 
     def _transfer_codings(self) -> list[str]:
-        """The codings beside chunked, which libcurl takes off."""
+        """The codings besides chunked, which libcurl removes."""
         field = self.fields.get("Transfer-Encoding", "")
         names = (name.strip().lower() for name in field.split(",")) if field else ()
         return [name for name in names if name not in ("", "chunked", "identity")]
@@ -224,9 +226,9 @@ class AnswerHead:
 class Transfer:
     """The answer to one request; its receiver closes `body`.
 
-    may_dial(address, port): whether a socket may go there. received: gets the number of bytes that
-    came. is_cut: whether everything is to end. wants: whether the body is to be read, asked with
-    the head.
+    may_dial(address, port): whether a socket may connect there. received: called with the number of
+    received bytes. is_cut: whether everything must end. wants: called with the head; whether to
+    read the body.
     """
 
     def __init__(
@@ -244,7 +246,7 @@ class Transfer:
         self._gate = ConnectionGate(may_dial)
         self._wants = wants
         self._is_asked = self._is_awaited = self._is_enough = False
-        #: the body ended in the middle, of an answer that says without it what it has to say
+        #: the body was cut short, but the answer is complete without it
         self.is_broken_off = False
         self._fault: BaseException | None = None
 
@@ -253,12 +255,10 @@ class Transfer:
         return self._gate.has_opened
 
     def run(self, curl: pycurl.Curl) -> None:
-        """Raises requests' exceptions; an answer that was read as far as it was wanted raises
-        nothing.
-        """
+        """Raises requests' exceptions; an answer that was read as far as wanted raises nothing."""
         self._gate.begin(curl)
         if not self._gate.has_kept:
-            do_deferred()  # else it would be done within the time for connecting
+            do_deferred()  # else the work would be done within the time for connecting
         for option, callback in (
             (pycurl.OPENSOCKETFUNCTION, self._open),
             (pycurl.PREREQFUNCTION, self._ask),
@@ -289,13 +289,13 @@ class Transfer:
 
     def _fault_of(self, curl: pycurl.Curl, error: pycurl.error) -> RequestException:
         fault = fault_of(curl, *error.args)
-        # what begins no answer may have been sent behind the one before
+        # bytes that begin no answer may belong to the previous one
         if isinstance(fault, InvalidHeader) and not self.head.lines and not self._gate.has_opened:
             return StaleConnection(f"what came over a kept connection is no answer: {fault}")
         return fault
 
     def _keeping_faults(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """An error that a callback raises ends the transfer, and is raised again by `run`."""
+        """Wrap a callback so that its error ends the transfer and is raised again by `run`."""
 
         def call(*given: Any) -> Any:
             try:
@@ -322,7 +322,7 @@ class Transfer:
         return int(pycurl.PREREQFUNC_OK)
 
     def _tick(self, *counts: int) -> int:
-        """libcurl calls this behind each of its steps: the first time after `_ask` the request is
+        """libcurl calls this after each of its steps: the first time after `_ask`, the request is
         on its way.
         """
         if self._is_asked and not self._is_awaited:
@@ -336,7 +336,7 @@ class Transfer:
         return self._line(line)
 
     def _line(self, line: bytes) -> int | None:
-        if not self._is_asked or self.head.status:  # a proxy's, or behind the last chunk
+        if not self._is_asked or self.head.status:  # a proxy's head, or a trailer
             return None
         if not self.head.lines and self._gate.is_left_over():
             raise StaleConnection("what came belongs to no answer")
@@ -354,11 +354,11 @@ class Transfer:
 
 
 def _bytes_received(descriptor: int) -> int:
-    """The bytes received over a connection; 0: no connection, or unknown."""
+    """The bytes received over a connection; 0 without a connection, or if unknown."""
     if TCP_INFO is None or descriptor < 0:
         return 0
     try:
-        # any family will do; to find out the right one would take longer than the rest
+        # any family will do; finding the right one would take longer than the rest
         connection = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP, descriptor)
     except OSError:
         return 0

@@ -1,6 +1,4 @@
-"""The errors of an exchange: libcurl's codes as the exceptions of requests, and those as our
-statuses.
-"""
+"""The errors of an exchange: libcurl's codes as requests' exceptions, and these as our statuses."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ FINAL_TLS = re.compile(
     r"request|unsafe legacy|unknown protocol"
     r"|unexpected message|bad record type|record layer failure|certificate required|legal"
 )
-#: libcurl's words for answers against the rules that it reports like broken ones
+#: libcurl's words for invalid answers that it reports like broken ones
 AGAINST_RULES = re.compile(r"chunk hex-length|Malformed encoding|Too large response headers")
 #: CURLE_PROXY and CURLE_TOO_LARGE, which pycurl has no names for
 E_PROXY, E_TOO_LARGE = 97, 100
@@ -35,20 +33,20 @@ UNREACHED_BY_CONNECT = {502, 503, 504}
 
 
 class StaleConnection(requests.ChunkedEncodingError):
-    """A kept connection was closed before a byte of the answer came: nothing is known against the
-    server.
+    """A kept connection was closed before a byte of the answer came: the server may not be at
+    fault.
     """
 
 
 class AnswerTooSlow(requests.ReadTimeout):
-    """An answer did not end within its longest time: asked again, it would cost as much again."""
+    """An answer did not end within its longest time: another try would cost as much again."""
 
 
 class ForbiddenConnect(requests.ConnectionError):
-    """The server wants to be connected to where that must not be."""
+    """The server asks for a connection to a forbidden address."""
 
 
-#: faults that need no closer look; any other broke off
+#: faults with a single meaning; for any other the answer broke off
 _FAULTS: dict[int, type[requests.RequestException]] = {
     pycurl.E_URL_MALFORMAT: requests.InvalidURL,
     pycurl.E_OPERATION_TIMEDOUT: requests.ConnectTimeout,
@@ -86,16 +84,14 @@ def fault_of(curl: pycurl.Curl, code: int, said: str) -> requests.RequestExcepti
 
 
 def why_not(fault: requests.RequestException) -> FetchStatus:
-    """Distinguish a server that refused the connection, one that fell silent, and one that broke
-    off.
-    """
+    """The status of a fault: the server refused the connection, fell silent, or broke off."""
     for kind, status in _STATUSES:
         if isinstance(fault, kind):
             return status
     return FetchStatus.BROKEN_ANSWER
 
 
-#: the first that fits: those that are special cases of others stand before them
+#: the first that fits counts, so special cases come before general ones
 _STATUSES: list[tuple[type[requests.RequestException], FetchStatus]] = [
     (AnswerTooSlow, FetchStatus.TOO_SLOW),
     (requests.Timeout, FetchStatus.TIMED_OUT),

@@ -1,1 +1,1 @@
-"""Forms of HTML documents: their controls, what they send, and the form to log in with."""
+"""Forms of HTML documents: their controls, their data when sent, and the log-in form."""

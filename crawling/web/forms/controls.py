@@ -16,7 +16,7 @@ from crawling.web.documents.charsets import decode
 from crawling.web.documents.tree import encoding_of, parse_html
 from crawling.web.links import Links
 
-#: the forms of a page that are looked at
+#: the most forms of a page that are read
 MOST_FORMS = 50
 MOST_ELEMENTS = 20_000
 #: elements that a form can have and send (section 4.10.2, submittable elements)
@@ -40,7 +40,7 @@ MONTH = re.compile(r"\d{4,9}-\d\d")
 WEEK = re.compile(r"\d{4,9}-W\d\d")
 TIME = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+")
 DATE_AND_TIME = re.compile(r"\d{4,9}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?+)?+")
-#: the form of a value; of other values such a control is empty
+#: the valid form of a value; otherwise the control is empty
 WELL_FORMED = {
     "number": NUMBER,
     "date": DATE,
@@ -64,10 +64,10 @@ class Option:
 
 @dataclass(slots=True)
 class Control:
-    """A control as it stands; what a user would change changes here."""
+    """A control in its present state, which changes as a user would change it."""
 
     element: turbohtml.Element
-    #: the state of the type of an `input` or `button`, else the element's name
+    #: the type of an `input` or `button`, else the element's name
     kind: str
     name: str
     value: str
@@ -109,9 +109,9 @@ class _Place:
     form: turbohtml.Element | None = None
     #: by a `fieldset` around it
     is_disabled: bool = False
-    #: a `datalist` or a `template` is around it
+    #: whether a `datalist` or a `template` is around it
     is_out: bool = False
-    #: a `fieldset` whose first `legend` was met
+    #: whether the first `legend` of the `fieldset` was seen
     has_legend: bool = False
 
 
@@ -170,8 +170,8 @@ def _elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element,
 
 
 def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
-    """The place within an element, as the element changes that around it (section 4.10.15: a
-    fieldset's first legend stays enabled).
+    """The place within an element, from the place around it (section 4.10.15: a fieldset's first
+    legend stays enabled).
     """
     place = _Place(element, around.form, around.is_disabled, around.is_out)
     if around.element.tag == "fieldset" and around.element != element:
@@ -187,9 +187,8 @@ def _place_within(around: _Place, element: turbohtml.Element) -> _Place:
 def _parser_owners(
     forms: Iterable[turbohtml.Element], controls: Iterable[turbohtml.Element], text: str
 ) -> dict[turbohtml.Element, turbohtml.Element]:
-    """The forms that controls belong to by where their tags stand, not by the tree: between the
-    tags of a form that a table or a mistake has ended earlier (section 13.2.6.1, the form element
-    pointer).
+    """The forms of controls by the places of their tags, not by the tree: between the tags of a
+    form that a table or a mistake has ended early (section 13.2.6.1, the form element pointer).
     """
     begun = {_position(form): form for form in forms}
     wanted = {_position(control): control for control in controls}
@@ -244,7 +243,7 @@ def one_line(value: str) -> str:
 
 
 def _sanitized(kind: str, value: str, element: turbohtml.Element) -> str:
-    """A value as such a control can have it."""
+    """The value that a control of this kind can have."""
     if kind in LINES:
         line = one_line(value)
         return line.strip(BLANKS) if kind in ("url", "email") else line
@@ -258,7 +257,7 @@ def _sanitized(kind: str, value: str, element: turbohtml.Element) -> str:
 
 
 def _middle(element: turbohtml.Element) -> str:
-    """Where a slider stands that says nothing (section 4.10.5.1.13)."""
+    """The value of a slider without one (section 4.10.5.1.13)."""
     least, most = (
         float(text) if WELL_FORMED["number"].fullmatch(text := element.attr(name) or "") else usual
         for name, usual in (("min", 0.0), ("max", 100.0))

@@ -1,4 +1,4 @@
-"""The form of a page to log in with, filled in as a person would (SEEDS B14, JoBo)."""
+"""The log-in form of a page, filled in as a user would (SEEDS B14, JoBo)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from crawling.web.addresses import BadUrl
 from crawling.web.forms.controls import BUTTONS, LINES, Control, Form, FormPage, one_line
 from crawling.web.forms.submission import Entry, NotSent, Submission, default_button, submit
 
-#: kinds that a person types nothing into
+#: kinds into which a user types nothing
 UNTYPED = BUTTONS | {"hidden", "file"}
 
 
 def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
-    """The form that is meant by the fields: that with most of them, then one that is sent, then one
-    with a password (a single one, where another is to register), then the first.
+    """The form that the fields belong to: the one with most of them, then one that is sent, then
+    one with a password (a single one, since a form to register has two), then the first.
 
-    None: no form has any of them.
+    None if no form has any of them.
     """
     ranks = [_rank(form, fields) for form in page.forms]
     best = max(ranks, default=(0, False, 0))
@@ -24,8 +24,8 @@ def login_form(page: FormPage, fields: Mapping[str, str]) -> Form | None:
 
 
 def next_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> Form | None:
-    """The form of the page behind one, which asks for a password that the first did not ask for;
-    None: there is none, so the page is what the site shows behind its log-in.
+    """The form of the next page, which asks for a password that the first form did not ask for;
+    None if there is none, so that the page is the one behind the log-in.
     """
     left = fields.keys() - _names(form)
     found = login_form(page, {name: fields[name] for name in left})
@@ -52,8 +52,8 @@ def is_same_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> bool:
 
 
 def fill_in(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission:
-    """Send the form with the fields filled in, and its others as they are. A field that it has not
-    is sent, too: scripts would have added it.
+    """Send the form with the fields filled in, and its other fields unchanged. A field that it
+    lacks is sent, too: scripts would have added it.
 
     Raises NotSent.
     """
@@ -101,8 +101,8 @@ def _fill(form: Form, name: str, value: str) -> bool:
 
 
 def _choose(control: Control, value: str) -> bool:
-    """Choose what has the value, or the text; nothing is chosen of a list without it. Whether that
-    is what a browser would send then.
+    """Choose the option with this value, or this text; nothing is chosen in a list without it.
+    Return whether a browser would now send the value.
     """
     if control.kind == "select":
         chosen = next((one for one in control.options if value in (one.value, one.text)), None)

@@ -1,4 +1,4 @@
-"""A form as it is sent (HTML Standard, section 4.10.22)."""
+"""The submission of forms (HTML Standard, section 4.10.22)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from crawling.web.forms.controls import Control, Form, FormPage
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 PLAIN = "text/plain"
-#: controls that say which way their text is written
+#: controls that state the direction of their text
 WITH_DIRECTION = frozenset(
     {"hidden", "text", "search", "tel", "url", "email", "password", "submit", "textarea"}
 )
-#: in the name of a field of multipart/form-data
+#: escapes in the name of a field of multipart/form-data
 ESCAPES = str.maketrans({"\n": "%0A", "\r": "%0D", '"': "%22"})
 
 
@@ -36,7 +36,7 @@ class Submission:
 class Entry(NamedTuple):
     name: str
     value: str
-    #: none is chosen, which is sent as an empty one
+    #: no file is chosen, which is sent as an empty one
     is_file: bool = False
 
 
@@ -45,7 +45,7 @@ class NotSent(ValueError):
 
 
 def default_button(form: Form) -> Control | None:
-    """The first button that sends the form; one that is switched off cannot be pressed."""
+    """The first button that sends the form; a disabled button cannot be pressed."""
     return next(
         (control for control in form.controls if control.is_submitter and not control.is_disabled),
         None,
@@ -55,7 +55,7 @@ def default_button(form: Form) -> Control | None:
 def submit(
     form: Form, page: FormPage, button: Control | None, more: Sequence[Entry] = ()
 ) -> Submission:
-    """Send a form by one of its buttons, or by none; `more`: entries beside those of its controls.
+    """Send a form by one of its buttons, or by none; more: entries besides those of its controls.
 
     Raises NotSent, or BadUrl for an action that is no address.
     """
@@ -86,7 +86,7 @@ def _stated(form: Form, button: Control | None, name: str) -> str:
 
 
 def _encoding(form: Form, page: FormPage) -> str:
-    """The one that the form asks for, else the page's (pick an encoding for the form)."""
+    """The encoding that the form asks for, else the page's (pick an encoding for the form)."""
     asked = form.element.attr("accept-charset")
     if asked is None:
         name = page.encoding
@@ -127,7 +127,7 @@ def _values(control: Control, encoding: str) -> Iterator[tuple[str, str]]:
 
 
 def _direction(control: Control) -> str:
-    """Which way the text of a control is written (section 3.2.6.4)."""
+    """The direction in which the text of a control is written (section 3.2.6.4)."""
     around = control.element.closest("[dir]")
     said = (around.attr("dir") or "").lower() if around else ""
     if around == control.element and said == "auto":
@@ -173,12 +173,12 @@ def _escaped(name: str) -> str:
 
 
 def _crlf(text: str) -> str:
-    """The text with the ends of lines as forms send them."""
+    """The text with line ends as forms send them."""
     return "\r\n".join(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
 
 def _encoded(text: str, encoding: str) -> bytes:
-    """The text in the encoding; a character that it has not as a reference (Encoding Standard,
+    """The text in the encoding; a character that it lacks becomes a reference (Encoding Standard,
     6.1).
     """
     return encoded(text, encoding_name(encoding) or encoding)

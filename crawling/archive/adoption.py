@@ -34,7 +34,7 @@ SELECT line->>'name' FROM staged
 WHERE (line->>'name' ~ %(name)s AND line->>'machine' ~ %(machine)s
     AND (line->>'committed_length')::bigint BETWEEN 1 AND %(most)s) IS NOT TRUE LIMIT 1
 """
-#: pages and further records that would not be within the committed bytes of their file
+#: pages and further records outside of the committed bytes of their file
 STRANGE_PAGES = """
 SELECT 1 FROM (
     SELECT archive_file_id, archive_offset, archive_length FROM crawling_page
@@ -46,8 +46,8 @@ WHERE (p.archive_offset >= 0 AND p.archive_length > 0
     AND p.archive_length <= f.committed_length - p.archive_offset) IS NOT TRUE LIMIT 1
 """
 
-#: The rows are complete: new records go into files of their own. The name says whose they are; the
-#: namespace, of which records have their ids, stays.
+#: The rows are complete: new records go into files of their own. The name says to whom they belong;
+#: the namespace, from which records have their ids, stays.
 ADD_FILES = """
 INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length,
     opened_at, sealed_at)
@@ -62,7 +62,8 @@ JOIN new_archive own ON own.old = r.id
 def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
     """Write the rows of the files, and keep their new ids in the table `new_archive`.
 
-    Without files they stay where they are. Raises CheckpointTrouble for a row that is none of ours.
+    Without files, the archive files stay where they are. Raises CheckpointTrouble for an invalid
+    row.
     """
     with connection.cursor() as cursor:
         stage(cursor, lines)
@@ -78,7 +79,7 @@ def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
 
 
 def check_places(run_id: int) -> None:
-    """Raises CheckpointTrouble if a page of the run has its record where its file has none."""
+    """Raise CheckpointTrouble if a page of the run has its record outside of its file."""
     with connection.cursor() as cursor:
         cursor.execute(STRANGE_PAGES, {"run": run_id})
         if cursor.fetchone():
@@ -88,9 +89,10 @@ def check_places(run_id: int) -> None:
 
 
 def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
-    """Copy files into the run's folder, and see them safe on the disk; all or none.
+    """Copy files into the run's folder, and sync them to the disk; all or none.
 
-    Raises CheckpointTrouble, also unless they are exactly those of the run's rows, and as long.
+    Raises CheckpointTrouble, also unless they are exactly the files of the run's rows, with the
+    same lengths.
     """
     folder = f"run{run_id}"
     if storage().list(folder):  # of another server that shares the directory
@@ -113,7 +115,7 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
 
 
 def copy_file(source: Path, name: str) -> str:
-    """Copy a file into the archive under a name of ours; returns where it is stored.
+    """Copy a file into the archive under a name of ours. Return where it is stored.
 
     Raises OSError.
     """
@@ -123,21 +125,23 @@ def copy_file(source: Path, name: str) -> str:
 
 
 def own_restored(names: Collection[str]) -> None:
-    """Files of a restored installation are this machine's now, and complete as far as they are
-    committed.
+    """Make the files of a restored installation this machine's, complete up to their committed
+    lengths.
     """
     rows = ArchiveFile.objects.filter(name__in=names)
     rows.update(machine=this_machine(), sealed_at=Coalesce("sealed_at", Now()))
 
 
 def forget_files(run_id: int) -> None:
-    """Remove the copies of a run that has not come to be."""
+    """Remove the copies for a run that was not created."""
     with suppress(OSError):
         storage().delete_folder(f"run{run_id}")
 
 
 def checked_name(name: str) -> str:
-    """A file's name as ours are, and no way out of a folder. Raises CheckpointTrouble."""
+    """A file's name, which must be like ours and not lead out of its folder. Raises
+    CheckpointTrouble.
+    """
     if not OURS.fullmatch(name):
         raise CheckpointTrouble(f"{name!r} is no name of an archive file of ours.")
     return name

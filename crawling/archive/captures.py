@@ -19,12 +19,12 @@ JOIN crawling_page p ON p.url_id = u.id AND p.archive_file_id IS NOT NULL
 WHERE u.url = %s AND r.removal_asked_at IS NULL AND (%s::bigint[] IS NULL OR r.crawl_id = ANY(%s))
 ORDER BY r.id DESC LIMIT %s
 """
-#: the latest ones of an address that are counted
+#: the most captures of an address that are counted
 MOST = 2000
 
 
 def captures_of(url: str, *, crawls: Collection[int] | None = None) -> list[Page]:
-    """The stored answers of a canonical URL, the earliest first; crawls: only of these."""
+    """The stored answers of a canonical URL, the earliest first; crawls: only answers of these."""
     within = None if crawls is None else list(crawls)
     with connection.cursor() as cursor:
         cursor.execute(FIND, [fingerprints(url), url, within, within, MOST])

@@ -19,7 +19,7 @@ from crawling.base.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.models import ArchiveFile
 
 FORMAT, VERSION = "crawlsite-checkpoint", 1
-#: all that is written to one is of the moment of the first statement
+#: a checkpoint shows the moment of the first statement
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 MANIFEST, SUMS, ARCHIVE = "manifest.json", "SHA256SUMS", "archive"
 #: more than level 4 costs more time than it saves room
@@ -44,7 +44,7 @@ class CheckpointManifest:
 
 
 class CheckpointWriter:
-    """Fills a directory that readers ignore before `finish`. Then everything is on the disk."""
+    """Fills a directory that readers ignore until `finish`, when everything is on the disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,7 +62,7 @@ class CheckpointWriter:
         self._seal(name)
 
     def write_lines(self, name: str, lines: Iterable[str]) -> int:
-        """Write a part; returns how many lines."""
+        """Write a part. Return the number of its lines."""
         count = 0
         with (
             (self._folder / part_file(name)).open("wb") as file,
@@ -89,7 +89,7 @@ class CheckpointWriter:
         self._seal(f"{ARCHIVE}/{name}")
 
     def finish(self, manifest: str) -> int:
-        """Write manifest and checksums; returns the size of it all in bytes."""
+        """Write manifest and checksums. Return the total size in bytes."""
         (self._folder / MANIFEST).write_text(manifest)
         self._seal(MANIFEST)
         (self._folder / SUMS).write_text(
@@ -107,7 +107,7 @@ class CheckpointWriter:
 def read_manifest(folder: Path) -> CheckpointManifest:
     """Read and check a whole checkpoint.
 
-    Raises CheckpointTrouble with a sentence for whatever is wrong with it.
+    Raises CheckpointTrouble with a sentence for any fault.
     """
     try:
         sums = read_sums(folder)
@@ -137,7 +137,7 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
-    """Raises CheckpointTrouble unless the file is as its checksum says."""
+    """Raise CheckpointTrouble unless the file matches its checksum."""
     if name not in sums:
         raise CheckpointTrouble(f"{folder} is damaged: {SUMS} does not know {name}.")
     file = folder / name

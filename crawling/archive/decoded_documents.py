@@ -1,4 +1,4 @@
-"""The document that a record has, as a browser would read it: with its codings taken off.
+"""The document in a record, as a browser would read it: without content codings.
 
 `crawling.archive.viewer` runs this module as a program of its own.
 """
@@ -19,14 +19,14 @@ from crawling.web.http_caching import read_head
 
 
 def document_in(record: StoredRecord) -> bytes:
-    """The payload as a browser would read it, by the codings that its head names."""
+    """The payload as a browser would read it, by the codings in its head."""
     return decoded(record.payload, read_head(record.head).get("content-encoding", ""))
 
 
 def decoded(payload: bytes, coding: str) -> bytes:
     """A payload as a browser would read it, no more than may be shown.
 
-    It is given as it is, if it cannot be unpacked.
+    It is returned unchanged if it cannot be unpacked.
     """
     with closing(decoded_stream(DocumentStream.of(payload), coding, MOST_SHOWN)) as document:
         return document.start(MOST_SHOWN)
@@ -35,7 +35,7 @@ def decoded(payload: bytes, coding: str) -> bytes:
 def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentStream:
     """A payload as a browser would read it: up to `most` bytes of it, or a few more.
 
-    It shares the payload, if no coding has to be taken off or if it cannot be unpacked.
+    The stream shares the payload if it has no coding or cannot be unpacked.
     """
     if coding.strip().lower() in ("", "identity"):
         return payload.share()

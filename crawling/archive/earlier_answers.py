@@ -1,5 +1,5 @@
-"""Answers read in the archive again: those of earlier runs, which are fetched again only if
-they have changed, and those that serve another crawl as they are.
+"""Reads stored answers again: answers of earlier runs, which are fetched again only if they have
+changed, and answers that serve another crawl unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
 from crawling.web.http_caching import condition_headers, may_be_reused, read_head
 
-#: for each URL the latest answer that was a document, or said that there is no newer one
+#: for each URL the latest answer that was a document, or confirmed one
 LATEST = """
 SELECT mine.id, latest.url_id
 FROM crawling_url mine CROSS JOIN LATERAL (
@@ -85,8 +85,8 @@ def _earlier(page: Page, original: Page) -> EarlierAnswer:
 
 
 def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
-    """Read the earlier document again; None if this machine does not have it, or has another, or
-    one of more than `most` bytes.
+    """Read the earlier document again; None if this machine does not have it, or has a different
+    one, or one of more than `most` bytes.
 
     Only readable answers allow conditional requests: the answer "no" brings neither text nor links.
     """
@@ -106,10 +106,10 @@ def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
 
 
 def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
-    """The answer that a page was, byte by byte; None: it may not serve another crawl, has more than
-    `most` bytes, or the archive has it no more.
+    """The answer of a page, byte by byte; None if it may not serve another crawl, has more than
+    `most` bytes, or is no longer in the archive.
 
-    original: the page in whose record the payload is. A document without the digest of the page is
+    original: the page whose record has the payload. A document without the digest of the page is
     not handed out.
     """
     if page.bytes > most:

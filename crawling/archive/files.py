@@ -1,8 +1,8 @@
-"""Archive files on this machine, in step with the database.
+"""Archive files on this machine, consistent with the database.
 
-Records are appended and synced first; then the rows that point at them are committed together with
+Records are appended and synced first; then the rows that point to them are committed together with
 the file's length. So after a crash a file may be longer than its row says, never shorter: the next
-opening cuts off what nothing points at.
+opening cuts off the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from crawling.models.archive import archive_folder
 
 logger = logging.getLogger(__name__)
 
-#: bytes that a file may have in memory
+#: the most bytes that a file may have in memory
 MOST_UNWRITTEN = 1024 * 1024
 #: an advisory lock's number: shared by copies of files, exclusive for removals
 COPYING_LOCK = 0x6372_6177_6C02
@@ -51,7 +51,7 @@ def this_machine() -> str:
 
 @cache
 def _machine_id(state_dir: Path) -> str:
-    """Drawn once for each state directory, and kept there."""
+    """The random id of this machine, drawn once for each state directory and kept there."""
     path, fresh = state_dir / "machine_id", state_dir / f"machine_id.{os.getpid()}"
     if not path.exists():
         fresh.write_text(secrets.token_hex(4))
@@ -109,8 +109,7 @@ class OpenFile:
         self._unwritten: list[bytes] = []
 
     def append(self, pieces: Iterable[bytes]) -> int:
-        """Take one record, and write it at the latest with the next `sync`; returns how long it
-        is."""
+        """Take one record, and write it at the latest with the next `sync`. Return its length."""
         begin = self.length
         for piece in pieces:
             self._unwritten.append(piece)
@@ -138,8 +137,8 @@ def open_last(slot: Slot) -> OpenFile:
     """Continue with the slot's last file that is not full, cut to what is committed; begin one
     otherwise.
 
-    The run's lock is waited for: the last batch of a shift that was killed may just be committed by
-    the server.
+    It waits for the run's lock, since the server may just be committing the last batch of a killed
+    shift.
     """
     with locked_run(slot.run_id):
         rows = list(
@@ -169,7 +168,7 @@ def open_next(slot: Slot) -> OpenFile:
 
 
 def seal(row: ArchiveFile) -> None:
-    """Seal a file: cut off what is not committed, on the machine that has it.
+    """Seal a file: cut off bytes that are not committed, on the machine that has it.
 
     The caller holds its slot.
     """
@@ -196,7 +195,7 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
     for row in rows:
         try:
             seal(row)
-        # what reads the file stops at its committed length, sealed or not
+        # readers stop at the file's committed length, sealed or not
         except (OSError, ArchiveTrouble) as error:
             logger.warning(
                 "an archive file could not be closed", extra={"file": row.name, "error": str(error)}
@@ -219,7 +218,7 @@ def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
 
 @contextmanager
 def deletions_held() -> Iterator[None]:
-    """No archive file is removed until the block ends: its bytes are being copied."""
+    """Prevent the removal of archive files until the block ends, while their bytes are copied."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock_shared(%s)", [COPYING_LOCK])
     try:
@@ -244,7 +243,7 @@ def remove_abandoned() -> int:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [COPYING_LOCK])
         if not cursor.fetchone()[0]:
             return 0
-    # read under the lock: a file that was being rewritten may have had its row until then
+    # read under the lock: a file that was being rewritten may have had a row until then
     return sum(_removed(row) for row in abandoned.all())
 
 

@@ -1,6 +1,6 @@
-"""Exchanges whose payload is in a record that is removed: written anew at the end of their file.
+"""Exchanges whose payload is in a removed record: they are written again at the end of their file.
 
-The first of a file with that payload gets it; the others of the file refer to that one.
+The first one of a file with that payload gets it; the others refer to the first.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Fields = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class MovedPage:
-    """A page that refers to a payload, and the place of the record that has it."""
+    """A page that refers to a payload, and the place of the payload's record."""
 
-    #: only its place in the archive counts
+    #: only the page's place in the archive counts
     page: Page
     url: str
     #: no row: only its place in the archive and its digest count
@@ -40,7 +40,7 @@ class MovedPage:
         return bytes(self.payload.payload_sha256 or b"")
 
     def is_of(self, page: Page) -> bool:
-        """Whether that page has its record there. Both are of one file."""
+        """Whether that page has its record at this place. Both are in one file."""
         return self.page.archive_offset == page.archive_offset
 
 
@@ -59,7 +59,9 @@ class MovedExchanges:
         return [(begin, begin + sum(map(len, exchange_of(page)))) for begin, page in begins]
 
     def pieces(self, offset: int) -> Iterator[bytes]:
-        """The records of the exchanges, of which the first begins there. Raises ArchiveTrouble."""
+        """The records of the exchanges, of which the first begins at `offset`. Raises
+        ArchiveTrouble.
+        """
         for one in self.moved:
             answer = record_id(self.row.namespace, offset)
             for record in ArchiveIterator(
@@ -109,6 +111,6 @@ def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Ite
 
 
 def _header(said: Fields, given: Mapping[str, str]) -> bytes:
-    """A record's header as it was, but for what is given."""
+    """A record's header, with some fields changed."""
     lines = [f"{name}: {given.get(name, value)}" for name, value in said]
     return "\r\n".join(["WARC/1.1", *lines, "", ""]).encode()

@@ -1,5 +1,5 @@
-"""Which payloads the archive has already (SEEDS W8): an exact memory in front, the pages of the
-run, of its crawl or of all crawls behind it.
+"""Finds payloads that the archive already has (SEEDS W8): first in an exact memory, then among the
+pages of the run, of its crawl or of all crawls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import ArchiveFile, Page, Run, UrlState
 from crawling.web.addresses import fingerprint, signed
 
-#: payloads remembered by a shift, the least recently met forgotten first
+#: the most payloads that a shift remembers; the least recently used are forgotten first
 MOST_REMEMBERED = 20_000
 #: A revisit record of a smaller payload takes as much room as the payload itself. Measured with
 #: usual heads: equal at about 90 bytes of noise and 160 of text (docs/decisions/0076).
@@ -50,10 +50,10 @@ class PayloadPage(NamedTuple):
 
 
 HAS_PAYLOAD = "NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400"
-#: The 64-bit fingerprint is what the index has, and after it the run; SHA-256 of the payload as it
-#: was encoded confirms it. The earliest run that has it is taken, so that all refer to one record.
-#: A failure may be tried again, and its row goes. The runs are those of a subquery, since of a new
-#: run PostgreSQL expects no pages and would look through all it has for each payload.
+#: The index has the 64-bit fingerprint, then the run; SHA-256 of the payload as it was encoded
+#: confirms it. The earliest run that has it is taken, so that all refer to one record. A failure
+#: may be tried again, and its row goes. The runs are in a subquery, since for a new run PostgreSQL
+#: expects no pages and would read all of them for each payload.
 IN_RUNS = f"""
 SELECT p.* FROM crawling_page p
 WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(ARRAY(SELECT unnest(%(runs)s::bigint[])))
@@ -61,10 +61,9 @@ WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(ARRAY(SELECT unnest(%(runs)
     AND p.payload_sha256 = wanted.sha256
 ORDER BY p.run_id LIMIT 1
 """  # noqa: S608  # constants
-#: Of other crawls that share theirs, too: what was fetched without anything that could be meant for
-#: one crawl alone, and is neither deleted nor will be by a rule. Only of earlier runs: of two runs
-#: that refer to each other neither could be deleted. Of very many with one fingerprint some are
-#: looked at.
+#: Also payloads of other crawls that share theirs: those that cannot be meant for one crawl alone,
+#: and that are not deleted and will not be by a rule. Only those of earlier runs: two runs that
+#: refer to each other could not be deleted. If very many have one fingerprint, only some are read.
 IN_OTHERS = f"""
 SELECT p.* FROM (
     SELECT p.* FROM crawling_page p
@@ -96,7 +95,7 @@ JOIN crawling_archivefile f ON f.id = p.archive_file_id
 SAME_IN_RUNS = SAME.format(found=IN_RUNS)
 SAME_ANYWHERE = SAME.format(found=f"({IN_RUNS}) UNION ALL ({IN_OTHERS}) LIMIT 1")
 
-#: the latest answer with a payload that an earlier run of the crawl, or this one, has of the URL
+#: the latest answer with a payload that an earlier run of the crawl, or this one, has for the URL
 OF_THE_URL = f"""
 SELECT {COLUMNS}
 FROM crawling_url u JOIN crawling_page p ON p.url_id = u.id
@@ -126,7 +125,7 @@ class StoredPayload:
 class Originals:
     """Used by the archive's thread alone.
 
-    sought: where a payload counts as stored, as an order says (`deduplicate`). is_alone: whether no
+    sought: where a payload counts as stored, by the order's `deduplicate`. is_alone: whether no
     other shift has archived for the run since this one began.
     """
 
@@ -134,7 +133,7 @@ class Originals:
         self._run, self._sought, self._is_alone = run, sought, is_alone
         self._known: OrderedDict[bytes, StoredPayload] = OrderedDict()
         self._runs = [run.pk]
-        # where rules say which runs are kept, each run has its payloads itself and can go
+        # if a crawl has rules for keeping runs, each run has its own payloads and can be deleted
         if sought in ("crawl", "all") and not run.crawl.retention:
             earlier = Run.objects.filter(crawl=run.crawl_id, pk__lte=run.pk)
             self._runs = list(earlier.values_list("pk", flat=True))
@@ -145,8 +144,8 @@ class Originals:
         )
 
     def look_up(self, wanted: Mapping[bytes, tuple[int, int]]) -> None:
-        """Remember what is stored of these payloads, by SHA-256 with fingerprint and size of each,
-        with one query at most, and another for each that a further crawl has.
+        """Find which of these payloads are stored, by SHA-256 with fingerprint and size of each,
+        with one query at most, and another for each that another crawl has.
         """
         self._knows_all = self._knows_all and (self._sought == "none" or self._is_alone())
         if self._knows_all:
@@ -165,14 +164,14 @@ class Originals:
                 self._known.setdefault(digest, found)
 
     def get(self, digest: bytes, size: int) -> StoredPayload | None:
-        """The known record of a payload of that size; None for a small one."""
+        """The known record of a payload of this size; None for a small one."""
         found = self._known.get(digest) if self.seeks(size) else None
         if found:
             self._known.move_to_end(digest)
         return found
 
     def seeks(self, size: int) -> bool:
-        """Whether a payload of that size is stored once."""
+        """Whether a payload of this size is stored only once."""
         return size >= LEAST_BYTES and self._sought != "none"
 
     def add(self, digest: bytes, original: Original, length: int) -> None:
@@ -182,7 +181,7 @@ class Originals:
             self._knows_all = False
 
     def of_url(self, url: str) -> StoredPayload | None:
-        """The record that an answer which says "not modified" unasked refers to."""
+        """The record to which an unrequested "not modified" answer refers."""
         return self._found(OF_THE_URL, self._run.pk, signed(fingerprint(url)), url)
 
     def of_page(self, page: int) -> StoredPayload | None:
@@ -195,7 +194,9 @@ class Originals:
         return self._stored(rows[0]) if rows else None
 
     def _stored(self, row: PayloadPage) -> StoredPayload | None:
-        """None: it is another run's, and this machine cannot read it."""
+        """The record of a row; None if it belongs to another run and this machine cannot read
+        it.
+        """
         is_own = row.run_id == self._run.pk
         try:
             if not is_own and not ArchiveFile(name=row.name).is_here:

@@ -61,7 +61,7 @@ def record_of(page: Page) -> StoredRecord:
 
 
 def open_record_of(page: Page, most: int) -> OpenRecord:
-    """Unpack a page's record, up to `most` bytes, with little of it in memory.
+    """Unpack a page's record, up to `most` bytes, with only a small part in memory.
 
     Raises ArchiveTrouble.
     """
@@ -89,9 +89,9 @@ def following_record(page: Page) -> bytes:
 
 
 def original_of(page: Page) -> Page:
-    """The page in whose record the payload is: the page itself, the first of the run with the same,
-    or one of another run. Of an import it may be a further record, which is returned as a page that
-    is no row.
+    """The page whose record has the payload: the page itself, the first of the run with the same
+    payload, or one of another run. For an import it may be a further record, which is returned as a
+    page without a row.
     """
     if not page.is_revisit:
         return page
@@ -127,8 +127,8 @@ def _further_with_payload(page: Page) -> Page | None:
 
 
 def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
-    """An import's further records of the URLs of these pages, as pages that are no rows, in the
-    order of the files, by the pages' ids.
+    """An import's further records of the URLs of these pages, as pages without rows, in the order
+    of the files, by the pages' ids.
     """
     found: dict[int, list[Page]] = defaultdict(list)
     rows = FurtherRecord.objects.filter(url__in=[page.pk for page in pages])
@@ -140,8 +140,8 @@ def further_records(pages: Collection[Page]) -> dict[int, list[Page]]:
 
 
 def originals_of(pages: Collection[Page]) -> dict[int, Page]:
-    """As `original_of`, by the pages' ids, with one query for all that name the page with their
-    payload, as those do whose payload another run has.
+    """The results of `original_of`, by the pages' ids, with one query for all pages that name the
+    page with their payload, as pages do whose payload another run has.
     """
     named = {page.payload_from for page in pages if page.is_revisit and page.payload_from}
     found = _with_payloads().in_bulk(named) if named else {}
@@ -157,9 +157,9 @@ def _with_payloads() -> QuerySet[Page]:
 
 
 def content_of(page: Page) -> Page:
-    """As `original_of`; where that page is withdrawn and its record is still there, a page that is
-    no row and has the place of the record: nothing but the payload, which is this page's, too, may
-    be shown of it.
+    """The result of `original_of`; if that page is withdrawn but its record still exists, a page
+    without a row with the place of the record. Only its payload, which is also this page's, may be
+    shown.
     """
     found = original_of(page)
     is_unchanged = page.status == NOT_MODIFIED_STATUS and not page.is_imported
@@ -238,7 +238,7 @@ def _search_key(url: str) -> str:
 
 
 def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:
-    """Each record with its offset and length. Raises ArchiveTrouble where the file is damaged."""
+    """Each record with its offset and length. Raises ArchiveTrouble if the file is damaged."""
     with opened(row) as file:
         records = ArchiveIterator(
             CommittedBytes(file, row.committed_length),
@@ -253,7 +253,7 @@ def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, 
 
 
 def check_not_withdrawn(rows: Collection[ArchiveFile]) -> None:
-    """Raises ArchiveTrouble if one of the files may still have records of withdrawn pages."""
+    """Raise ArchiveTrouble if one of the files may still have records of withdrawn pages."""
     first = WithdrawalFile.objects.filter(file__in=rows, done_at=None).first()
     if first:
         raise ArchiveTrouble(
@@ -273,9 +273,9 @@ def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
 
 
 def pieces(file: CommittedBytes) -> Iterator[bytes]:
-    """The file piece by piece; closes it at the end.
+    """The file piece by piece; it is closed at the end.
 
-    Raises ArchiveTrouble there if it is shorter than was committed.
+    Raises ArchiveTrouble then if it is shorter than was committed.
     """
     try:
         while piece := file.read(PIECE_BYTES):
@@ -307,7 +307,7 @@ PLAIN = str.maketrans(
 
 
 def method_query(url: str, method: str, body: str) -> str:
-    """The addition to the URL, or to its key; nothing for GET."""
+    """The addition to the URL, or to its key, for the method; empty for GET."""
     if not method:
         return ""
     mark = "&" if "?" in url else "?"

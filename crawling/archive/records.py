@@ -1,7 +1,7 @@
-"""WARC 1.1 records from the bytes of an exchange. Pure, but for reading the spooled payload.
+"""WARC 1.1 records from the bytes of an exchange. Pure, except that the spooled payload is read.
 
-The blocks of requests and responses are the bytes themselves: no library that parses headers and
-writes them again is in between (docs/decisions/0013).
+The blocks of requests and responses are the bytes themselves, without a library in between that
+parses headers and writes them again (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class WarcRecord:
 
 
 def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
-    """Read a payload once for the digests that its record has."""
+    """Read a payload once for the digests of its record."""
     block = hashlib.sha1(head, usedforsecurity=False)
     payload = hashlib.sha1(usedforsecurity=False)
     for piece in content.pieces(size=PIECE_BYTES):
@@ -94,24 +94,24 @@ def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
     return Payload(content, _labelled(payload.digest()), _labelled(block.digest()), sha256)
 
 
-#: the version of UUIDs whose bits have a meaning for their maker alone (RFC 9562, 5.8)
+#: the version of UUIDs whose bits have a meaning only for their maker (RFC 9562, 5.8)
 OWN_VERSION = 8
 #: the bits of a record's id for its place in the file
 OFFSET_BITS = 48
 
 
 def new_namespace() -> UUID:
-    """Random, but for the last bits, which are for offsets."""
+    """A random namespace, except for the last bits, which are for offsets."""
     drawn = uuid4().int >> OFFSET_BITS << OFFSET_BITS
     return UUID(int=drawn & ~(15 << 76) | OWN_VERSION << 76)
 
 
 def record_id(file: UUID, offset: int) -> str:
-    """The id of the record that begins there.
+    """The id of the record that begins at `offset`.
 
-    It need not be kept anywhere, and no other committed record ever has it. In files of another
-    kind of id, as imports and the first crawls made them, it is a hash: pages point there by place,
-    and records by the id that this gives.
+    It need not be stored, and no other committed record ever has it. For files with another kind of
+    id, which imports and the first crawls made, it is a hash: pages point to the record by its
+    place, and records by this id.
     """
     begin = _begin_of_ids(file)
     return f"{begin}{offset:012x}>" if begin else f"<urn:uuid:{uuid5(file, str(offset))}>"
@@ -124,7 +124,7 @@ def _begin_of_ids(file: UUID) -> str:
 
 
 def began(fetched_at: datetime, seconds: float) -> datetime:
-    """When a fetch began, exactly as every record of it says."""
+    """When a fetch began, exactly as in all its records."""
     return fetched_at - timedelta(seconds=seconds)
 
 
@@ -152,7 +152,7 @@ def response(
 
 
 def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> WarcRecord:
-    """A document that came by another protocol than HTTP: the document alone."""
+    """The record of a document that came by another protocol than HTTP: only the document."""
     header = _header(
         "resource",
         identity,
@@ -174,10 +174,10 @@ def revisit(
     original: Original | None,
     said: Fields = (),
 ) -> WarcRecord:
-    """A payload that is in the archive already, or that the server says has not changed: the head
-    alone, and where the payload is.
+    """The record of a payload that the archive already has, or that the server says has not
+    changed: only the head, and where the payload is.
 
-    said: what a record from elsewhere says of that, as far as it says anything.
+    said: the statement of a record from elsewhere about that, if any.
     """
     lines = f"{capture.target_and_server}WARC-Profile: {profile}\r\n"
     if digest:
@@ -188,7 +188,7 @@ def revisit(
 
 
 def reference(original: Original) -> Fields:
-    """Where a revisit says that its payload is."""
+    """The fields of a revisit that say where its payload is."""
     return (
         ("WARC-Refers-To", original.record_id),
         ("WARC-Refers-To-Target-URI", original.url),
@@ -211,8 +211,8 @@ def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> War
 def metadata(
     identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]
 ) -> WarcRecord:
-    """The facts of the fetch that the exchange does not have, and the links of the document: all of
-    them are the link graph.
+    """The record of facts about the fetch that the exchange lacks, and of the document's links,
+    which together are the link graph.
     """
     lines = f"{capture.target}WARC-Concurrent-To: {answer}\r\n"
     depth = "" if capture.depth is None else f"linksFromSeed: {capture.depth}\r\n"
@@ -225,7 +225,7 @@ def metadata(
 def packed(record: WarcRecord) -> Iterator[bytes]:
     """The record as a gzip member of its own, so that it can be read from its offset."""
     tail = record.tail or NO_DOCUMENT
-    if len(tail) < PIECE_BYTES:  # as good as always; one call costs less than three
+    if len(tail) < PIECE_BYTES:  # almost always so; one call costs less than three
         block = (record.header, record.start, tail.read(), END)
         yield zlib_ng.compress(b"".join(block), GZIP_LEVEL, GZIP)
         return

@@ -1,8 +1,8 @@
-"""Fillers in the place of removed records. Pure.
+"""Fillers for removed records. Pure.
 
-Each takes exactly their room, so that all other records of the file stay where they are: offsets
-and the ids that follow from them hold. It is one gzip member with one record, stored uncompressed:
-its length is known beforehand, and the zeros in it are holes of the file where it is written.
+Each takes exactly the records' room, so that all other records of the file stay where they are, and
+offsets and their ids hold. A filler is one gzip member with one record, stored uncompressed: its
+length is known beforehand, and its zeros are holes in the file.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from datetime import datetime
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 #: CRC-32 and length
 GZIP_TRAILER = struct.Struct("<II")
-#: the head of a stored block (RFC 1951): whether it is the last, its length, and that inverted
+#: the head of a stored block (RFC 1951): whether it is the last, its length, and the inverted
+#: length
 BLOCK = struct.Struct("<BHH")
 MOST_IN_BLOCK = 65_535
 END = b"\r\n\r\n"
-#: digits of Content-Length, so that the header is as long whatever it says
+#: digits of Content-Length, so that the header always has the same length
 DIGITS = 20
 #: No target and no WARC-Concurrent-To: the record belongs to no page.
 HEADER = (
@@ -34,7 +35,7 @@ class TooNarrow(ValueError):
 
 
 def filler(length: int, identity: str, at: datetime) -> Iterator[bytes]:
-    """A record of zeros whose gzip member has exactly so many bytes. Raises TooNarrow."""
+    """A record of zeros whose gzip member has exactly `length` bytes. Raises TooNarrow."""
     blocks, left = 1, length - len(GZIP_HEADER) - GZIP_TRAILER.size - BLOCK.size
     while left > blocks * MOST_IN_BLOCK:
         blocks, left = blocks + 1, left - BLOCK.size
@@ -51,8 +52,9 @@ def _header(identity: str, at: datetime, size: int) -> bytes:
 
 
 def _member(header: bytes, zeros: int, blocks: int) -> Iterator[bytes]:
-    """Header and end are in the first and the last piece of the content; each block has up to
-    65,535 bytes of it."""
+    """The gzip member of a filler. Header and end are in the first and the last piece of the
+    content; each block has up to 65,535 bytes of it.
+    """
     yield GZIP_HEADER
     crc, total = 0, len(header) + zeros + len(END)
     at = 0

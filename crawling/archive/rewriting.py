@@ -1,8 +1,8 @@
 """Rewrites a file of the archive: some of its records are removed, others added at its end.
 
 All other records stay where they are. The new file has a name of its own and, like each file, a row
-before it is written; that row has no run until names are exchanged in one transaction. So whatever
-is killed when, one file has a run, and the other is removed like those of deleted runs.
+before it is written; that row has no run until the files are exchanged in one transaction. So after
+any crash exactly one file has a run, and the other is removed like the files of deleted runs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Ranges = Sequence[tuple[int, int]]
 def ranges_of(
     row: ArchiveFile, length: int, is_removed: Callable[[str], bool]
 ) -> list[tuple[int, int]]:
-    """Where the records about such URLs are in the first bytes of a file, those that follow one
-    another as one.
+    """The ranges of the records about such URLs in the first `length` bytes of a file; adjacent
+    ones are joined.
 
     Raises ArchiveTrouble.
     """
@@ -55,7 +55,7 @@ def ranges_of(
 
 
 def joined(ranges: Ranges) -> list[tuple[int, int]]:
-    """The ranges in order, those that touch or overlap as one."""
+    """The ranges in order; ranges that touch or overlap are joined."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
         if found and begin <= found[-1][1]:
@@ -71,10 +71,10 @@ def rewrite(
     moved: MovedExchanges | None,
     switched: Callable[[], object],
 ) -> None:
-    """Write a file anew, which is sealed, on this machine.
+    """Rewrite a sealed file on this machine.
 
-    switched: is called in the transaction that puts the new file in the place of the old one.
-    Raises ArchiveTrouble, OSError.
+    switched: called in the transaction that replaces the old file by the new one. Raises
+    ArchiveTrouble, OSError.
     """
     name, old_name = _next_name(row.name), row.name
     with deletions_held():

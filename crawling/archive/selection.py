@@ -1,6 +1,4 @@
-"""A WARC file of some pages: their records as they lie in the archive, and those that have their
-payloads.
-"""
+"""A WARC file of some pages: their records unchanged, and the records that have their payloads."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from crawling.models import ArchiveFile, Page, Run
 
 #: the records that follow a page's record and belong to it
 COMPANIONS = ("request", "metadata")
-#: a shared payload's record is written once among so many
+#: the most records of shared payloads that are remembered, so as to be written once
 MOST_REMEMBERED = 10_000
 #: pages whose further records are looked up at once
 AT_A_TIME = 500
@@ -47,8 +45,8 @@ def files_here(run: Run) -> list[ArchiveFile]:
 
 
 def referring_runs(runs: Collection[int]) -> set[int]:
-    """The runs of these whose records refer to payloads in archives of other runs: their files are
-    not complete by themselves.
+    """The runs among these whose records refer to payloads in archives of other runs, so that their
+    files are not complete by themselves.
     """
     references = Page.objects.filter(run=OuterRef("pk"), payload_from__isnull=False)
     found = Run.all_objects.filter(Exists(references), pk__in=runs)
@@ -56,7 +54,7 @@ def referring_runs(runs: Collection[int]) -> set[int]:
 
 
 def foreign_payloads(*runs: Run) -> QuerySet[Page]:
-    """The pages of other runs whose records have payloads of these.
+    """The pages of other runs whose records have payloads of these runs.
 
     Raises ArchiveTrouble if one is in a file on another machine.
     """
@@ -89,10 +87,9 @@ def _about(name: str, facts: Mapping[str, str]) -> WarcRecord:
 
 
 def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> Iterator[bytes]:
-    """A WARC file of that name with the pages that were archived; bounded in memory, whatever their
-    number.
+    """A WARC file of this name with the archived pages; bounded in memory for any number of pages.
 
-    Where a page's payload is in another page's record, that comes first, so that the file is
+    If a page's payload is in another page's record, that record comes first, so that the file is
     complete by itself. Raises ArchiveTrouble in the midst if a file cannot be read: the download
     breaks off then, and does not look complete.
     """
@@ -105,13 +102,13 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
             place = one.archive_file_id, one.archive_offset
             if place not in lately:
                 lately[place] = None
-                # what else another run has of it is that run's
+                # further records in another run belong to that run
                 yield from exchange_of(one) if one.run_id == page.run_id else packed_record(one)
         forget_oldest(lately, MOST_REMEMBERED)
 
 
 def _with_further(pages: Iterable[Page]) -> Iterator[Page]:
-    """The pages, each behind what else an import has of its URL."""
+    """The pages, each after the further records that an import has for its URL."""
     source = iter(pages)
     while some := list(islice(source, AT_A_TIME)):
         further = further_records(some)
@@ -121,7 +118,7 @@ def _with_further(pages: Iterable[Page]) -> Iterator[Page]:
 
 
 def exchange_of(page: Page) -> Iterator[bytes]:
-    """The records of an archived page: the answer, the request, and what the crawl noted.
+    """The records of an archived page: the answer, the request, and the crawl's notes.
 
     Raises ArchiveTrouble.
     """
@@ -134,8 +131,8 @@ def exchange_of(page: Page) -> Iterator[bytes]:
 
 
 def _companions(rest: CommittedBytes, name: str) -> int:
-    """How many bytes belong to the page whose record ends where `rest` begins."""
-    # what the answers of the pages behind it say is none of our business here
+    """The number of further bytes that belong to the page whose record ends where `rest` begins."""
+    # the answers of later pages need not be read here
     records, length = ArchiveIterator(rest, no_record_parse=True), 0
     try:
         for record in records:

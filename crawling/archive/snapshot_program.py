@@ -1,5 +1,5 @@
 """Puts a stored page together with the files that it loads. `snapshot_view` runs this module as a
-program of its own and gives it one record after the other: the page, its sheets, its files; then it
+program of its own and sends it one record after the other: the page, its sheets, its files; then it
 asks for the whole.
 """
 
@@ -20,9 +20,9 @@ from crawling.machine.sandbox_program import sandboxed, work_on_tasks
 
 #: what tasks ask for
 PAGE, SHEET, FILE, SHOW = "page", "sheet", "file", "show"
-#: of a longer page or sheet the beginning is shown
+#: the most bytes of a page and of a sheet that are shown
 MOST_PAGE, MOST_SHEET = 4 * 1024 * 1024, 1024 * 1024
-#: characters of all that stands in the place of addresses, each time that it does
+#: the most characters of all replacements of addresses, repetitions included
 MOST_INLINED = 24 * 1024 * 1024
 #: distinct addresses that are noted of a page with its sheets
 MOST_FILES, MOST_LINKS = 600, 3000
@@ -44,7 +44,7 @@ FONTS = {
 
 @dataclass
 class _SeenAddresses:
-    """Notes addresses in place of giving what stands for them."""
+    """Notes addresses instead of giving their replacements."""
 
     resolve: Callable[[str], str]
     sheets: dict[str, None] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class SnapshotProgram:
 
 @dataclass(frozen=True)
 class _ViewContent:
-    """Gives what stands in the place of addresses in a page or a sheet."""
+    """Gives the replacements of addresses in a page or a sheet."""
 
     program: SnapshotProgram
     base: str

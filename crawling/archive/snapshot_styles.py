@@ -1,4 +1,4 @@
-"""Style sheets of a page that is shown: what they load stands in them, or is not loaded.
+"""Style sheets of a page that is shown: their files are inlined, or not loaded.
 
 Part of the program `snapshot_program`.
 """
@@ -14,18 +14,18 @@ from tinycss2.ast import AtKeywordToken, FunctionBlock, Node, StringToken, URLTo
 
 #: an address that loads nothing and leaves the declaration around it valid
 NOTHING = "data:,"
-#: without one of these a sheet names nothing; an escape may spell any of them
+#: without one of these a sheet has no addresses; an escape may spell any of them
 MARKS = ("url", "@import", "image-set", "\\")
 #: around a sheet: for old browsers, and for readers of XML
 HIDING = re.compile(r"<!--|-->|<!\[CDATA\[|\]\]>")
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 IMAGE_SETS = ("image-set", "-webkit-image-set")
-#: signs that an address cannot have where a style sheet quotes it
+#: characters that a quoted address in a style sheet cannot have
 QUOTED = str.maketrans({'"': "%22", "\\": "%5C", "\n": "%0A", "\r": "%0D", "\f": "%0C"})
 
 
 class StyleContent(Protocol):
-    """Answers with the text in the place of an address; empty: there is none."""
+    """Answers with the replacement of an address; empty if there is none."""
 
     def sheet(self, written: str) -> str: ...
 
@@ -35,8 +35,8 @@ class StyleContent(Protocol):
 def edit_sheet(css: str, loads: StyleContent) -> str:
     """A sheet, or the declarations of one element, of any quality.
 
-    It can stand within an element: there is no markup in it, since a browser that meets the element
-    in a drawing, or in a list of choices, reads the sheet as markup.
+    The result can be put within an element: it has no markup, since a browser reads the sheet as
+    markup if the element is in a drawing, or in a list of choices.
     """
     if not names_something(css):
         return _without_markup(css)
@@ -49,7 +49,7 @@ def edit_sheet(css: str, loads: StyleContent) -> str:
 
 
 def _without_markup(css: str) -> str:
-    """Write the sign that begins markup by an escape; what only hides a sheet goes."""
+    """Escape the sign that begins markup, and remove marks that only hide a sheet."""
     return MARKUP.sub(r"\\3c ", HIDING.sub("", css))
 
 
@@ -66,7 +66,7 @@ def _edit(nodes: list[Node], loads: StyleContent) -> None:
         elif node == ";":
             rule = ""
         elif (written := _address(node, is_string_one=rule == "import")) is not None:
-            # a name of a namespace and a part of the page load nothing
+            # the name of a namespace and a part of the page load nothing
             if rule != "namespace" and not written.startswith("#"):
                 told = loads.sheet(written) if rule == "import" else loads.file(written)
                 nodes[at] = _url(node, told)

@@ -21,7 +21,7 @@ from crawling.web.documents.css import TYPES as SHEETS
 PROGRAM = "crawling.archive.snapshot_program"
 MIB = 1024 * 1024
 LIMITS = SandboxLimits(memory_bytes=768 * MIB, cpu_seconds=8, seconds=15.0, output_bytes=64 * MIB)
-#: of the files of one page together, and of one; the smallest come first
+#: the most bytes of all files of a page, and of one file; the smallest come first
 MOST_BYTES, MOST_OF_ONE = 16 * MIB, 8 * MIB
 #: after this long no more files are read, and after this long the page is given up
 SECONDS, MOST_SECONDS = 12.0, 20.0
@@ -38,7 +38,7 @@ class Snapshot:
     document: bytes = b""
     #: files that are shown with it
     files: int = 0
-    #: those of them that the page's run does not have
+    #: how many of them come from other runs
     of_other_runs: int = 0
     #: files that the crawl has not stored
     missing: int = 0
@@ -49,7 +49,7 @@ class Snapshot:
 def snapshot_of(page: Page, charset: str, address_of: Callable[[Page], str]) -> Snapshot:
     """An HTML page in UTF-8, as a browser can show it without a request.
 
-    address_of: where a link to a stored page leads. Raises ArchiveTrouble.
+    address_of: gives the target of a link to a stored page. Raises ArchiveTrouble.
     """
     with _place(), _Program(PROGRAM, limits=LIMITS) as program:
         return _PageParts(page, program).put_together(charset, address_of)
@@ -81,7 +81,7 @@ class _Program(TaskSandbox):
         return answer
 
     def give(self, do: str, page: Page, **about: str) -> bytes:
-        """Give it the record with the content of a page. Raises ArchiveTrouble."""
+        """Send the program the record with the content of a page. Raises ArchiveTrouble."""
         stored = content_of(page)
         return self.ask(do, packed_record(stored), stored.archive_length or 0, **about)
 
@@ -132,7 +132,7 @@ class _PageParts:
                     if answer := self._given(SHEET, url, page, about):
                         noted = json.loads(answer)
                         self._note(noted)
-                        # so many more are enough to tell that some are left out
+                        # this many more are enough to show that some are left out
                         urls = [*urls, *noted["sheets"]][: 2 * MOST_FILES]
 
     def _give_files(self) -> None:
@@ -150,7 +150,7 @@ class _PageParts:
         return found
 
     def _given(self, do: str, url: str, page: Page, about: Mapping[str, str]) -> bytes:
-        """The answer of the program to a file; empty: it cannot be shown."""
+        """The answer of the program to a file; empty if the file cannot be shown."""
         if time.monotonic() > self.until:
             self.told.left_out += 1
             return b""

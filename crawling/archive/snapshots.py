@@ -1,8 +1,8 @@
-"""A stored page as a browser can show it without a request: what it loads stands in it, as far as
-that is archived; what would run, send or lead elsewhere is taken out.
+"""A stored page as a browser can show it without a request: the files that it loads are inlined, if
+they are archived; everything that would run, send or lead elsewhere is removed.
 
-The policy that the document is sent with blocks all of that in any case, and is what readers rely
-on; a browser reports each thing that it blocks as an error of the page. Part of the program
+The policy of the response blocks all of that in any case, and is what readers rely on; but a
+browser reports everything that it blocks as an error of the page. Part of the program
 `snapshot_program`.
 """
 
@@ -25,7 +25,7 @@ LOADERS = {
 #: elements whose text is no markup, and is not shown; in a drawing, or in a list of choices, a
 #: browser reads that text as markup
 UNSEEN = {"noembed", "noframes"}
-#: likewise elements whose text is shown: with entities in it, and without
+#: likewise, elements whose text is shown: with entities, and without
 ESCAPED, RAW = {"textarea", "title"}, {"plaintext", "xmp"}
 #: elements whose content is shown without them
 WRAPPERS = {"form", "object"}
@@ -44,7 +44,7 @@ IMAGES = {
     "image": ("href", "xlink:href"),
     "feimage": ("href", "xlink:href"),
 }
-#: attributes of drawings that are style, too
+#: attributes of drawings that are also style
 STYLES = {
     *("style", "clip-path", "cursor", "fill", "filter", "marker-end", "marker-mid", "marker-start"),
     *("mask", "stroke"),
@@ -53,7 +53,7 @@ STYLES = {
 LESS_THAN = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
 INLINE = "data:"
 INLINE_IMAGE = "data:image/"
-#: of a sheet that is not the page's usual one
+#: the relation of a sheet that is not the page's default
 ALTERNATE = "alternate"
 
 
@@ -64,7 +64,7 @@ class PageContent(StyleContent, Protocol):
 
 
 def base_of(markup: str, url: str) -> str:
-    """The address that relative ones of a page start from."""
+    """The base of a page's relative addresses."""
     bases = list[str]()
 
     def note(element: Element) -> None:
@@ -148,7 +148,7 @@ class _SnapshotEdit:
             element.set_attribute("src", several)
 
     def _chosen(self, element: Element) -> str:
-        """The first of the images in a `srcset` that there is."""
+        """The first of the images in a `srcset` that is stored."""
         if element.tag not in ("img", "source") or not element.has_attribute("srcset"):
             return ""
         listed = turbohtml.parse("<img>")
@@ -164,7 +164,7 @@ class _SnapshotEdit:
         return self._loads.file(written)
 
     def _edit_link(self, element: Element, written: str) -> None:
-        """A link leads to what is stored, or nowhere and says that."""
+        """Let a link lead to the stored page, or nowhere, and say so."""
         if written.lstrip().startswith("#"):
             return
         if element.tag not in ("a", "area"):
@@ -184,7 +184,7 @@ class _SnapshotEdit:
 
 
 def resolver(base: str) -> Callable[[str], str]:
-    """Give addresses in a document their canonical form; empty: it is none that is archived."""
+    """Give addresses in a document their canonical form; empty if it cannot be archived."""
 
     def resolve(written: str) -> str:
         try:

@@ -1,5 +1,5 @@
-"""The stored pages of a crawl by their addresses: of the run of a page, or, where that has none, of
-the run in which the address was fetched at the time nearest to the page's.
+"""The stored pages of a crawl by their addresses: those of a page's run, or, if that has none, of
+the run that fetched the address nearest in time to the page.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from crawling.models import Page, Run
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
-#: steps of a chain of redirects that are followed
+#: the most steps of a chain of redirects that are followed
 MOST_STEPS = 5
-#: other runs that are looked through, those next to the page's
+#: the most other runs that are searched, nearest to the page's first
 MOST_RUNS = 20
 HAS_DOCUMENT = Q(status__in=DOCUMENT_STATUSES) | Q(status__range=(300, 399))
 
 
 class StoredPages:
-    """Withdrawn pages, and those of runs that are being deleted, are none."""
+    """Finds stored pages, without withdrawn ones and those of runs that are being deleted."""
 
     def __init__(self, near: Page) -> None:
         self._near = near
@@ -48,7 +48,7 @@ class StoredPages:
         return found
 
     def first(self, urls: Collection[str]) -> dict[str, Page]:
-        """The pages of canonical URLs; a redirect is one, too."""
+        """The pages of canonical URLs; redirects included."""
         found = {page.url.url: page for page in _pages([self._near.run_id], urls)}
         if missing := set(urls) - found.keys():
             away = Abs(Extract(F("fetched_at") - self._near.fetched_at, "epoch"))
@@ -68,8 +68,8 @@ class StoredPages:
 def _pages(
     runs: Collection[int], urls: Collection[str], *, nearest_by: Abs | None = None
 ) -> Iterable[Page]:
-    """nearest_by: of each address only the page with the least of it, since twenty runs may each
-    have thousands of them.
+    """nearest_by: only the page of each address with the least value of this, since twenty runs may
+    each have thousands of pages.
     """
     marks = [signed(fingerprint(url)) for url in urls]
     if not (runs and marks):

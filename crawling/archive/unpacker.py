@@ -1,7 +1,7 @@
 """Takes a record of the archive apart.
 
 `crawling.archive.viewer` runs this module as a program of its own, for the head of an answer. It
-imports little, since a page waits for it: to import what decodes documents takes 0.3 s.
+imports little, since a page waits for it: importing the decoders takes 0.3 s.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.machine.sandbox_program import sandboxed
 from crawling.web.document_stream import DocumentStream, new_spool
 
-#: no more of a document than this is unpacked to be looked at
+#: the most bytes of a document that are unpacked to be shown
 MOST_SHOWN = 16 * 1024 * 1024
 #: the size of a record beside the document: its header, the answer's head, and what packing a
 #: document adds that cannot be packed
 MOST_AROUND = 2 * 1024 * 1024
-#: a record that another program wrote; crawls here archive none that is as large
+#: the largest record by another program; crawls here archive none that is as large
 MOST_RECORD = 2 * 1024**3
-#: the bytes that are read of a record whose head alone is wanted
+#: the bytes that are read of a record if only its head is wanted
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024
 
@@ -78,7 +78,7 @@ def open_record(packed: Iterable[bytes], most: int) -> OpenRecord:
 
 
 def _read_until(start: bytearray, parts: Iterator[bytes], find: Callable[[], int]) -> int:
-    """Take parts up until something is found in them, and return where; -1: nowhere."""
+    """Take parts up until something is found in them, and return where; -1 if it is nowhere."""
     while (at := find()) < 0 and len(start) <= MOST_HEAD:
         if not (part := next(parts, b"")):
             break
@@ -110,7 +110,9 @@ def _spooled(parts: Iterable[bytes], length: int) -> DocumentStream:
 
 
 def _end_of_head(block: bytes | bytearray) -> int:
-    """Where the head ends, behind an empty line, which servers send in either form; -1: nowhere."""
+    """The end of the head, after an empty line, which servers send in either form; -1 if there is
+    none.
+    """
     ends = [at + len(end) for end in (b"\r\n\r\n", b"\n\n") if (at := block.find(end)) >= 0]
     return min(ends, default=-1)
 

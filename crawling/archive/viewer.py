@@ -1,4 +1,4 @@
-"""Look at a stored page, which is unpacked in a sandbox."""
+"""Reads stored pages, which are unpacked in a sandbox."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def document_of(page: Page) -> bytes:
 
 
 def whole_document_of(page: Page) -> bytes:
-    """The document of a page that is smaller than that. Raises ArchiveTrouble."""
+    """The document of a page, which must be smaller than MOST_SHOWN. Raises ArchiveTrouble."""
     if page.bytes >= MOST_SHOWN:
         said = "too many to be unpacked here; download its records instead"
         raise ArchiveTrouble(f"The document has {page.bytes:,} bytes, {said}.")

@@ -35,8 +35,8 @@ class WarcVolume:
         self, run: Run, *, sought: str, is_alone: Callable[[], bool], facts: Mapping[str, str]
     ) -> None:
         self._facts = facts
-        # The first record of a file says nothing of exceptions that were made since; it is said
-        # again before the first record under them.
+        # The first record of a file lacks exceptions that were made since; another one precedes the
+        # first record under them.
         self._must_say = facts.get("robots", OBEYED) != OBEYED
         remove_abandoned()
         self._slot = Slot(run.pk, this_machine())
@@ -108,8 +108,8 @@ class WarcVolume:
         try:
             return self._file.append(records.packed(record))
         except MemoryError:
-            # A document that is being read takes it at this moment. Most of what a record needs it
-            # needs before its first piece.
+            # A document that is being read takes the memory at this moment. A record needs most of
+            # its memory before its first piece.
             if self._file.length != begin:
                 raise
             await_free_memory()
@@ -118,7 +118,7 @@ class WarcVolume:
     def _stored(
         self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload
     ) -> StoredPayload | None:
-        """The record that has the payload already, or what a server says has not changed."""
+        """The record that already has the payload, or the one that a server has confirmed."""
         if not captured.has_page or not captured.exchange.head:
             return None
         if answer.status != NOT_MODIFIED_STATUS:

@@ -1,4 +1,4 @@
-"""The archive's thread: it takes captures from the fetch threads, writes them down, and says when
+"""The archive's thread: it takes captures from the fetch threads, writes them, and reports when
 they are safe on the disk.
 """
 
@@ -21,7 +21,7 @@ from crawling.machine.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 
-#: captures that wait; a fetch thread with one more waits
+#: the most waiting captures; a fetch thread with another one waits
 MOST_WAITING = 200
 #: captures of one moment are written together unless a thread waits for them: waking up for each
 #: costs more than writing it, since the process's threads take turns
@@ -43,19 +43,19 @@ class _Sync:
     done: threading.Event = field(default_factory=threading.Event)
     #: the lengths of the files, by their rows' ids
     lengths: dict[int, int] = field(default_factory=dict)
-    #: the captures with pages that these newly hold
+    #: the new captures with pages in these files
     written: list[CapturedExchange] = field(default_factory=list)
 
 
 class ArchiveWriter:
     """Writes in one thread, off the fetch threads.
 
-    `trouble` is the sentence for what keeps it from writing, after which it drops captures; also
-    if `lacks_memory`, which is no trouble of the disk's.
+    `trouble` is the sentence for what keeps it from writing, after which it drops captures; so is
+    `lacks_memory`, which is no trouble of the disk.
 
-    most_bytes: of captures that wait, in memory or in files, beyond which a fetch thread with one
-    more waits; one may be larger. has_aside: an exchange without a page was put since the last
-    sync.
+    most_bytes: the size of waiting captures, in memory or in files, beyond which a fetch thread
+    with another one waits; a single one may be larger. has_aside: an exchange without a page was
+    put since the last sync.
     """
 
     def __init__(self, open_volume: Callable[[], WarcVolume], most_bytes: int) -> None:
@@ -83,7 +83,7 @@ class ArchiveWriter:
         return self._volume is not None
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
-        """Hand in an exchange; waits while too many are there. Raises MemoryError."""
+        """Hand in an exchange; wait while too many are in hand. Raises MemoryError."""
         self._has_captured = True
         self._make_room(captured.exchange.size)
         try:
@@ -102,10 +102,11 @@ class ArchiveWriter:
             self._bytes += size
 
     def begin(self) -> None:
-        """Open the first file and write from here on.
+        """Open the first file and write from now on.
 
-        The caller's connection to PostgreSQL is used for that: one of the thread's own would cost a
-        small crawl as much as its pages do."""
+        The file is opened over the caller's connection to PostgreSQL: one of the thread's own would
+        cost a small crawl as much as its pages.
+        """
         self._safely(self._open)
         if not self.trouble:
             self.set_mode(ArchiveMode.WRITE)
@@ -119,11 +120,11 @@ class ArchiveWriter:
             self._changed.notify_all()
 
     def sync(self) -> tuple[dict[int, int], list[CapturedExchange]]:
-        """Wait until all that was put is written and on the disk, or dropped; returns files'
-        lengths to commit, and what was written since the last time: no length may be committed
-        without the pages of all of it.
+        """Wait until all exchanges are written and on the disk, or dropped. Return the files'
+        lengths to commit, and the captures written since the last time: no length may be committed
+        without the pages of all of them.
 
-        While HOLD, whatever is not to be held has been dropped before.
+        While HOLD, exchanges that are not to be held have been dropped before.
         """
         if self._mode is ArchiveMode.HOLD:
             return {}, []
@@ -144,12 +145,12 @@ class ArchiveWriter:
         self.set_mode(ArchiveMode.HOLD)
 
     def stop_holding(self) -> None:
-        """Let go unwritten, from here on, what would have to wait."""
+        """From now on, drop exchanges that would have to wait."""
         if self._mode is ArchiveMode.HOLD:
             self.set_mode(ArchiveMode.DROP)
 
     def close(self) -> None:
-        """End the thread, which lets its file and slot go; what was put since the last sync is
+        """End the thread, which releases its file and slot; exchanges since the last sync are
         dropped.
         """
         self.set_mode(ArchiveMode.DROP)
@@ -183,7 +184,9 @@ class ArchiveWriter:
             connections.close_all()
 
     def _turn(self) -> bool:
-        """Do the queued work up to the first entry that a thread waits for; False at the end."""
+        """Do the queued work up to the first entry for which a thread waits. Return False at the
+        end.
+        """
         group: list[tuple[CapturedExchange, ServerAnswer]] = []
         item: tuple[CapturedExchange, ServerAnswer] | _Sync | None = self._queue.get()
         self._wait_while_held()
@@ -222,7 +225,7 @@ class ArchiveWriter:
         self._written += [captured for captured, _ in group if captured.has_page]
 
     def _safely(self, step: Callable[[], None]) -> None:
-        """A full or unreachable disk is reported and ends the writing; nothing of it was
+        """Do a step; a full or unreachable disk is reported and ends the writing, with nothing
         committed.
         """
         try:
@@ -236,5 +239,5 @@ class ArchiveWriter:
         except (MemoryError, DatabaseError) as error:
             if not lacked_memory(error):
                 raise
-            self.lacks_memory = True  # a document that is being read takes it
+            self.lacks_memory = True  # a document that is being read takes the memory
             self.set_mode(ArchiveMode.DROP)

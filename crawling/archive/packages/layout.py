@@ -1,7 +1,7 @@
-"""Where each byte of a package is: in a file of the archive, or in what is stored of the package.
+"""Where each byte of a package is: in a file of the archive, or in the package's own stored part.
 
 A ZIP file may have its files uncompressed, one after the other. So the archive's files need not be
-copied into it: only what is around them is stored.
+copied into it: only the bytes around them are stored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MOST_IN_MEMORY, PIECE = 1024 * 1024, 64 * 1024
 
 @dataclass
 class Layout:
-    #: names of the archive's files, by their ids, that it consists of or has records of
+    #: the archive's files of which it consists or has records: names by id
     files: dict[str, str] = field(default_factory=dict)
-    #: ids of withdrawals whose records it leaves out though the files have them still
+    #: ids of withdrawals whose records it leaves out although the files still have them
     withdrawals: list[int] = field(default_factory=list)
-    #: how much of each file of its runs was committed
+    #: the committed length of each file of its runs
     lengths: dict[str, int] = field(default_factory=dict)
-    #: how many documents are not in it, since the archive of this machine has them not
+    #: how many documents are missing, since the archive of this machine does not have them
     missing: int = 0
     #: ids of the runs whose pages it has
     runs: list[int] = field(default_factory=list)
@@ -41,8 +41,8 @@ class Layout:
 class LayoutWriter:
     """The target of a ZIP file's writes.
 
-    It notes where each byte is, and keeps those that are nowhere else until they are taken; many
-    of them on disk, as the directory of a ZIP file with very many files.
+    It notes where each byte is, and keeps bytes that are nowhere else until they are taken; on disk
+    if they are many, as for the directory of a ZIP file with very many files.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class LayoutWriter:
         self._place: tuple[int, int] | None = None
 
     def at(self, source: int, offset: int) -> None:
-        """The next write has its bytes there; the writes after that have not."""
+        """Note that the next write has its bytes at this place; later writes do not."""
         self._place = (source, offset)
 
     def write(self, data: bytes) -> int:
@@ -73,7 +73,7 @@ class LayoutWriter:
         """Nothing waits here to be written."""
 
     def taken(self) -> Iterator[bytes]:
-        """The bytes that have to be stored and were not taken yet, piece by piece."""
+        """The bytes to be stored that were not yet taken, piece by piece."""
         self._kept.seek(0)
         while piece := self._kept.read(PIECE):
             yield piece
@@ -81,11 +81,11 @@ class LayoutWriter:
         self._kept.truncate()
 
     def close(self) -> None:
-        """Bytes that were not taken are lost."""
+        """Close the writer; bytes that were not taken are lost."""
         self._kept.close()
 
 
 def pending_withdrawals(files: Iterable[int]) -> list[int]:
-    """Ids of the withdrawals whose records these files may have still, in order."""
+    """Ids of the withdrawals whose records these files may still have, in order."""
     found = WithdrawalFile.objects.filter(file__in=list(files), done_at=None)
     return sorted(set(found.values_list("withdrawal", flat=True)))

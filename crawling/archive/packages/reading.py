@@ -1,4 +1,4 @@
-"""Read packages: from what is stored of them, and from the archive."""
+"""Read packages from their stored parts and from the archive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crawling.models import ArchiveFile
 
 
 def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
-    """The bytes in the place of records of a file. Raises ArchiveTrouble."""
+    """The bytes that replace records of a file. Raises ArchiveTrouble."""
     try:
         return filler(length, record_id(row.namespace, begin), at)
     except TooNarrow as error:
@@ -26,7 +26,7 @@ def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[
 def read(package: StoredPackage, begin: int, end: int) -> Iterator[bytes]:
     """The bytes of a package from `begin` up to `end`, piece by piece.
 
-    Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble there.
+    Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble then.
     """
     segments = package.layout.segments
     files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})

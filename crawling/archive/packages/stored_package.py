@@ -1,4 +1,4 @@
-"""A package that a job has made: what is stored of it, and whether it may still be given out."""
+"""A package that a job has made: its stored part, and whether it may still be given out."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from crawling.models import ArchiveFile, BackgroundJob, Run
 
 
 class Package(Protocol):
-    """A package in the making: `pieces` returns what has to be stored; then the rest is known."""
+    """A package in the making: `pieces` returns the bytes to be stored; then the rest is known."""
 
     layout: Layout
     pages: int
     size: int
 
     def pieces(self) -> Iterator[bytes]:
-        """Raises ArchiveTrouble and OSError."""
+        """The bytes to be stored. Raises ArchiveTrouble and OSError."""
         ...
 
 
 @dataclass(frozen=True)
 class StoredPackage:
-    """One file of which only what is not in the archive is stored."""
+    """A file of which only the bytes that are not in the archive are stored."""
 
     #: the id of its job
     id: int
@@ -47,8 +47,8 @@ class StoredPackage:
 
     @property
     def is_readable(self) -> bool:
-        """Whether it may be given out as it is: its archive files are as they were, no other page
-        was withdrawn since, and no run deleted.
+        """Whether the package may be given out unchanged: its archive files are the same, no other
+        page was withdrawn since, and no run deleted.
         """
         ids = [int(pk) for pk in self.layout.files]
         names = dict(ArchiveFile.objects.filter(pk__in=ids).values_list("pk", "name"))
@@ -82,8 +82,8 @@ def facts_of(job: BackgroundJob) -> dict[str, Any]:
 
 
 def store_package(package: Package, job: BackgroundJob) -> Mapping[str, Any]:
-    """Store what of a package is not in the archive; the result of its job. Raises
-    ArchiveTrouble.
+    """Store the bytes of a package that are not in the archive. Return the result of its job.
+    Raises ArchiveTrouble.
     """
     try:
         with deletions_held():

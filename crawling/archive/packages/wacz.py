@@ -1,7 +1,7 @@
 """Put runs and single pages together as a WACZ file (version 1.1.1): WARC files, index, lists of
 pages, and hashes of all of them.
 
-Each byte of the archive is read once, for its hashes; in memory is a piece at a time.
+Each byte of the archive is read once, for its hashes; only a piece at a time is in memory.
 """
 
 from __future__ import annotations
@@ -45,17 +45,16 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, FurtherRecord, Page, Run, WithdrawalFile
 
 VERSION = "1.1.1"
-#: a file with more records of withdrawn pages than that, apart from one another, is given out once
-#: it is rewritten
+#: a file with more separate records of withdrawn pages is given out only once it is rewritten
 MOST_GAPS = 10_000
 PAYLOADS, SINGLES = "payloads-of-other-runs.warc.gz", "single-pages.warc.gz"
 OF_SINGLES = "single pages, and the records that have their payloads"
 PAGES, MORE_PAGES = "pages/pages.jsonl", "pages/extraPages.jsonl"
 HTML = ("text/html", "application/xhtml+xml")
 COLUMNS = ("url__url", "url__depth", "status", "content_type", "title", "archive_offset")
-#: where a piece is: source and offset there, as of a segment
+#: the place of a piece: source and offset there, as in a segment
 Place = tuple[int, int]
-#: a page of which a copy is packed, and whether it is listed: or only has a payload
+#: a page of which a copy is packed, and whether it is listed, or only has a payload
 Copied = tuple[Page, bool]
 
 
@@ -77,7 +76,9 @@ class _Lists:
 
 @dataclass
 class WaczPackage:
-    """A WACZ file in the making: `pieces` returns what has to be stored; then the rest is known."""
+    """A WACZ file in the making: `pieces` returns the bytes to be stored; then the rest is
+    known.
+    """
 
     title: str
     at: datetime
@@ -122,7 +123,7 @@ class WaczPackage:
     def _lay_out(
         self, files: Sequence[ArchiveFile], foreign: QuerySet[Page], singles: Sequence[Copied]
     ) -> None:
-        """Note the archive's files that it depends on; what is withdrawn later makes it invalid."""
+        """Note the archive's files on which it depends; later withdrawals make it invalid."""
         owners = ArchiveFile.objects.filter(pk__in=foreign.order_by().values("archive_file"))
         copied = (page.archive_file for page, _ in singles if page.archive_file)
         concerned = {row.pk: row for row in chain(files, owners, copied)}
@@ -134,7 +135,7 @@ class WaczPackage:
         self.layout.withdrawals = pending_withdrawals(concerned)
 
     def _singles(self) -> list[Copied]:
-        """The single pages, each behind the page whose record has its payload."""
+        """The single pages, each after the page whose record has its payload."""
         runs, places = {run.pk for run in self.runs}, set()
         wanted = {page.pk: page for page in self.singles if page.run_id not in runs}
         found = list[Copied]()
@@ -155,10 +156,10 @@ class WaczPackage:
         content: Iterable[tuple[Place | None, bytes]],
         expected: int = 0,
     ) -> Iterator[bytes]:
-        """Add a file. A record that has a place has its bytes there; all else is to be stored.
+        """Add a file. Content with a place has its bytes there; all other bytes are stored.
 
-        expected: its size, if that is known. Only large ones have the header of ZIP64: players
-        take it for granted that a file has it at both places or at none.
+        expected: its size, if known. Only large files have the header of ZIP64: players expect it
+        at both places or at none.
         """
         digest, size = sha256(), 0
         info = ZipInfo(path, self.at.timetuple()[:6])
@@ -181,7 +182,7 @@ class WaczPackage:
         )
 
     def _index(self, file: ArchiveFile, lists: _Lists) -> None:
-        """Note the stored pages of a file: those that are withdrawn have no rows."""
+        """Note the stored pages of a file: withdrawn pages have no rows."""
         behind = F("archive_offset") + F("archive_length")
         found = Page.objects.filter(archive_file=file).alias(behind=behind)
         rows = found.filter(behind__lte=file.committed_length).order_by("archive_offset")
@@ -241,7 +242,9 @@ class WaczPackage:
         yield from self._add(archive, "indexes/index.idx", [(None, b"".join(listed))])
 
     def _add_pages(self, archive: ZipFile, lists: _Lists) -> Iterator[bytes]:
-        """A replay program reads the first list at once, the other when pages are searched."""
+        """Add the lists of pages. A replay program reads the first at once, the other when pages
+        are searched.
+        """
         both = ((PAGES, "pages", lists.seeds), (MORE_PAGES, "extra-pages", lists.others))
         for path, name, lines in both:
             start = {"format": "json-pages-1.0", "id": name, "title": "Pages"}
@@ -300,7 +303,7 @@ def _asked(file: ArchiveFile) -> QuerySet[FurtherRecord]:
 
 
 def _index_further(file: ArchiveFile, lines: SortedLines) -> None:
-    """Note what an import has of URLs beside their pages."""
+    """Index further records of an import for the URLs of pages."""
     rows = file.further_records.order_by("archive_offset").values_list(
         FurtherRecord.addresses(),
         "status",
@@ -329,8 +332,8 @@ def _line(header: Mapping[str, str], status: int, content_type: str) -> _Line:
 
 
 def _archived(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, bytes]]:
-    """The committed bytes of a file and where they are, with others in the place of the records of
-    withdrawn pages. Raises ArchiveTrouble.
+    """The committed bytes of a file and where they are, with fillers for the records of withdrawn
+    pages. Raises ArchiveTrouble.
     """
     done = 0
     for begin, end in [*_withdrawn_ranges(file), (file.committed_length, None)]:

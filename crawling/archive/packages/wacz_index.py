@@ -1,5 +1,5 @@
-"""The index of a WACZ file, of the headers of records: CDXJ lines in order, in compressed blocks
-that a list leads to (CDXJ and ZipNum, as the tools of Webrecorder read them).
+"""The index of a WACZ file, from the headers of records: CDXJ lines in order, in compressed blocks
+to which a list points (CDXJ and ZipNum, as the tools of Webrecorder read them).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from crawling.base.errors import ArchiveTrouble
 
 #: bytes of the lines that are sorted in memory: about 100,000 lines
 MOST_IN_MEMORY = 40_000_000
-#: lines of a block, which a reader fetches as a whole; fewer, once they have so many bytes
+#: lines of a block, which a reader fetches as a whole; fewer, once they have this many bytes
 BLOCK_LINES, BLOCK_BYTES = 1024, 4 * 1024 * 1024
 INDEX_NAME = "index.cdx.gz"
 BEGINNING = f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{INDEX_NAME}"}}\n'
 #: the bytes of a compressed record that are read for its header: almost all are shorter
 HEAD_BYTES = 16 * 1024
-#: with the longest of URLs, and that of the record to which a revisit refers
+#: the longest header: with the longest URL, and that of the record to which a revisit refers
 MOST_HEADER = 256 * 1024
 WWW = re.compile(r"^(https?://)www\d{0,9}+\.")
 
@@ -69,7 +69,7 @@ def _fields(packed: bytes) -> Mapping[str, str] | None:
 
 
 def search_key(url: str) -> str:
-    """The key by which a replay program looks a URL up: `com,example)/path?query`, without `www.`,
+    """The key by which a replay program looks up a URL: `com,example)/path?query`, without `www.`,
     in lower case, with the parameters in order (`getSurt` of warcio.js).
     """
     if not url.startswith(("http:", "https:")):
@@ -98,7 +98,7 @@ def index_line(url: str, stamp: str, facts: Mapping[str, str]) -> str:
 
 
 class SortedLines:
-    """Lines in the order of their bytes, of which a bounded part is in memory."""
+    """Lines sorted by their bytes, of which a bounded part is in memory."""
 
     def __init__(self, most: int = MOST_IN_MEMORY) -> None:
         self._most = most

@@ -1,1 +1,1 @@
-"""The links dataset: all links of a run's pages, in Parquet files beside the archive."""
+"""The links dataset: all links of a run's pages, in Parquet files next to the archive."""

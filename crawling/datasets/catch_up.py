@@ -1,5 +1,5 @@
-"""Make the dataset's parts: of what shifts have collected, and of stored pages that are in no part:
-those of a lost shift, of runs that are older than the dataset, or all.
+"""Make the dataset's parts from the links that shifts have collected, and from stored pages that
+are in no part: those of a lost shift, of runs that are older than the dataset, or all.
 
 To be called by a background job or a command: this parses foreign documents.
 """
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 #: pages at a time
 SLICE = 1_000
-#: the links of a part; a page more may go beyond
+#: the most links of a part, which the last page may exceed
 MOST_LINKS = 50_000
 
 
@@ -38,7 +38,7 @@ def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -
 
     Pages that are not in this machine's archive stay without a part.
 
-    note: is told after each part how many pages with links it has.
+    note: called after each part with its number of pages with links.
     """
     run, after = Run.all_objects.select_related("crawl").get(pk=run_id), 0
     write_collected(run_id, note=note)
@@ -49,7 +49,7 @@ def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -
 
 
 def write_collected(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
-    """Write the parts that shifts have collected on this machine. note: as of `catch_up`."""
+    """Write the parts that shifts have collected on this machine. note: see `catch_up`."""
     for part in collected_parts().filter(run=run_id).order_by("pk"):
         if storage().size(part.collected_name) is None:
             part_lost(part)
@@ -71,8 +71,8 @@ def _pages_without_part(run: Run, after: int) -> Sequence[Page]:
 
 
 def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
-    """Write a part with the first pages, as many as fill one; returns the last one's id and how
-    many are in the part.
+    """Write a part with the first pages, as many as fill one. Return the last one's id and how many
+    are in the part.
     """
     rows: list[LinkRow] = []
     taken: list[int] = []

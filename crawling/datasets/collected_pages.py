@@ -17,7 +17,7 @@ LinkRow = tuple[int, str, int, str, str, str, str, str, str, str, int]
 
 
 def as_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
-    """A line of JSON for each page, and so many bytes behind it as the line says."""
+    """A line of JSON for each page, followed by the number of bytes that the line states."""
     for page_id, page in pages:
         facts = [page_id, page.url, page.base, page.charset, len(page.written)]
         yield json.dumps(facts).encode() + b"\n"

@@ -1,5 +1,5 @@
-"""Stored pages as examples: a line of a focused crawl's topic that is a URL stands for the text of
-the page that was stored there last, of any run.
+"""Stored pages as examples: a URL as a line of a focused crawl's topic stands for the text of the
+page that any run stored there last.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawling.web.documents.registry import read_document
 from crawling.web.topics import MOST_TEXT
 
 #: Run by run, so that each look is one step down the index of a run's fingerprints. A page that a
-#: crawl was shown for its login or headers is for that crawl alone.
+#: crawl got because of its login or headers is only for that crawl.
 FIND = """
 SELECT p.url_id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
@@ -36,8 +36,8 @@ def missing_examples(lines: Sequence[str], *, crawl_id: int | None = None) -> li
 
 
 def with_examples(lines: Sequence[str], crawl_id: int) -> tuple[list[str], dict[str, str]]:
-    """The lines of a topic, URLs replaced by the texts of their pages; and by URL, why a page
-    cannot be read, whose line is left out.
+    """The lines of a topic, with URLs replaced by the texts of their pages, and, by URL, why a page
+    cannot be read; such lines are left out.
 
     Reads and parses up to MOST_EXAMPLES documents: for a shift, not for the web process.
     """

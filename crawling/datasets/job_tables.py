@@ -1,5 +1,5 @@
-"""Tables that a background job makes of a run: each is a Parquet file. Pages, endpoints, commands
-and files ask them by DuckDB, read only, with limits of memory and time.
+"""Tables that a background job makes from a run, each as a Parquet file. Pages, endpoints, commands
+and files query them by DuckDB, read only, with limits of memory and time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crawling.models import BackgroundJob, Page, Run
 from serving.downloads import PARQUET, Download, row_file
 from serving.listing.row_list import RowList
 
-#: rows that are read at a time where a reader takes row after row
+#: the rows that are read at a time if a reader takes row after row
 AT_A_TIME = 10_000
 
 
@@ -38,14 +38,14 @@ class JobTables:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """Numbers that the job has noted of them."""
+        """The numbers that the job has noted about the tables."""
         return {**self.job.progress, **(self.job.result or {})}
 
     def file(self, table: str) -> str:
         return self.job.file(f"{table}.parquet")
 
     def path(self, table: str) -> Path:
-        """Raises ArchiveTrouble if it is not on this machine."""
+        """The file of a table. Raises ArchiveTrouble if it is not on this machine."""
         if storage().size(self.file(table)) is None:
             raise ArchiveTrouble(
                 f"The {self.of.kind.label} was computed on {self.job.machine}, and its files "
@@ -61,7 +61,7 @@ class JobTables:
     ) -> list[tuple[Any, ...]]:
         """The rows of a query over the tables.
 
-        query: ours; what users send goes into `values`, whose names stand with a $ in it. Raises
+        query: ours; users' input goes into `values`, whose names are in the query with a $. Raises
         LinkSearchTookTooLong, and ArchiveTrouble if its files are on another machine.
         """
         with self.connected() as connection, limited(connection):
@@ -70,8 +70,8 @@ class JobTables:
     def each(
         self, query: str, values: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows of such a query, read while they are taken. Raises as `ask`, the first if
-        AT_A_TIME rows take so long.
+        """The rows of a query as in `ask`, read while they are taken. Raises the errors of `ask`,
+        the first if AT_A_TIME rows take too long.
         """
         with self.connected() as connection:
             yield from rows_in_time(connection, query, values, at_a_time=AT_A_TIME)
@@ -79,8 +79,8 @@ class JobTables:
     def list_file(
         self, stem: str, table: str, rows: RowList[Any], kind: str, wanted: Mapping[str, str]
     ) -> Download:
-        """A list of the rows of a table as a file; kind: csv, jsonl, or parquet, which is the whole
-        table whatever is wanted. Raises ArchiveTrouble, BadListRequest.
+        """A list of the rows of a table as a file; kind: csv, jsonl, or parquet, which is always
+        the whole table. Raises ArchiveTrouble, BadListRequest.
         """
         self.path(table)
         if kind == "parquet":
@@ -91,7 +91,7 @@ class JobTables:
 
     @contextmanager
     def connected(self, tables: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """With all tables, or with those that are there already. Raises ArchiveTrouble."""
+        """A connection with all tables, or with those named. Raises ArchiveTrouble."""
         paths = {table: str(self.path(table)) for table in tables or self.of.tables}
         with engine(reads=list(paths.values())) as connection:
             for table, path in paths.items():
@@ -109,11 +109,11 @@ class TablesState:
     state: str
     #: why the latest job failed; empty unless it did
     trouble: str
-    #: why no background job computes them, if one has told
+    #: why no background job computes the tables, if one has reported it
     waits: str
     #: None: there are none to be shown
     tables: JobTables | None
-    #: pages that were fetched since; MOST_BEHIND: so many or more
+    #: pages that were fetched since; MOST_BEHIND means that many or more
     newer_pages: int
     #: the latest
     job: BackgroundJob | None
@@ -130,13 +130,13 @@ class TablesState:
 
 @dataclass(frozen=True)
 class TablesOfRun:
-    """Tables that jobs of one kind make of runs."""
+    """The tables that jobs of one kind make from runs."""
 
     #: the name of the kind
     name: str
     #: by name
     tables: tuple[str, ...]
-    #: where programs ask for the job, behind the address of the crawl
+    #: where programs request the job, after the address of the crawl
     ask_at: str
 
     @property
@@ -167,7 +167,7 @@ class TablesOfRun:
         return TablesState(*told, found, newer[:MOST_BEHIND].count(), job)
 
     def ask(self, run: Run, *, by: User | None) -> BackgroundJob:
-        """Let a background job make them, unless one is about to. Raises RedisError."""
+        """Let a background job make the tables, unless one is about to. Raises RedisError."""
         job = open_job(self.kind, run, by=by)
         self.kind.job.enqueue_if_lost(job.pk)
         return job

@@ -26,17 +26,17 @@ from crawling.models import BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 
 LATE = timedelta(seconds=30)
-#: between two jobs of a run that a user looks at, and of one that has ended: its last links are not
-#: to wait as those of others do
+#: the time between two jobs of a run at which a user looks, and of one that has ended, whose last
+#: links must not wait like those of others
 SOON, AT_ONCE = timedelta(seconds=2), timedelta(0)
-#: between two views of a run after which its jobs are put first
+#: the time between two views of a run that put its jobs first
 LOOKED_AT_SECONDS = 5
-#: the tree of one document at a time, and what is kept of a part's pages meanwhile
+#: the tree of one document at a time, and the data of a part's pages
 MEMORY_MIB = 96
 
 
 def request_reading(run: Run, *, by: User | None) -> int:
-    """Let a background job read its pages again; returns how many parts wait."""
+    """Let a background job read the run's pages again. Return how many parts wait."""
     waiting = unread_parts(run).count()
     if waiting:
         request_job(SECOND_READING, run, by=by)
@@ -45,8 +45,8 @@ def request_reading(run: Run, *, by: User | None) -> int:
 
 def put_first(run: Run) -> None:
     """Let the jobs that derive data of a run come before those of other runs, since a user looks at
-    it. A view costs a question to the cache; once in LOOKED_AT_SECONDS jobs are asked for, but none
-    that has failed just now, which a view would let fail again and again.
+    it. A view costs a query to the cache; once in LOOKED_AT_SECONDS jobs are requested, except
+    those that have just failed, which views would let fail again and again.
     """
     with suppress(RedisError):  # then they come in their order
         if not cache.add(f"looked-at/{run.pk}", True, timeout=LOOKED_AT_SECONDS):
@@ -60,8 +60,8 @@ def put_first(run: Run) -> None:
 
 
 def write_links_of_ended(run: Run) -> None:
-    """Let the links of a run that has ended be written before others, at once. Safe to repeat; what
-    a crash leaves is asked for as that of other runs is.
+    """Let the links of a run that has ended be written before others, at once. Safe to repeat;
+    links that a crash leaves are written like those of other runs.
     """
     if not collected_parts().filter(run=run).exists():
         return
@@ -71,14 +71,14 @@ def write_links_of_ended(run: Run) -> None:
 
 
 def _work(job: RunningJob) -> JobResult:
-    # what reads documents is imported by those who need it
+    # readers of documents are imported only where they are needed
     from crawling.datasets.catch_up import catch_up
 
     parts, has_ended, is_left = count(1), False, True
     while is_left:
         catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **job.counts(pages)))
         has_ended = Run.all_objects.filter(pk=job.run.pk, state__in=ENDED_STATES).exists()
-        # of a run that has ended meanwhile, the last part is asked for while this job is open
+        # if a run has ended meanwhile, its last part is requested while this job is open
         is_left = has_ended and collected_parts().filter(run=job.run).exists()
     if has_ended:
         request_reading(job.run, by=None)
@@ -86,9 +86,9 @@ def _work(job: RunningJob) -> JobResult:
 
 
 def _due() -> Iterator[DueJob]:
-    """Runs of which shifts have collected parts, or left them behind."""
+    """Runs whose shifts have collected parts, or left some behind."""
     collected = set(collected_parts().values_list("run", flat=True))
-    # a shift that has just ended may be about to say that its part is collected
+    # a shift that has just ended may be about to note that its part is collected
     lost = lost_parts().filter(opened_at__lt=timezone.now() - LATE)
     for run in sorted(collected | set(lost.values_list("run", flat=True))):
         yield DueJob(f"run {run}", run)
@@ -101,7 +101,7 @@ def _read_again(job: RunningJob) -> JobResult:
 
 
 def _memory(job: BackgroundJob) -> int:
-    """With the program that reads microformats."""
+    """The job's memory, with the program that reads microformats."""
     from crawling.datasets.microformats import LIMITS
 
     return MEMORY_MIB + LIMITS.memory_bytes // 2**20

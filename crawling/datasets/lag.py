@@ -30,9 +30,9 @@ from crawling.models.background_jobs import about
 from crawling.models.jobs import ENDED_STATES
 from serving.listing.columns import Column
 
-#: of a kind, the latest jobs by which a rate is known
+#: the number of latest jobs of a kind from which a rate is computed
 RECENT_JOBS = 20
-#: what a part passes through, in order, and the kind of job that takes it there
+#: the steps of a part, in order, each with the kind of job that completes it
 STEPS = {"written": "links", "read": "second-reading", "indexed": "indexing"}
 #: the last step of what is made when pages are fetched, and made anew by other rules
 EXTRACTED = "extracted"
@@ -97,7 +97,7 @@ class Lag:
 
     @property
     def prospect(self) -> str:
-        """When the rest comes, or why it does not."""
+        """When the rest will be complete, or why it will not."""
         if self.until:
             return f"Complete in {about((self.until - timezone.now()).total_seconds())}"
         if self.waits:
@@ -156,7 +156,7 @@ def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
     behind |= {step: pages_of_runs_behind(runs, step) for step in steps if step not in behind}
     left = {step: _about(runs, step, pages, behind[step]) for step in steps}
-    # the first step that lacks pages is what the next ones wait for
+    # the next steps wait for the first one that lacks pages
     now = next(step for step in steps if left[step])
     is_alive = Run.objects.filter(pk__in=runs).exclude(state__in=ENDED_STATES).exists()
     job = _job(runs, now)
@@ -170,7 +170,9 @@ def _lag(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
 
 
 def _about(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
-    """How many pages a step lacks; of those that are not all counted, by the parts that lack it."""
+    """How many pages a step lacks; those that are not all counted are estimated by the parts that
+    lack it.
+    """
     if missing < MOST_BEHIND:
         return missing
     parts = LinksPart.objects.filter(run__in=runs)
@@ -179,13 +181,13 @@ def _about(runs: Sequence[int], step: str, pages: int, missing: int) -> int:
 
 
 def _job(runs: Sequence[int], step: str) -> BackgroundJob | None:
-    """The open job of a step; the search index is of a machine, so its job is of no run."""
+    """The open job of a step; the search index belongs to a machine, so its job has no run."""
     jobs = open_jobs().filter(Q(run__in=runs) | Q(run=None), kind=STEPS[step])
     return jobs.order_by("pk").first()
 
 
 def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str:
-    """The scheduler asks for a job soon, if that would find anything to do."""
+    """The state without a job: the scheduler requests one soon, if it would find anything to do."""
     finders: dict[str, Callable[[], Iterable[QuerySet[LinksPart]]]] = {
         "written": lambda: (collected_parts(), lost_parts()),
         "read": lambda: (parts_to_read(),),
@@ -198,8 +200,8 @@ def _state_without_job(runs: Sequence[int], step: str, *, is_alive: bool) -> str
 def _until(
     left: dict[str, int], now: str, job: BackgroundJob | None
 ) -> tuple[datetime | None, str]:
-    """The time, by the rate of each step while it is at work; None and the reason where other jobs
-    have kept the step `now` waiting for longer than it takes.
+    """The time of completion, by the rate of each step while it is at work; None and the reason if
+    other jobs have kept the step `now` waiting for longer than it takes.
     """
     seconds, rates = dict[str, float](), {step: _pages_per_second(STEPS[step]) for step in left}
     for step, pages in left.items():
@@ -209,7 +211,7 @@ def _until(
     if job:
         passed = (timezone.now() - job.asked_at).total_seconds()
         if done := job.progress.get("done"):
-            # with the turns of others so far, of which there will be as many
+            # with other jobs' turns at the same rate as so far
             seconds[now] = max(seconds[now], left[now] * passed / done)
         elif passed > seconds[now]:
             if job.state == "waiting" and _others_work(job):
@@ -226,7 +228,7 @@ def _others_work(job: BackgroundJob) -> bool:
 
 
 def _pages_per_second(kind: str) -> float | None:
-    """By the latest jobs of that kind, while they were at work."""
+    """The rate of the latest jobs of this kind while they were at work."""
     jobs = BackgroundJob.objects.filter(kind=kind).order_by("-pk")
     progress = list(jobs.values_list("progress", flat=True)[:RECENT_JOBS])
     pages, seconds = (sum(one.get(name, 0) for one in progress) for name in ("done", "seconds"))

@@ -1,6 +1,6 @@
 """Microformats of pages (https://microformats.org/wiki/microformats2-parsing): elements whose
-classes say what they describe, in the present form and in the older one. Where a page has them is
-found here; a program of its own reads what is in them, within limits.
+classes say what they describe, in the present form and in the older one. This module finds their
+places in a page; a program of its own reads their content, within limits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CLASSIC_ROOTS = frozenset(
         *("hreview-aggregate", "vcard", "vevent"),
     }
 )
-#: which style sheets use for heights (Tailwind's utilities), and no page for microformats
+#: classes for heights in style sheets (Tailwind's utilities), which no page uses for microformats
 HEIGHTS = frozenset(
     f"h-{name}"
     for name in (
@@ -39,7 +39,7 @@ HEIGHTS = frozenset(
     )
 )
 CANDIDATES = ", ".join(["[class*='h-']", *(f".{name}" for name in sorted(CLASSIC_ROOTS))])
-#: characters of a page's roots with all that is in them; read, they take 200 bytes each
+#: the most characters of a page's roots with their content; once read, each takes 200 bytes
 MOST_MARKUP = 256 * 1024
 
 
@@ -50,9 +50,7 @@ class MicroformatsReader(TaskSandbox):
         super().__init__(PROGRAM, limits=LIMITS)
 
     def items(self, document: turbohtml.Document, base: str) -> list[FoundItem]:
-        """The items that are no property of another; base: the URL from which relative ones
-        start.
-        """
+        """The items that are no property of another; base: the base of relative URLs."""
         html, left_out = root_markup(document)
         found = []
         if left_out:
@@ -76,14 +74,14 @@ def _read(answer: bytes) -> list[FoundItem]:
 
 
 class RootMarkup(NamedTuple):
-    """The outermost roots of a page, as HTML, and how many of them there is no room for."""
+    """The outermost roots of a page, as HTML, and how many are left out for lack of room."""
 
     html: str
     left_out: int
 
 
 def root_markup(document: turbohtml.Document) -> RootMarkup:
-    """Takes time in proportion to the document."""
+    """The outermost roots of a page. Takes time in proportion to the document."""
     html: list[str] = []
     length = left_out = place = 0
     found = document.select(CANDIDATES)

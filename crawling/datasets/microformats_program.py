@@ -22,7 +22,7 @@ MOST_ITEMS = 500
 #: characters of a text, and of all items as JSON
 MOST_TEXT = 16 * 1024
 MOST_JSON = 512 * 1024
-#: the attributes that items are read from
+#: the attributes from which items are read
 READ_ATTRIBUTES = frozenset(
     {
         *("class", "rel", "href", "src", "alt", "title", "value", "datetime", "data", "poster"),
@@ -31,13 +31,13 @@ READ_ATTRIBUTES = frozenset(
 )
 
 
-#: nothing in these is for people, and what a page's URLs start from is known
+#: nothing in these is for readers, and the base of a page's URLs is known
 UNREAD = frozenset({"base", "script", "style", "template"})
 
 
 class SourceTree(HTMLTreeBuilder):
-    """Makes BeautifulSoup's tree from that of the parser in use, which reads HTML as browsers do,
-    in linear time. Only elements, texts and the attributes above come over.
+    """Makes BeautifulSoup's tree from that of our parser, which reads HTML as browsers do, in
+    linear time. Only elements, texts and the attributes above are copied.
     """
 
     NAME = "html.parser"
@@ -67,8 +67,8 @@ class SourceTree(HTMLTreeBuilder):
 
 class OriginalNode(Tag):
     """An element that is its own original. mf2py keeps a copy of each element of an older
-    microformat under this name, one for each of its 30 rules, for the HTML of embedded markup.
-    Nothing but the text of that is read here, and the text is the same.
+    microformat under this name, one for each of its 30 rules, for the HTML of embedded markup. Only
+    the text of the copy is read here, and it is the same.
     """
 
     @property
@@ -82,7 +82,7 @@ def _attributes(element: turbohtml.Element) -> dict[str, str]:
         if name in READ_ATTRIBUTES and value is not None:
             words = value.split() if isinstance(value, str) else value
             if name == "class":
-                # mf2py takes them for roots within others
+                # mf2py would take them for nested roots
                 texts[name] = " ".join(word for word in words if word not in HEIGHTS)
             else:
                 texts[name] = value if isinstance(value, str) else " ".join(value)
@@ -90,9 +90,10 @@ def _attributes(element: turbohtml.Element) -> dict[str, str]:
 
 
 def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
-    """The items of a page, those of a feed behind it. Raises RecursionError."""
+    """The items of a page, those of a feed after it. Raises RecursionError."""
     tree = BeautifulSoup(html, builder=SourceTree, element_classes={Tag: OriginalNode})
-    # with the text of the page nothing is fetched; `expose_dom` spares the HTML of embedded markup
+    # given the text of the page, nothing is fetched; `expose_dom` spares the HTML of embedded
+    # markup
     for item in mf2py.parse(tree, base, expose_dom=True)["items"]:
         children = item.pop("children", []) if "h-feed" in item["type"] else []
         yield _plain(item)
@@ -100,7 +101,7 @@ def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
 
 
 def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
-    """The item with `@type` and its properties, as items of the other vocabularies have them."""
+    """The item with `@type` and its properties, like items of the other vocabularies."""
     plain: dict[str, Any] = {"@type": " ".join(item["type"])}
     for name, values in item["properties"].items():
         read = [_value(value) for value in values]

@@ -19,11 +19,11 @@ import numpy as np
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.collected_pages import LinkRow
 
-#: a part has a hundred thousand rows or so; a question reads many parts
+#: a part has some hundred thousand rows, and a query reads many parts
 MEMORY = "192MB"
 #: the columns of a link: the page's id and address, its number on the page (in the document's order
 #: among elements of the same name), the text of the document, and the fingerprint of its target,
-#: which is found and told apart much more quickly than the target
+#: which is found and compared much faster than the target
 COLUMNS = (
     "page_id",
     "page",
@@ -55,7 +55,7 @@ TEXTS = (
     "around",
 )
 #: the columns of the structured data of a page: its id and address, the number of the row on the
-#: page, and the row as `crawling.web.documents.structured_data.DataRow` has it
+#: page, and the fields of `crawling.web.documents.structured_data.DataRow`
 STRUCTURED = (
     *("page_id", "page", "position", "kind", "type", "name", "value"),
     *("width", "height", "is_cut"),
@@ -94,9 +94,8 @@ os.register_at_fork(before=_IDLE.clear)
 def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
     """DuckDB, which may read these files and write into this directory.
 
-    The connection is the caller's own. One that only reads is of an engine that stays open for the
-    next question to the same files, unless this one ends with an error; that rows are left untaken
-    is none.
+    The connection is the caller's own. If it only reads, its engine stays open for the next query
+    of the same files, unless this one ends with an error; untaken rows are no error.
     """
     if writes:
         with _opened(reads, writes) as connection:
@@ -143,30 +142,30 @@ def _opened(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection
 
 
 def put_part(name: str, rows: Sequence[LinkRow]) -> int:
-    """Store a part; returns its size in bytes. Raises OSError."""
+    """Store a part. Return its size in bytes. Raises OSError."""
     return put_rows(name, STORED, COLUMNS, rows)[1]
 
 
 def put_findings(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    """Store what was found on a part's pages, of the columns FINDINGS. Raises OSError."""
+    """Store the findings on a part's pages, in the columns FINDINGS. Raises OSError."""
     return put_rows(name, STORED_FINDINGS, FINDINGS, rows)[1]
 
 
 def put_texts(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    """Store the texts of a part's pages, of the columns TEXTS. Raises OSError."""
+    """Store the texts of a part's pages, in the columns TEXTS. Raises OSError."""
     return put_rows(name, "SELECT * FROM given ORDER BY page_id", TEXTS, rows)[1]
 
 
 def put_structured(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    """Store the structured data of a part's pages, of the columns STRUCTURED. Raises OSError."""
+    """Store the structured data of a part's pages, in the columns STRUCTURED. Raises OSError."""
     return put_rows(name, STORED_STRUCTURED, STRUCTURED, rows)[1]
 
 
 def put_rows(
     name: str, query: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> tuple[int, int]:
-    """Store rows of these columns, of which NUMBERS are numbers and others texts, as the query has
-    them; returns how many they are, and the size in bytes. Raises OSError.
+    """Store rows of these columns, of which NUMBERS are numbers and others texts, in the query's
+    form. Return their number, and the size in bytes. Raises OSError.
     """
     return put_query(name, query, _columns(columns, rows))
 
@@ -184,13 +183,13 @@ def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
             return connection.execute(query).fetchall()
         except duckdb.OutOfMemoryException:
             raise
-        except duckdb.Error as error:  # of many classes, even for a file that is not there
+        except duckdb.Error as error:  # errors of many classes, even for a missing file
             raise OSError(str(error)) from error
 
 
 def put_part_without(part: str, pages: Sequence[int], name: str) -> tuple[int, int]:
-    """Store the links of a part but for those of these pages, by their ids; returns how many they
-    are, and the size in bytes. Raises OSError.
+    """Store the links of a part without those of these pages, by their ids. Return their number,
+    and the size in bytes. Raises OSError.
     """
     source = str(storage().path(part))
     # nothing of it is a user's
@@ -216,8 +215,8 @@ def put_query(
     row_group: int = ROW_GROUP,
     facts: Mapping[str, object] = NO_FACTS,
 ) -> tuple[int, int]:
-    """Store the rows of a query over `given`, of these columns; returns how many they are, and the
-    size in bytes. Raises OSError.
+    """Store the rows of a query over `given`, of these columns. Return their number, and the size
+    in bytes. Raises OSError.
 
     reads: files that the query reads. row_group: rows that are in memory at once. facts: that the
     file tells of itself.
@@ -237,7 +236,7 @@ def write_query(
     row_group: int = ROW_GROUP,
     facts: Mapping[str, object] = NO_FACTS,
 ) -> int:
-    """Write the rows of a query over `given` to a file of this machine; returns how many."""
+    """Write the rows of a query over `given` to a file of this machine. Return their number."""
     with engine(reads=reads, writes=str(path.parent)) as connection:
         connection.register("given", dict(given))
         done = connection.execute(

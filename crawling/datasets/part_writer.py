@@ -1,5 +1,5 @@
-"""Collects the links of a shift's pages and stores them, for a background job to make the dataset's
-parts of: the crawl does not wait for that, and its process needs no memory for it.
+"""Collects the links of a shift's pages and stores them. A background job makes the dataset's parts
+from them, so the crawl does not wait for that, and its process needs no memory for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PartWriter:
     """Used by the shift's own thread: `open` before pages are recorded, `take` after that."""
 
     def __init__(self, run_id: int, shift_id: int, started_at: datetime | None = None) -> None:
-        """started_at: of the run; None: it starts now."""
+        """started_at: the start of the run; None if it starts now."""
         self._run_id, self._shift_id = run_id, shift_id
         self._started_at = started_at or timezone.now()
         self._due_at = 0.0
@@ -43,7 +43,7 @@ class PartWriter:
         self._bytes = 0
 
     def open(self) -> int:
-        """The id of the part that the next pages are to name."""
+        """The id of the part for the next pages."""
         if self._part is None:
             self._part = new_part(self._run_id, self._shift_id)
             self._part.save()
@@ -62,7 +62,7 @@ class PartWriter:
             self.write()
 
     def write(self) -> None:
-        """Store what was taken. If that fails it is read again from the archive later."""
+        """Store the taken links. If that fails, they are read again from the archive later."""
         part, pages = self._part, self._pages
         self._part, self._pages, self._bytes = None, [], 0
         if part is None:
